@@ -1,0 +1,1 @@
+"""Vocabulary of the house: contracts, errors, registry, randomness, units and flat-parameter arithmetic."""

@@ -1,0 +1,70 @@
+"""Errors a user can meet. Wrong input is reported all at once; missed deadlines and outages are data, not errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with an input: where, what was given, why it cannot be, and what would work."""
+
+    path: str
+    reason: str
+    remedy: str = ""
+    value: Any = None
+
+    def __str__(self) -> str:
+        given = "" if self.value is None else f" (given {_short(self.value)})"
+        remedy = f" -> {self.remedy}" if self.remedy else ""
+        return f"{self.path}: {self.reason}{given}{remedy}"
+
+
+class FedradioError(Exception):
+    """Base of every error that fedradio raises on purpose."""
+
+    exit_code = 1
+
+
+class SpecError(FedradioError):
+    """The input cannot be run; carries every problem that was found."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
+        self.problems: Sequence[Problem] = [problems] if isinstance(problems, Problem) else list(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class DivergenceError(FedradioError):
+    """A loss or a parameter became NaN or infinite; names the round and the clients."""
+
+    exit_code = 3
+
+    def __init__(self, round_: int, clients: Sequence[int], what: str) -> None:
+        self.round = round_
+        self.clients = list(clients)
+        who = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " in the merged model"
+        more = f" and {len(self.clients) - 8} more" if len(self.clients) > 8 else ""
+        super().__init__(
+            f"round {round_}: {what} is NaN or infinite{who}{more}; a smaller rule.lr or algorithm rate usually helps"
+        )
+
+
+class DataError(FedradioError):
+    """A data set is absent or damaged; the message says what to do."""
+
+    exit_code = 4
+
+
+class StoreError(FedradioError):
+    """A run folder cannot be written or read."""
+
+    exit_code = 5
+
+
+def _short(value: Any, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,155 @@
+"""Every part is a registered factory.
+
+A factory's positional-only arguments are what the house gives it (the topology's generator, the number of clients...);
+its keyword-only arguments, annotated with :class:`Arg`, are at once constructor, config schema and documentation.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from fedradio.core.errors import Problem, SpecError
+
+FAMILIES: dict[str, str] = {
+    "topology": "who exists, where, and who reports to whom",
+    "channel": "what the air does to a signal",
+    "fleet": "what the devices can do and what it costs",
+    "link": "how payloads become a sum at the receiver",
+    "policy": "who takes part, with which resources",
+    "source": "where samples come from",
+    "partition": "how samples are split over clients",
+    "stream": "how samples arrive over time",
+    "model": "what is learnt, as a flat vector",
+    "rule": "one local update",
+    "schedule": "the learning rate over time",
+    "algorithm": "what clients send and receivers do with it",
+}
+"""Families of parts, in the order in which people meet them."""
+
+PLUGIN_GROUP = "fedradio.parts"
+"""Entry-point group of third-party packages: loading the entry point must register its parts."""
+
+
+@dataclass(frozen=True)
+class Arg:
+    """What a keyword of a factory means: a sentence, its unit and its bounds."""
+
+    doc: str
+    unit: str = ""
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+
+    def bounds(self) -> str:
+        """The bounds for people, such as ``>= 1, <= 50``; empty without any."""
+        signs = {">=": self.ge, ">": self.gt, "<=": self.le, "<": self.lt}
+        return ", ".join(f"{sign} {limit:g}" for sign, limit in signs.items() if limit is not None)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One keyword of a factory, as the schema, the documentation and ``fedradio show`` see it."""
+
+    name: str
+    annotation: Any
+    arg: Arg
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Part:
+    """A registered factory."""
+
+    family: str
+    kind: str
+    factory: Callable[..., Any]
+    paper: str = ""
+
+    @property
+    def doc(self) -> str:
+        return inspect.getdoc(self.factory) or ""
+
+    @property
+    def summary(self) -> str:
+        return self.doc.split("\n", 1)[0]
+
+    def parameters(self) -> list[Parameter]:
+        """The keyword-only arguments, in the order of the signature."""
+        hints = get_type_hints(self.factory, include_extras=True)
+        found = []
+        for name, parameter in inspect.signature(self.factory).parameters.items():
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                annotation, arg = _split(hints[name])
+                found.append(Parameter(name, annotation, arg, parameter.default))
+        return found
+
+
+_PARTS: dict[tuple[str, str], Part] = {}
+_plugins_loaded = False
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def register(family: str, kind: str, *, paper: str = "") -> Callable[[F], F]:
+    """Make a factory known under ``kind``; ``paper`` says where its equations stand."""
+    if family not in FAMILIES:
+        raise ValueError(f"unknown family {family!r}: one of {', '.join(FAMILIES)}")
+
+    def decorate(factory: F) -> F:
+        if (family, kind) in _PARTS:
+            raise ValueError(f"{family} {kind!r} is registered twice")
+        if not inspect.getdoc(factory):
+            raise ValueError(f"{family} {kind!r} needs a docstring: it is its documentation")
+        _PARTS[family, kind] = Part(family, kind, factory, paper)
+        return factory
+
+    return decorate
+
+
+def parts(family: str | None = None) -> list[Part]:
+    """Every registered part, by family then kind."""
+    order = list(FAMILIES)
+    chosen = [part for part in _PARTS.values() if family is None or part.family == family]
+    return sorted(chosen, key=lambda part: (order.index(part.family), part.kind))
+
+
+def part(family: str, kind: str) -> Part:
+    """The part of that name; a :class:`SpecError` that lists the kinds otherwise."""
+    try:
+        return _PARTS[family, kind]
+    except KeyError:
+        known = ", ".join(p.kind for p in parts(family))
+        raise SpecError(Problem(family, "unknown kind", f"one of: {known}", kind)) from None
+
+
+def load_plugins() -> list[str]:
+    """Load third-party parts once; returns a sentence for every package that could not be loaded."""
+    global _plugins_loaded
+    if _plugins_loaded:
+        return []
+    _plugins_loaded = True
+    failures = []
+    for entry in entry_points(group=PLUGIN_GROUP):
+        try:
+            entry.load()
+        except Exception as error:  # a broken plug-in must not take the tool down with it
+            failures.append(f"plug-in {entry.name!r} was not loaded: {type(error).__name__}: {error}")
+    return failures
+
+
+def _split(annotation: Any) -> tuple[Any, Arg]:
+    if get_origin(annotation) is Annotated:
+        inner, *extras = get_args(annotation)
+        for extra in extras:
+            if isinstance(extra, Arg):
+                return inner, extra
+    raise TypeError(f"a factory's keyword must be annotated as Annotated[type, Arg(...)], not {annotation!r}")
