@@ -12,7 +12,7 @@ Everything is linear SI; a name carries its unit (``_s _j _w _hz _m _bits``). ``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Literal, Protocol, runtime_checkable
 
@@ -68,7 +68,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class ChannelState:
-    """One realisation: linear power gain of ALL pairs ``gain [R, S]`` (foreign ones interfere), noise density in W/Hz."""
+    """One realisation: linear power gain of ALL pairs ``gain [R, S]`` (foreign ones interfere), noise in W/Hz."""
 
     gain: Tensor
     noise_w_hz: float
@@ -258,13 +258,18 @@ class Samples:
         return tuple(self.x.shape[1:])
 
     def to(self, device: torch.device | str) -> Samples:
-        moved = [tensor.to(device) for tensor in (self.x, self.y, self.test_x, self.test_y)]
-        return Samples(*moved, classes=self.classes, sample_bits=self.sample_bits)
+        return replace(
+            self,
+            x=self.x.to(device),
+            y=self.y.to(device),
+            test_x=self.test_x.to(device),
+            test_y=self.test_y.to(device),
+        )
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """Held-out samples: ``index [n]`` sorted by ``group [n]``. With ``per_client`` group ``g`` belongs to client ``g``."""
+    """Held-out samples: ``index [n]`` sorted by ``group [n]``; with ``per_client`` group ``g`` is client ``g``."""
 
     __test__ = False  # the name begins like a test class; pytest must not collect it
 
@@ -556,7 +561,7 @@ class Algorithm(Protocol):
 # ------------------------------------------------------------------------------------------------ state and records
 @dataclass(frozen=True)
 class SimState:
-    """All there is to checkpoint: numbers and named tensors; randomness has no state. Totals are None once undefined."""
+    """All there is to checkpoint: numbers and named tensors; randomness has no state. Totals may be undefined."""
 
     t: int
     time_s: float | None
