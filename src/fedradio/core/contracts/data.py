@@ -1,0 +1,126 @@
+"""Samples, tapes, streams and mini-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts.radio import Clock, Slots
+from fedradio.core.rng import Rng
+
+Fetch = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""Sample numbers of any shape to ``(x [*index, *shape], y [*index])``."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A labelled data set, standardised: ``x [n, *shape]`` float, ``y [n]`` int64, and its own test part."""
+
+    x: Tensor
+    y: Tensor
+    test_x: Tensor
+    test_y: Tensor
+    classes: int
+    sample_bits: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.x.shape[1:])
+
+    def to(self, device: torch.device | str) -> Samples:
+        return replace(
+            self,
+            x=self.x.to(device),
+            y=self.y.to(device),
+            test_x=self.test_x.to(device),
+            test_y=self.test_y.to(device),
+        )
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Held-out samples: ``index [n]`` sorted by ``group [n]``; with ``per_client`` group ``g`` is client ``g``."""
+
+    __test__ = False  # the name begins like a test class; pytest must not collect it
+
+    index: Tensor
+    group: Tensor
+    groups: int
+    per_client: bool
+    fetch: Fetch
+
+
+@dataclass(frozen=True)
+class Tapes:
+    """One tape of samples per client: what it will ever see, in order. A stream is a window on the tapes.
+
+    ``index [n]`` are sample numbers for ``fetch``, client ``c`` owning ``offset[c]:offset[c+1]``; ``labelled [n]``.
+    """
+
+    index: Tensor
+    offset: Tensor
+    labelled: Tensor
+    fetch: Fetch
+    test: TestSet
+    shape: tuple[int, ...]
+    classes: int
+    sample_bits: float
+
+    @property
+    def clients(self) -> int:
+        return len(self.offset) - 1
+
+
+@dataclass(frozen=True)
+class Picks:
+    """Mini-batches: sample numbers ``index [A, T, B]``, of which the first ``count [A, T]`` of each batch are real."""
+
+    index: Tensor
+    count: Tensor
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The labelled mini-batches of a cohort, unlabelled ones beside them where asked for, and how to fetch them."""
+
+    labelled: Picks
+    unlabelled: Picks | None
+    fetch: Fetch
+
+
+class Stream(Protocol):
+    """How samples arrive. Static, growing and first-in-first-out streams differ by the rule that moves the window."""
+
+    clients: int
+    shape: tuple[int, ...]
+    classes: int
+    sample_bits: float
+
+    def start(self) -> Slots: ...
+
+    def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
+        """The state after the arrivals before this edge round."""
+        ...
+
+    def stats(self, state: Slots) -> Slots:
+        """``samples [C]``, ``labelled [C]``, ``label_counts [C, classes]``."""
+        ...
+
+    def draw(
+        self, state: Slots, clients: Tensor, updates: Tensor, batch: int, rng: Rng, unlabelled_batch: int = 0
+    ) -> Batches:
+        """Mini-batches for ``clients [A]``, epoch after shuffled epoch, ``updates [A]`` of them each.
+
+        A client's picks depend neither on who else is active nor, as a prefix, on its number of updates.
+        """
+        ...
+
+    def test(self) -> TestSet: ...
+
+    def reference(self, state: Slots) -> dict[str, float]:
+        """Accuracies that need no training (``bayes``, ``top_popular``), where the world knows them."""
+        ...

@@ -1,0 +1,111 @@
+"""Models, the local rule and the engine that trains a cohort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from torch import Tensor, nn
+
+from fedradio.core.contracts.data import Batches
+from fedradio.core.contracts.radio import Slots
+from fedradio.core.params import Layout
+from fedradio.core.rng import Rng
+
+
+class Model(Protocol):
+    """A network whose parameters are a row ``[D] = [shared d | local trainable | buffers]``.
+
+    ``shared`` travels; ``local`` (norm layers) and ``buffers`` (running statistics) never leave the client.
+    ``module`` is the torch network that engines read the structure of.
+    """
+
+    module: nn.Module
+    shared: Layout
+    local: Layout
+    buffers: Layout
+    shape: tuple[int, ...]
+    classes: int
+
+    def init(self, rng: Rng) -> Tensor: ...
+
+    def apply(self, row: Tensor, x: Tensor) -> Tensor:
+        """Logits ``[n, classes]`` of ``x [n, *shape]`` in evaluation mode."""
+        ...
+
+
+Schedule = Callable[[int, int], float]
+"""Factor on the learning rate in round ``t`` at local update ``j``."""
+
+
+@dataclass(frozen=True)
+class LocalRule:
+    """One local update, as data: ``v = gam*v + g + mu*(w - w0) + shift;  w -= lr*v``, or Adam on the same gradient.
+
+    ``batch`` samples make an update, ``updates_per_step`` updates a local step (the unit of policies). With
+    ``keep_state`` every client keeps its optimiser's memory across rounds and never sends it.
+    """
+
+    lr: float
+    batch: int = 32
+    optimiser: Literal["sgd", "adam"] = "sgd"
+    momentum: float = 0.0
+    prox: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-7
+    keep_state: bool = False
+    updates_per_step: int = 1
+    schedule: Schedule = field(default=lambda _t, _j: 1.0)
+
+    @property
+    def work(self) -> float:
+        """Training passes per sample; enters cycles, seconds and joules."""
+        return 1.0
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Per-client optimiser slots, each ``[C, d_trainable]`` (``adam_n``: ``[C]``)."""
+        if self.optimiser == "adam":
+            return ("adam_m", "adam_v", "adam_n")
+        return ("momentum",) if self.momentum > 0 else ()
+
+    def rates(self, t: int, updates: int) -> list[float]:
+        """Learning rates of the local updates of round ``t``."""
+        return [self.lr * self.schedule(t, j) for j in range(updates)]
+
+    def effective_steps(self, updates: Tensor) -> Tensor:
+        """``Qt = Q/(1-gam) - gam(1-gam^Q)/(1-gam)^2``: by how many plain steps a constant gradient moves the model."""
+        gam, q = self.momentum, updates.double()
+        return q / (1 - gam) - gam * (1 - gam**q) / (1 - gam) ** 2
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a cohort starts: ``w [G, d]`` and for each client its row ``group [A]``; a constant added to its gradients
+    ``shift [A, d]``; its local parameters and buffers ``local [A, d_local]``; its optimiser's memory."""
+
+    w: Tensor
+    group: Tensor
+    shift: Tensor | None = None
+    local: Tensor | None = None
+    slots: Slots = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What local training gave: ``delta [A, d] = new - old``, local part, mean loss ``[A]``, optimiser's memory."""
+
+    delta: Tensor
+    local: Tensor | None
+    loss: Tensor
+    slots: Slots
+
+
+class Backend(Protocol):
+    """Trains many clients; every kernel equals the plain reference loop."""
+
+    def run(
+        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
+    ) -> Trained: ...

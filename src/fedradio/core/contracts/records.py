@@ -1,0 +1,57 @@
+"""State and records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedradio.core.contracts.algorithm import Memory
+from fedradio.core.contracts.radio import Slots
+
+
+@dataclass(frozen=True)
+class SimState:
+    """All there is to checkpoint: numbers and named tensors; randomness has no state. Totals may be undefined."""
+
+    t: int
+    time_s: float | None
+    energy_j: float | None
+    bits: float | None
+    memory: Memory
+    stream: Slots
+    policy: tuple[Slots, ...]
+    signals: Slots
+
+
+@dataclass(frozen=True)
+class ExchangeRecord:
+    """One run of a hop: per-sender vectors, totals, seconds per receiver. Undefined quantities are None."""
+
+    t: int
+    hop: int
+    e: int
+    active: list[bool]
+    arrived: list[bool]
+    reason: list[int]
+    steps: list[int]
+    seconds: list[float] | None
+    compute_j: list[float] | None
+    tx_j: list[float] | None
+    bits: float | None
+    uses: float | None
+    time_s: list[float] | None
+    effective: list[float]
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """A round's totals: simulated seconds, joules (computing, transmitting per hop), bits per hop, training loss,
+    and metrics where the round was evaluated."""
+
+    t: int
+    time_s: float | None
+    energy_j: float | None
+    compute_j: float | None
+    tx_j: list[float | None]
+    bits: list[float | None]
+    loss: float | None
+    metrics: dict[str, float]
