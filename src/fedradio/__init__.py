@@ -1,5 +1,50 @@
-"""fedradio: a fast simulator of federated learning over wireless edge networks."""
+"""fedradio: a fast simulator of federated learning over wireless edge networks.
 
+Importing the package registers every built-in part. Compose parts with :func:`compose` and :func:`iterate`, or load
+and run specs with :func:`load_spec` and :func:`run`.
+"""
+
+from fedradio import algorithms, data, engine, fleet, links, models, network, policies
 from fedradio._version import __version__
+from fedradio.core.contracts import Hop
+from fedradio.core.errors import DataError, DivergenceError, FedradioError, SpecError, StoreError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.experiment.build import build
+from fedradio.experiment.run import run
+from fedradio.experiment.spec import check_spec, load_spec
+from fedradio.experiment.store import read_records, read_summary
+from fedradio.rounds.simulation import Simulation, compose
+from fedradio.rounds.step import begin, iterate, run_round
 
-__all__ = ["__version__"]
+__all__ = [
+    "Arg",
+    "DataError",
+    "DivergenceError",
+    "FedradioError",
+    "Hop",
+    "Rng",
+    "Simulation",
+    "SpecError",
+    "StoreError",
+    "__version__",
+    "algorithms",
+    "begin",
+    "build",
+    "check_spec",
+    "compose",
+    "data",
+    "engine",
+    "fleet",
+    "iterate",
+    "links",
+    "load_spec",
+    "models",
+    "network",
+    "policies",
+    "read_records",
+    "read_summary",
+    "register",
+    "run",
+    "run_round",
+]

@@ -1,1 +1,1 @@
-"""experiment."""
+"""Validated specs, building, running, run folders."""

@@ -1,1 +1,5 @@
-"""links."""
+"""How payloads become sums."""
+
+from fedradio.links import ideal
+
+__all__ = ["ideal"]

@@ -1,1 +1,5 @@
-"""policies."""
+"""Who takes part, with which resources."""
+
+from fedradio.policies import fixed, sampling
+
+__all__ = ["fixed", "sampling"]

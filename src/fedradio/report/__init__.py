@@ -1,1 +1,1 @@
-"""report."""
+"""What people look at: tables, progress, figures."""

@@ -1,1 +1,1 @@
-"""rounds."""
+"""The choreography: parts together, one round, its accounts."""

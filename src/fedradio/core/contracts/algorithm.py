@@ -64,7 +64,7 @@ class Pooling:
     """All data in one place: the network is replaced by a single client without radio that trains this much a round."""
 
     steps: int | None
-    epochs: float
+    epochs: int | None
 
 
 @runtime_checkable
@@ -75,12 +75,23 @@ class Algorithm(Protocol):
     ``arrived`` (averaging) or by fixed ``standing`` (control variates). ``reveals``: see :class:`Info`.
     """
 
-    blocks: int
-    needs: frozenset[str]
-    reveals: frozenset[str]
-    publishes: frozenset[str]
-    relay: Literal["arrived", "standing"]
-    pooling: Pooling | None
+    @property
+    def blocks(self) -> int: ...
+
+    @property
+    def needs(self) -> frozenset[str]: ...
+
+    @property
+    def reveals(self) -> frozenset[str]: ...
+
+    @property
+    def publishes(self) -> frozenset[str]: ...
+
+    @property
+    def relay(self) -> Literal["arrived", "standing"]: ...
+
+    @property
+    def pooling(self) -> Pooling | None: ...
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """The local rule as this algorithm wants it."""

@@ -95,10 +95,17 @@ class Batches:
 class Stream(Protocol):
     """How samples arrive. Static, growing and first-in-first-out streams differ by the rule that moves the window."""
 
-    clients: int
-    shape: tuple[int, ...]
-    classes: int
-    sample_bits: float
+    @property
+    def clients(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def sample_bits(self) -> float: ...
 
     def start(self) -> Slots: ...
 

@@ -21,12 +21,23 @@ class Model(Protocol):
     ``module`` is the torch network that engines read the structure of.
     """
 
-    module: nn.Module
-    shared: Layout
-    local: Layout
-    buffers: Layout
-    shape: tuple[int, ...]
-    classes: int
+    @property
+    def module(self) -> nn.Module: ...
+
+    @property
+    def shared(self) -> Layout: ...
+
+    @property
+    def local(self) -> Layout: ...
+
+    @property
+    def buffers(self) -> Layout: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def classes(self) -> int: ...
 
     def init(self, rng: Rng) -> Tensor: ...
 

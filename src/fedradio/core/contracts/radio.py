@@ -131,8 +131,11 @@ class View:
 class Policy(Protocol):
     """Decides who takes part. ``needs``: traits of the link, and ``fleet``; ``reads``: names of signals."""
 
-    needs: frozenset[str]
-    reads: frozenset[str]
+    @property
+    def needs(self) -> frozenset[str]: ...
+
+    @property
+    def reads(self) -> frozenset[str]: ...
 
     def check(self, parent: Tensor, receivers: int) -> str:
         """Why this policy cannot serve these senders, or an empty string."""
@@ -176,7 +179,8 @@ class Delivery:
 class Link(Protocol):
     """How payloads become sums. ``offers`` is a subset of ``{"individual", "rate", "superposition"}``."""
 
-    offers: frozenset[str]
+    @property
+    def offers(self) -> frozenset[str]: ...
 
     def bits(self, values: int) -> float | None:
         """Bits of a payload of that many numbers; None where there are no bits."""

@@ -1,0 +1,60 @@
+# `make demo` and `make test` set up all they need on a fresh machine: a virtual environment with pinned versions.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint types imports docs unit paper picture bench clean
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'fedradio needs Python 3.11 or newer (set PYTHON=...)'; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo 'installing fedradio (a few minutes on a fresh machine) ...'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo 'installing the development tools ...'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.installed  ## run a federated experiment on embedded data
+	$(BIN)/fedradio run demo
+
+test: lint types imports docs unit  ## all default checks
+
+lint: $(VENV)/.installed-dev  ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev  ## static types
+	$(BIN)/mypy
+
+imports: $(VENV)/.installed-dev  ## layering
+	$(BIN)/lint-imports --no-logo
+
+docs: $(VENV)/.installed-dev  ## build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+unit: $(VENV)/.installed-dev  ## default tests
+	$(BIN)/pytest -n 2
+
+paper: $(VENV)/.installed-dev  ## slow checks against published and expected numbers (fetches MNIST)
+	$(BIN)/fedradio data fetch mnist
+	$(BIN)/pytest -m paper -n 2
+
+picture: $(VENV)/.installed  ## draw the README's first picture again
+	$(BIN)/python examples/first_picture.py
+
+bench: $(VENV)/.installed  ## speed of kernels and of whole rounds, beside plain torch
+	$(BIN)/fedradio data fetch mnist
+	$(BIN)/fedradio data fetch cifar10
+	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/round.py
+
+clean:  ## remove what make made
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

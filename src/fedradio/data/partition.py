@@ -1,0 +1,173 @@
+"""How samples are split over clients: one int64 index tensor per client, every sample exactly once.
+
+Every partition sees ``labels [n]``, the number of classes and ``parent [C]``, each client's edge. One that cannot serve
+is refused with what would work; so is a client that would go without data.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+
+Ints = NDArray[np.int64]
+
+DIRICHLET_TRIES = 1000
+
+
+@register("partition", "iid")
+def iid(labels: Tensor, classes: int, parent: Tensor, rng: Rng, /) -> list[Tensor]:
+    """Everybody gets a random share; sizes differ by at most one."""
+    _enough(len(labels), len(parent), "clients", "data.partition")
+    order = rng.child("order").numpy().permutation(len(labels))
+    return _tensors(np.array_split(order, len(parent)), labels)
+
+
+@register("partition", "shards", paper="FedCPSL, Section V; W-HFL, Section V")
+def shards(
+    labels: Tensor,
+    classes: int,
+    parent: Tensor,
+    rng: Rng,
+    /,
+    *,
+    per_client: Annotated[int, Arg("shards of each client", ge=1, le=10_000)] = 2,
+    pure: Annotated[bool, Arg("cut inside the classes, so that a shard has one label only")] = False,
+) -> list[Tensor]:
+    """Sort by label, cut into shards, deal them out at random: few labels per client.
+
+    Plain shards are cut from the whole sorted list (sizes differ by at most one, some straddle two labels). Pure
+    shards are cut inside each class; a class gets shards in proportion to its samples, by the largest remainder, and at
+    least one (20 clients with 2 shards of 10 equal classes: 4 shards per class). A client may be dealt one label twice.
+    """
+    clients = len(parent)
+    total = clients * per_client
+    _enough(len(labels), total, "shards", "data.partition.per_client")
+    order, count = _by_label(labels, classes, rng.child("order"))
+    if pure:
+        cut = _shards_per_class(count, total)
+        blocks = np.split(order, np.cumsum(count)[:-1])
+        pieces = [piece for block, n in zip(blocks, cut, strict=True) if n for piece in np.array_split(block, n)]
+    else:
+        pieces = np.array_split(order, total)
+    dealt = rng.child("deal").numpy().permutation(total).reshape(clients, per_client)
+    return _tensors([np.concatenate([pieces[i] for i in hand]) for hand in dealt], labels)
+
+
+@register("partition", "dirichlet", paper="OSAFL, Appendix A")
+def dirichlet(
+    labels: Tensor,
+    classes: int,
+    parent: Tensor,
+    rng: Rng,
+    /,
+    *,
+    alpha: Annotated[float, Arg("concentration: small is uneven, large is iid", ge=1e-3, le=1e6)] = 0.5,
+    min_samples: Annotated[int, Arg("redraw until every client has so many", ge=1, le=1_000_000)] = 10,
+) -> list[Tensor]:
+    """Each class is spread over the clients by shares drawn from a symmetric Dirichlet distribution."""
+    clients = len(parent)
+    _enough(len(labels), clients * min_samples, "samples asked for", "data.partition.min_samples")
+    order, count = _by_label(labels, classes, rng.child("order"))
+    draws = rng.child("shares").numpy()
+    for _ in range(DIRICHLET_TRIES):
+        sizes = _cut(count, draws.dirichlet(np.full(clients, alpha), size=classes))
+        if sizes.sum(axis=0).min() >= min_samples:
+            return _tensors(_gather(order, sizes), labels)
+    worst = int(sizes.sum(axis=0).argmin())
+    reason = f"no draw in {DIRICHLET_TRIES} gave every client {min_samples} samples (last: client {worst} had too few)"
+    raise SpecError(Problem("data.partition.alpha", reason, "a larger alpha or a smaller min_samples", alpha))
+
+
+@register("partition", "label_gaps", paper="W-HFL, Section V")
+def label_gaps(
+    labels: Tensor,
+    classes: int,
+    parent: Tensor,
+    rng: Rng,
+    /,
+    *,
+    missing: Annotated[int, Arg("labels that each edge's clients lack", ge=1, le=1000)] = 2,
+) -> list[Tensor]:
+    """Each edge lacks labels of its own, its clients are alike: edge ``j`` has no label ``j*missing..(j+1)*missing-1``.
+
+    The samples of a label are spread over the edges that have it, in proportion to their clients. With ten classes,
+    four edges and two missing labels every pair of edges shares six.
+    """
+    edge, members = np.unique(parent.cpu().numpy(), return_inverse=True, return_counts=True)[1:]
+    edges = len(members)
+    if edges == 1:
+        reason = "with a single edge nobody would have the missing labels"
+        raise SpecError(Problem("data.partition", reason, "a topology with two or more edges, or another partition"))
+    if edges * missing > classes:
+        reason = f"{edges} edges that each lack {missing} labels of their own need {edges * missing} classes"
+        remedy = f"at most {classes // edges}" if edges <= classes else f"at most {classes} edges"
+        raise SpecError(Problem("data.partition.missing", f"{reason}, there are {classes}", remedy, missing))
+    order, count = _by_label(labels, classes, rng.child("order"))
+    share = np.tile(members.astype(np.float64), (classes, 1))  # [classes, edges]
+    share[np.arange(edges * missing), np.repeat(np.arange(edges), missing)] = 0
+    parts: list[Ints] = [np.empty(0, np.int64)] * len(parent)
+    for j, owned in enumerate(_gather(order, _cut(count, share / share.sum(axis=1, keepdims=True)))):
+        mixed = rng.child("edge", j).numpy().permutation(owned)
+        for client, part in zip(np.flatnonzero(edge == j), np.array_split(mixed, members[j]), strict=True):
+            parts[client] = part
+    return _tensors(parts, labels)
+
+
+def _by_label(labels: Tensor, classes: int, rng: Rng) -> tuple[Ints, Ints]:
+    """Sample numbers sorted by label, in random order inside a label, and the samples of every class ``[classes]``."""
+    order = rng.numpy().permutation(len(labels))
+    found = labels.cpu().numpy()
+    return order[np.argsort(found[order], kind="stable")], np.bincount(found, minlength=classes).astype(np.int64)
+
+
+def _cut(count: Ints, share: NDArray[np.float64]) -> Ints:
+    """``share [classes, owners]`` of ``count [classes]`` as whole numbers that add up, by rounding running sums."""
+    ends = np.rint(np.cumsum(share, axis=1) * count[:, None]).astype(np.int64)
+    ends[:, -1] = count
+    return np.diff(ends, axis=1, prepend=0)
+
+
+def _gather(order: Ints, sizes: Ints) -> list[Ints]:
+    """The samples of every owner: ``order`` runs class by class, in it owner by owner, ``sizes [classes, owners]``."""
+    classes, owners = sizes.shape
+    owner = np.repeat(np.tile(np.arange(owners), classes), sizes.ravel())
+    mine = order[np.argsort(owner, kind="stable")]
+    return np.split(mine, np.cumsum(sizes.sum(axis=0))[:-1])
+
+
+def _shards_per_class(count: Ints, total: int) -> Ints:
+    """Shards ``[classes]`` in proportion to ``count``: whole parts, at least one where there are samples, the rest by
+    the largest remainder (or, where the ones were too many, taken back by the smallest)."""
+    present = count > 0
+    if total < present.sum():
+        reason = f"{total} pure shards cannot hold {present.sum()} labels"
+        raise SpecError(Problem("data.partition.per_client", reason, "more shards per client, or pure: false"))
+    quota = total * count / count.sum()
+    shard = np.where(present, np.maximum(np.floor(quota), 1), 0).astype(np.int64)
+    while (rest := total - int(shard.sum())) != 0:
+        gap = np.where(present if rest > 0 else shard > 1, quota - shard, -np.sign(rest) * np.inf)
+        shard[gap.argmax() if rest > 0 else gap.argmin()] += np.sign(rest)
+    return shard
+
+
+def _enough(samples: int, wanted: int, what: str, path: str) -> None:
+    if samples < wanted:
+        reason = f"{samples} samples are fewer than the {wanted} {what}"
+        raise SpecError(Problem(path, reason, "more samples or fewer clients"))
+
+
+def _tensors(parts: list[Ints], labels: Tensor) -> list[Tensor]:
+    """As tensors beside the labels; refuses clients without data."""
+    empty = [client for client, part in enumerate(parts) if len(part) == 0]
+    if empty:
+        names = ", ".join(map(str, empty[:8])) + (f" and {len(empty) - 8} more" if len(empty) > 8 else "")
+        raise SpecError(Problem("data.partition", f"no data for client(s) {names}", "more samples or fewer clients"))
+    return [torch.from_numpy(part.astype(np.int64, copy=False)).to(labels.device) for part in parts]

@@ -1,0 +1,165 @@
+"""Sources of samples: a :class:`Samples` of standardised float32 images ``x [n, channels, height, width]``.
+
+A source sees the number of clients (for worlds in which clients make their own samples) and its own generator.
+``sample_bits`` counts 8 bits a value, as raw images have.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from fedradio.core.contracts import Samples
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.params import group_rank
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.data import store
+from fedradio.data.catalog import Bytes, find
+
+DIGITS_MEAN, DIGITS_STD = 0.30526, 0.37605
+"""Of the 1797 embedded digits, as fractions of the brightest value 16."""
+
+MAX_VALUES = 500_000_000
+"""Pixels of a synthetic data set, training and test together: 2 GB."""
+
+TEMPLATE_GRID = 4
+"""A class template is a random ``4 x 4`` grid, enlarged smoothly."""
+
+
+@register("source", "digits")
+def digits(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    test_fraction: Annotated[float, Arg("share of every class that becomes the test part", gt=0, lt=1)] = 0.2,
+) -> Samples:
+    """1797 handwritten digits of 8x8 pixels that come with scikit-learn: nothing to fetch.
+
+    Standardised with the mean and deviation of the whole set; the split is drawn from the seed, class by class.
+    """
+    from sklearn.datasets import load_digits  # slow to import, and only needed here
+
+    raw = load_digits()
+    x = torch.from_numpy(raw.images).float().div_(16).sub_(DIGITS_MEAN).div_(DIGITS_STD).unsqueeze(1)
+    y = torch.from_numpy(raw.target).long()
+    rank = group_rank(torch.from_numpy(rng.child("split").numpy().random(len(y))), y)
+    test = rank < torch.round(test_fraction * torch.bincount(y))[y]
+    return _samples(x[~test], y[~test], x[test], y[test], classes=10)
+
+
+@register("source", "synthetic_images")
+def synthetic_images(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    samples: Annotated[int, Arg("training samples", ge=1, le=1_000_000)] = 2000,
+    test_samples: Annotated[int, Arg("test samples", ge=1, le=1_000_000)] = 500,
+    classes: Annotated[int, Arg("classes, equally frequent", ge=2, le=1000)] = 10,
+    channels: Annotated[int, Arg("channels", ge=1, le=64)] = 1,
+    height: Annotated[int, Arg("height", unit="pixels", ge=1, le=256)] = 8,
+    width: Annotated[int, Arg("width", unit="pixels", ge=1, le=256)] = 8,
+    noise: Annotated[float, Arg("deviation of the noise where the templates' is 1", ge=0, le=100)] = 2.0,
+    shift: Annotated[int, Arg("largest random shift along each axis, around the border", ge=0, le=128)] = 0,
+) -> Samples:
+    """Images made on the spot, of any size: a smooth random template per class, shifted, plus white noise.
+
+    ``x = (template[y] + noise * n) / sqrt(1 + noise^2)``, with templates of mean square 1 and standard normal ``n``.
+    More noise and larger shifts make it harder.
+    """
+    total = samples + test_samples
+    values = total * channels * height * width
+    if values > MAX_VALUES:
+        reason = f"{total} images of {channels}x{height}x{width} are more than {MAX_VALUES} values"
+        raise SpecError(Problem("data.source.samples", reason, "fewer samples or smaller images", samples))
+    y = torch.from_numpy(rng.child("labels").numpy().permutation(total) % classes)
+    x = _shifted(_templates(classes, (channels, height, width), rng.child("templates")), y, shift, rng.child("shift"))
+    if noise > 0:
+        white = torch.from_numpy(rng.child("noise").numpy().standard_normal(tuple(x.shape), dtype=np.float32))
+        x = white.mul_(noise).add_(x).div_(math.sqrt(1 + noise**2))
+    return _samples(x[:samples], y[:samples], x[samples:], y[samples:], classes)
+
+
+@register("source", "mnist")
+def mnist(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=60_000)] = None,
+) -> Samples:
+    """60,000 + 10,000 handwritten digits of 28x28 pixels, as ``(x/255 - .1307)/.3081``."""
+    return _stored("mnist", samples, rng)
+
+
+@register("source", "fashion_mnist")
+def fashion_mnist(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=60_000)] = None,
+) -> Samples:
+    """60,000 + 10,000 pictures of clothes of 28x28 pixels, as ``(x/255 - .2860)/.3530``."""
+    return _stored("fashion_mnist", samples, rng)
+
+
+@register("source", "cifar10")
+def cifar10(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=50_000)] = None,
+) -> Samples:
+    """50,000 + 10,000 colour pictures of 3x32x32 pixels in ten classes, as ``(x/255 - .5)/.25``."""
+    return _stored("cifar10", samples, rng)
+
+
+def _stored(name: str, samples: int | None, rng: Rng) -> Samples:
+    """A fetched data set; the first ``samples`` of a random order, so that fewer are always a part of more."""
+    dataset, arrays = find(name), store.load(name)
+    x, y = arrays.train_x, arrays.train_y
+    if samples is not None:
+        kept = rng.child("samples").numpy().permutation(len(x))[:samples]
+        x, y = x[kept], y[kept]
+
+    def standardised(images: Bytes) -> Tensor:
+        return torch.from_numpy(images).float().div_(255).sub_(dataset.mean).div_(dataset.std)
+
+    test_y = torch.from_numpy(arrays.test_y).long()
+    return _samples(
+        standardised(x), torch.from_numpy(y).long(), standardised(arrays.test_x), test_y, classes=dataset.classes
+    )
+
+
+def _templates(classes: int, shape: tuple[int, int, int], rng: Rng) -> Tensor:
+    """Smooth random images ``[classes, *shape]`` with mean square 1."""
+    channels, height, width = shape
+    coarse = (classes, channels, min(TEMPLATE_GRID, height), min(TEMPLATE_GRID, width))
+    grid = torch.from_numpy(rng.numpy().standard_normal(coarse, dtype=np.float32))
+    smooth = interpolate(grid, size=(height, width), mode="bilinear", align_corners=False)
+    return smooth / smooth.square().mean(dim=(1, 2, 3), keepdim=True).sqrt()
+
+
+def _shifted(templates: Tensor, y: Tensor, shift: int, rng: Rng) -> Tensor:
+    """``x [n, *shape]``: the template of every label, rolled by up to ``shift`` pixels along both axes."""
+    if shift == 0:
+        return templates[y]
+    height, width = templates.shape[-2:]
+    by = torch.from_numpy(rng.numpy().integers(-shift, shift, size=(2, len(y)), endpoint=True))
+    rows = (torch.arange(height) - by[0, :, None]) % height  # [n, height]
+    columns = (torch.arange(width) - by[1, :, None]) % width  # [n, width]
+    channel = torch.arange(templates.shape[1])
+    return templates[y[:, None, None, None], channel[:, None, None], rows[:, None, :, None], columns[:, None, None, :]]
+
+
+def _samples(x: Tensor, y: Tensor, test_x: Tensor, test_y: Tensor, classes: int) -> Samples:
+    return Samples(x, y, test_x, test_y, classes, sample_bits=8.0 * math.prod(x.shape[1:]))

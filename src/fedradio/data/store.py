@@ -1,0 +1,182 @@
+"""Where fetched data sets are kept: one folder each, with four ``.npy`` arrays and a manifest that is written last.
+
+Every file is written beside its place, synchronised and then renamed, so an interruption leaves either no file or a
+whole one; without its manifest a data set counts as absent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+
+from fedradio.core.errors import DataError
+from fedradio.data.catalog import CATALOG, PARTS, Arrays, DataSet, find
+
+MANIFEST = "manifest.json"
+STALE_S = 3600.0
+"""Age after which a half-written file is taken for the remains of a killed process."""
+
+Status = Literal["embedded", "fetched", "damaged", "absent"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A data set as ``fedradio data ls`` shows it: ``nbytes`` of its arrays, ``origin`` from which it was fetched."""
+
+    name: str
+    status: Status
+    train: int
+    test: int
+    dims: tuple[int, ...]
+    classes: int
+    nbytes: int
+    licence: str
+    origin: str = ""
+    path: Path | None = None
+
+    @property
+    def samples(self) -> str:
+        """Training and test samples for people."""
+        return f"{self.train:,} + {self.test:,}" if self.test else f"{self.train:,}"
+
+    @property
+    def shape(self) -> str:
+        """Channels, height and width for people."""
+        return "x".join(map(str, self.dims))
+
+
+def home() -> Path:
+    """The store's folder: ``$FEDRADIO_HOME/data``, else ``fedradio/data`` in the user's cache folder."""
+    if chosen := os.environ.get("FEDRADIO_HOME"):
+        return Path(chosen).expanduser() / "data"
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "fedradio" / "data"
+
+
+def path(name: str) -> Path:
+    """The folder of a data set, fetched or not."""
+    return home() / find(name).name
+
+
+def ls() -> list[Entry]:
+    """Every data set of images with its status, judged by the manifest and the files' sizes (nothing is hashed)."""
+    digits = Entry("digits", "embedded", 1797, 0, (1, 8, 8), 10, 1797 * 65, "CC BY 4.0", "scikit-learn")
+    return [digits, *(_entry(dataset) for dataset in CATALOG.values())]
+
+
+def load(name: str) -> Arrays:
+    """The arrays of a fetched data set, verified; a :class:`DataError` says what to do when it is absent or damaged."""
+    dataset = find(name)
+    if status(dataset) == "absent":
+        raise DataError(f"The data set {name} is not on this machine; run `fedradio data fetch {name}` once.")
+    arrays = read(dataset)
+    if arrays is None:
+        raise DataError(f"The stored data set {name} is damaged; run `fedradio data fetch {name}` to replace it.")
+    return arrays
+
+
+def status(dataset: DataSet) -> Status:
+    """Absent without a manifest; damaged when the manifest or a file's size is not what it must be."""
+    folder = path(dataset.name)
+    if not (folder / MANIFEST).is_file():
+        return "absent"
+    noted = _manifest(folder)
+    sizes = {part: _size(folder / f"{part}.npy") for part in PARTS}
+    whole = None not in sizes.values() and noted.get("bytes") == sizes and noted.get("sha256") == _digests(dataset)
+    return "fetched" if whole else "damaged"
+
+
+def read(dataset: DataSet) -> Arrays | None:
+    """The stored arrays if all four are there and are exactly the data set, whatever the manifest says."""
+    folder = path(dataset.name)
+    try:
+        arrays = Arrays(*(np.load(folder / f"{part}.npy", allow_pickle=False) for part in PARTS))
+    except (OSError, ValueError, EOFError):
+        return None
+    return None if dataset.difference(arrays) else arrays
+
+
+def write(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
+    """Store verified arrays and, last, their manifest; returns the folder."""
+    folder = path(dataset.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    _sweep(folder)
+    for part, array in arrays.items():
+        _replace(folder / f"{part}.npy", partial(np.save, arr=array, allow_pickle=False))
+    manifest = {
+        "name": dataset.name,
+        "origin": origin,
+        "sha256": _digests(dataset),
+        "bytes": {part: _size(folder / f"{part}.npy") for part in PARTS},
+        "licence": dataset.licence,
+        "citation": dataset.citation,
+    }
+    text = json.dumps(manifest, indent=2) + "\n"
+    _replace(folder / MANIFEST, lambda file: file.write(text.encode()))
+    return folder
+
+
+def _entry(dataset: DataSet) -> Entry:
+    found = status(dataset)
+    folder = path(dataset.name)
+    return Entry(
+        name=dataset.name,
+        status=found,
+        train=dataset.train,
+        test=dataset.test,
+        dims=dataset.shape,
+        classes=dataset.classes,
+        nbytes=dataset.nbytes,
+        licence=dataset.licence,
+        origin=str(_manifest(folder).get("origin", "")) if found == "fetched" else "",
+        path=folder if found != "absent" else None,
+    )
+
+
+def _digests(dataset: DataSet) -> dict[str, str]:
+    return dict(zip(PARTS, dataset.sha256, strict=True))
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _size(file: Path) -> int | None:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return None
+
+
+def _replace(target: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    """Fill a file and only then give it its name."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            fill(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes left half-written."""
+    for part in folder.glob(".*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - part.stat().st_mtime > STALE_S:
+                part.unlink()

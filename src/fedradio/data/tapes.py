@@ -1,0 +1,108 @@
+"""From samples and their partition to one tape per client: who sees what, in which order, labelled or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedradio.core.contracts import Samples, Tapes, TestSet
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.rng import Rng
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A :data:`Fetch` over samples in memory: ``x [n, *shape]``, ``y [n]``."""
+
+    x: Tensor
+    y: Tensor
+
+    def __call__(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Sample numbers of any shape to ``(x [*index, *shape], y [*index])``."""
+        flat = index.flatten()
+        x = self.x.index_select(0, flat).view(*index.shape, *self.x.shape[1:])
+        return x, self.y.index_select(0, flat).view(index.shape)
+
+
+def make_tapes(
+    samples: Samples,
+    parts: list[Tensor],
+    rng: Rng,
+    *,
+    test: Literal["source", "client"] = "source",
+    test_fraction: float = 0.2,
+    unlabelled: float = 0.0,
+) -> Tapes:
+    """Every client's samples in random order, some held out for testing, some without their labels.
+
+    ``test="source"``: one group, the source's own test part. ``test="client"``: ``test_fraction`` of each client's own
+    samples (rounded, at least one) is its test group. Of what is left, a share ``unlabelled`` (rounded) loses its
+    labels, at random places of the tape. Of 3000 samples .2 and .9 leave 600 test, 240 labelled, 2160 unlabelled.
+    """
+    _check_shares(test_fraction, unlabelled)
+    device = samples.y.device
+    size = np.array([len(part) for part in parts])  # [C]
+    owner = np.repeat(np.arange(len(parts)), size)
+    index = torch.cat(parts).cpu().numpy()
+    index = index[np.lexsort((rng.child("order").numpy().random(len(index)), owner))]
+    held = np.maximum(_rounded(test_fraction * size), 1) if test == "client" else np.zeros_like(size)
+    if len(empty := np.flatnonzero(size <= held)):
+        names = ", ".join(map(str, empty[:8])) + (f" and {len(empty) - 8} more" if len(empty) > 8 else "")
+        reason = f"no training sample left for client(s) {names}"
+        raise SpecError(Problem("data.partition", reason, "more samples per client, or a smaller test share"))
+    out = _rank(owner, size) < held[owner]
+    pool = Pool(samples.x, samples.y)
+    mine, kept, left = index[~out], owner[~out], size - held
+    dark = _rank_of(rng.child("unlabelled").numpy().random(len(mine)), kept, left) < _rounded(unlabelled * left)[kept]
+
+    def tensor(values: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(values).to(device)
+
+    if test == "client":
+        held_out = TestSet(tensor(index[out]), tensor(owner[out]), len(parts), True, pool)
+    else:
+        number = torch.arange(len(samples.test_y), device=device)
+        held_out = TestSet(number, torch.zeros_like(number), 1, False, Pool(samples.test_x, samples.test_y))
+    return Tapes(
+        index=tensor(mine),
+        offset=tensor(np.concatenate([[0], np.cumsum(left)])),
+        labelled=tensor(~dark),
+        fetch=pool,
+        test=held_out,
+        shape=samples.shape,
+        classes=samples.classes,
+        sample_bits=samples.sample_bits,
+    )
+
+
+def _check_shares(test_fraction: float, unlabelled: float) -> None:
+    problems = []
+    if not 0 < test_fraction < 1:
+        problems.append(Problem("data.test_fraction", "must lie between 0 and 1", "such as 0.2", test_fraction))
+    if not 0 <= unlabelled <= 1:
+        problems.append(Problem("data.unlabelled", "must be a share from 0 to 1", "such as 0.9", unlabelled))
+    if problems:
+        raise SpecError(problems)
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """To the nearest whole number, halves up; the small term undoes products like ``.9 * 15 = 13.499...``."""
+    return np.floor(values + 0.5 + 1e-9).astype(np.int64)
+
+
+def _rank(owner: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Place of every entry in its owner's run, when ``owner [n]`` is sorted and has runs of ``size [C]``."""
+    return np.arange(len(owner)) - (np.cumsum(size) - size)[owner]
+
+
+def _rank_of(keys: NDArray[np.float64], owner: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rank of every key inside its owner's run, 0 the smallest."""
+    order = np.lexsort((keys, owner))
+    rank = np.empty_like(order)
+    rank[order] = _rank(owner, size)
+    return rank

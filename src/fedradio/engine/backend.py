@@ -1,0 +1,45 @@
+"""The engine: chooses a kernel from the model's structure and works off a cohort in groups, on every core."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fedradio.core.contracts import Batches, LocalRule, Model, Start, Trained
+from fedradio.core.rng import Rng
+from fedradio.engine.dense import Dense
+from fedradio.engine.layers import dense_layers
+from fedradio.engine.local import Kernel, finish, order, prepare
+from fedradio.engine.module import Autograd
+from fedradio.engine.threads import cores, each
+
+
+class Engine:
+    """A :class:`~fedradio.core.contracts.Backend` on this machine.
+
+    ``workers`` threads (default: one per core) train groups of clients, each on one core. The groups depend on the work
+    alone, so that results are bit for bit the same for any number of workers. On a GPU there is one worker.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers must be at least 1, not {workers}")
+        self.workers = workers or cores()
+        self._last: tuple[Model, Kernel] | None = None
+
+    def run(
+        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
+    ) -> Trained:
+        """Train every client of the cohort for its ``updates [A]``; a client without any has a delta and loss of 0."""
+        job = prepare(model, rule, t, start, batches, updates, rng)
+        kernel = self._kernel(model)
+        groups = order(job.updates, kernel.stack(job))
+        workers = 1 if start.w.is_cuda else self.workers
+        each(lambda rows: kernel.train(job, rows), groups, workers)
+        return finish(job)
+
+    def _kernel(self, model: Model) -> Kernel:
+        """The fastest kernel for this model's structure; kept, with its buffers, until the model changes."""
+        if self._last is None or self._last[0] is not model:
+            layers = dense_layers(model)
+            self._last = (model, Autograd(model) if layers is None else Dense(layers))
+        return self._last[1]

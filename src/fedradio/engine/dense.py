@@ -1,0 +1,173 @@
+"""Kernel for stacks of linear layers: hand-written backward pass, clients stacked, the update fused into a product.
+
+For a layer ``h' = relu(h W^T + b)`` with output gradient ``G [b, out]`` the gradients are ``G^T h`` and ``G^T 1``, so that
+plain SGD is one product per tensor, ``W += -rate/b * G^T h``, and no gradient is ever stored.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from fedradio.engine.layers import Layer
+from fedradio.engine.local import Job, select
+from fedradio.engine.update import Update
+from fedradio.engine.workspace import LayerView, View, Workspace
+
+STACK_BYTES = 4e6
+"""A group's parameters and activations should stay in the cache."""
+MAX_STACK = 64
+SKINNY = 32
+"""Up to this many classes, logits are computed class by class, ``W h^T``: long rows suit the product better."""
+
+relu_backward = torch.ops.aten.threshold_backward.grad_input
+
+
+class Dense:
+    """Trains Flatten/Linear/ReLU stacks in groups of clients."""
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self.layers = layers
+        self._thread = threading.local()
+
+    def stack(self, job: Job) -> int:
+        """``clamp(4 MB / bytes of one client, 1, 64)``, the bytes being its parameters' and activations'."""
+        parameters = sum(field.size for layer in self.layers for field in layer.fields)
+        units = self.layers[0].inputs + sum(2 * layer.outputs for layer in self.layers)
+        each = (parameters + job.index.shape[2] * units) * job.delta.element_size()
+        return int(min(max(STACK_BYTES / each, 1), MAX_STACK))
+
+    @torch.no_grad()
+    def train(self, job: Job, rows: list[int]) -> None:
+        space = self._workspace(job)
+        chosen = select(rows, job.delta.device)
+        group = job.start.group[chosen]
+        same = bool((group == group[0]).all())
+        base = job.start.w[group[:1] if same else group]  # [1 or k, d], where the clients start from
+        _load(space, job, base, chosen, len(rows))
+        job.loss[chosen] = _steps(space, job, rows, chosen)
+        _store(space, job, base, chosen, len(rows))
+
+    def _workspace(self, job: Job) -> Workspace:
+        """This thread's buffers; made anew when the work changes its shape."""
+        batch, names = job.index.shape[2], _needed(job)
+        key = (self.stack(job), batch, names, job.delta.dtype, job.delta.device)
+        if getattr(self._thread, "key", None) != key:
+            class_major = self.layers[-1].outputs <= SKINNY
+            self._thread.space = Workspace(self.layers, key[0], batch, names, class_major, job.delta)
+            self._thread.key = key
+        space: Workspace = self._thread.space
+        return space
+
+
+def _needed(job: Job) -> tuple[str, ...]:
+    """Names of the tensors that this job's update needs beside the parameters."""
+    names = job.memory_names
+    names += ["w0"] if job.rule.prox > 0 else []
+    names += ["shift"] if job.start.shift is not None else []
+    names += ["grad"] if job.rule.optimiser == "adam" else []
+    return tuple(names)
+
+
+def _load(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+    sources: dict[str, Tensor | None] = {"w": base, "w0": base}
+    for name in job.memory_names:
+        before = job.remembered(name)
+        sources[name] = None if before is None else before[chosen]
+    if job.start.shift is not None:
+        sources["shift"] = job.start.shift[chosen]
+    for field, buffers in space.params.items():
+        for name in buffers.keys() & sources.keys():
+            source = sources[name]
+            if source is None:
+                buffers[name][:k].zero_()
+            else:
+                buffers[name][:k] = source[:, field.span]
+
+
+def _store(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+    for field, buffers in space.params.items():
+        job.delta[chosen, field.span] = buffers["w"][:k].sub_(base[:, field.span])
+        for name, memory in job.memory.items():
+            memory[chosen, field.span] = buffers[name][:k]
+
+
+def _steps(space: Workspace, job: Job, rows: list[int], chosen: slice | Tensor) -> Tensor:
+    """All updates of a group; returns the sum of each client's mini-batch losses ``[k]``."""
+    updates = [job.updates[row] for row in rows]
+    index = job.index[chosen, : updates[0]].transpose(0, 1).contiguous()  # [T, k, B]
+    count: list[list[int]] = job.count[chosen, : updates[0]].T.tolist()
+    update = Update(job.rule, [job.adam_n[row] for row in rows])
+    losses = torch.zeros(len(rows), dtype=job.delta.dtype, device=job.delta.device)
+    live = len(rows)
+    for j, rate in enumerate(job.rates[: updates[0]]):
+        while updates[live - 1] <= j:
+            live -= 1
+        counts = count[j][:live]
+        b = max(counts)
+        view = space.view(live, b)
+        update.advance(j, live, rate, losses)
+        x = losses.new_empty(*view.ones.shape[:-1], space.layers[0].inputs)
+        if b > 0:
+            x, y = job.fetch(index[j, 0, :b] if live == 1 else index[j, :live, :b])
+            x = x.to(losses.dtype).view(*y.shape, -1)
+            _forward(view, x)
+            losses[:live] -= _output_gradient(view.layers[-1], y, counts, b)
+        _backward(view, x, update, 1.0 / b if b > 0 and min(counts) == b else 1.0)
+    return losses
+
+
+def _forward(view: View, h: Tensor) -> None:
+    """``z = relu(h W^T + b)``, layer after layer; the last one class by class where that is faster."""
+    product, affine = (torch.mm, torch.addmm) if h.dim() == 2 else (torch.bmm, torch.baddbmm)
+    for layer in view.layers:
+        left, right, out = (layer.weight.w, h.mT, layer.z_t) if layer.class_major else (h, layer.w_t, layer.z)
+        if layer.bias is None:
+            product(left, right, out=out)
+        else:
+            affine(layer.bias.w, left, right, out=out)
+        if layer.relu:
+            out.relu_()
+        h = layer.z
+
+
+def _output_gradient(layer: LayerView, y: Tensor, counts: list[int], b: int) -> Tensor:
+    """``g = softmax(z) - onehot(y)``, padded samples at 0; returns the mean log likelihood ``[k]``.
+
+    With full batches ``g`` still lacks the factor ``1/b``, which goes into the update's products.
+    """
+    z, g, axis = (layer.z_t, layer.g_t, -2) if layer.class_major else (layer.z, layer.g, -1)
+    label = y.unsqueeze(axis)
+    torch.log_softmax(z, axis, out=g)
+    likelihood = g.gather(axis, label)
+    g.exp_().scatter_add_(axis, label, torch.full_like(likelihood, -1.0))
+    if min(counts) == b:
+        total = likelihood.sum((-2, -1)) / b
+    else:
+        count = torch.tensor(counts, device=y.device)[:, None]
+        weight = (torch.arange(b, device=y.device) < count) / count.clamp(min=1).to(g)
+        weight = weight.unsqueeze(axis)
+        g.mul_(weight)
+        total = likelihood.mul_(weight).sum((-2, -1))
+    if layer.relu:
+        relu_backward(layer.g, layer.z, 0, grad_input=layer.g)
+    return total
+
+
+def _backward(view: View, x: Tensor, update: Update, scale: float) -> None:
+    """From the last layer to the first: pass the gradient down, then update with it."""
+    product = torch.mm if x.dim() == 2 else torch.bmm
+    for i in range(len(view.layers) - 1, -1, -1):
+        layer = view.layers[i]
+        below = view.layers[i - 1] if i > 0 else None
+        if below is not None:
+            product(layer.g, layer.weight.w, out=below.g)
+            if below.relu:
+                relu_backward(below.g, below.z, 0, grad_input=below.g)
+        update.apply(layer.weight, layer.g_t, x if below is None else below.z, scale)
+        if layer.bias is not None:
+            left, right = (layer.g_t, view.ones) if layer.class_major else (view.ones_t, layer.g)
+            update.apply(layer.bias, left, right, scale)

@@ -1,0 +1,119 @@
+"""Accuracy and loss of an ensemble on held-out samples, per evaluation group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Ensemble, Model, TestSet
+from fedradio.core.params import group_sum
+from fedradio.engine.layers import dense_layers
+from fedradio.engine.threads import each
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Top-1 accuracy and cross entropy (nats): per group ``[G]`` (NaN without samples), and their plain means over groups.
+
+    A group is one of the test set's, or a client where every client has a model of its own and shares the samples.
+    """
+
+    accuracy: float
+    loss: float
+    group_accuracy: Tensor
+    group_loss: Tensor
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Samples ``lo:hi`` of the test set, judged by the model of ``client``."""
+
+    client: int
+    lo: int
+    hi: int
+
+
+def evaluate(
+    model: Model, ensemble: Ensemble, test: TestSet, local: Tensor | None, workers: int, chunk: int | None = None
+) -> Scores:
+    """Evaluate members ``[1, d]`` (everybody's) or ``[C, d]`` (one per client), with local parts ``[1 or C, d_local]``.
+
+    Probabilities are mixed, ``p = sum_m a_m softmax(z_m)``. One model per client is evaluated on its client's samples if
+    the test set has them (``per_client``), and on all samples otherwise. ``chunk`` samples go through a model at once.
+    """
+    clients = max([1, *(len(member) for member in ensemble.members), 1 if local is None else len(local)])
+    size = chunk or (4096 if dense_layers(model) else 500)
+    bounds = _bounds(test)
+    if clients == 1:
+        chunks = _cut(0, 0, len(test.index), size)
+    elif test.per_client:
+        if clients != test.groups:
+            raise ValueError(f"{clients} models for {test.groups} clients with samples of their own")
+        chunks = [part for client, (lo, hi) in enumerate(bounds) for part in _cut(client, lo, hi, size)]
+    else:
+        chunks = [part for client in range(clients) for part in _cut(client, 0, len(test.index), size)]
+
+    def score(part: _Chunk) -> tuple[Tensor, Tensor]:
+        return _score(model, ensemble, test, local, part)
+
+    results = each(score, chunks, workers)
+    own = clients > 1 and not test.per_client
+    groups = clients if own else test.groups
+    total = torch.zeros(2, groups, dtype=torch.float64)
+    count = torch.zeros(groups, dtype=torch.float64)
+    for part, (hit, loss) in zip(chunks, results, strict=True):  # in the order of the chunks, whoever computed them
+        group = torch.full((part.hi - part.lo,), part.client) if own else test.group[part.lo : part.hi].cpu()
+        total += group_sum(torch.stack([hit, loss], dim=1), group, groups).T
+        count += torch.bincount(group, minlength=groups)
+    accuracy, loss = total / count
+    return Scores(_mean(accuracy), _mean(loss), accuracy, loss)
+
+
+def _score(
+    model: Model, ensemble: Ensemble, test: TestSet, local: Tensor | None, part: _Chunk
+) -> tuple[Tensor, Tensor]:
+    """Hits (0 or 1) and losses ``[hi - lo]`` of a chunk, float64 on the CPU."""
+    x, y = test.fetch(test.index[part.lo : part.hi])
+    likelihoods = []
+    for member in ensemble.members:
+        row = _row(member, local, part.client)
+        likelihoods.append(model.apply(row, x).log_softmax(dim=1))
+    mixed = _mix(likelihoods, ensemble.weight)
+    loss = -mixed.gather(1, y.to(mixed.device)[:, None])[:, 0]
+    hit = mixed.argmax(dim=1) == y.to(mixed.device)
+    return hit.double().cpu(), loss.double().cpu()
+
+
+def _mix(likelihoods: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
+    """``log sum_m a_m exp(l_m)`` of log likelihoods ``[n, classes]``, without leaving the logarithm."""
+    if len(likelihoods) == 1:
+        return likelihoods[0]
+    logs = [math.log(weight) if weight > 0 else -math.inf for weight in weights]
+    return torch.stack([ll + log for ll, log in zip(likelihoods, logs, strict=True)]).logsumexp(dim=0)
+
+
+def _row(member: Tensor, local: Tensor | None, client: int) -> Tensor:
+    """The model's row ``[D]`` for this client."""
+    shared = member[client if len(member) > 1 else 0]
+    if local is None:
+        return shared
+    return torch.cat([shared, local[client if len(local) > 1 else 0]])
+
+
+def _bounds(test: TestSet) -> list[tuple[int, int]]:
+    """First and last sample of each group."""
+    ends = torch.bincount(test.group.cpu(), minlength=test.groups).cumsum(0).tolist()
+    return list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+def _cut(client: int, lo: int, hi: int, size: int) -> list[_Chunk]:
+    return [_Chunk(client, i, min(i + size, hi)) for i in range(lo, hi, size)]
+
+
+def _mean(values: Tensor) -> float:
+    """Plain mean over the groups that have samples."""
+    return float(values.nanmean())

@@ -1,0 +1,151 @@
+"""What every kernel shares: one call of ``Backend.run`` laid out as a job, and the optimisers' arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Batches, Fetch, LocalRule, Model, Slots, Start, Trained
+from fedradio.core.rng import Rng
+
+MEMORY = ("momentum", "adam_m", "adam_v")
+"""Optimiser slots that hold one number per trainable parameter."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One cohort to train. Kernels fill the rows of the results of every client that has updates to make.
+
+    ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``rates [T]`` the learning rate of each update;
+    ``adam_n [A]`` updates made in earlier rounds. Results: ``delta [A, d]``, ``local [A, d_local]``, ``loss [A]`` (the sum
+    of mini-batch losses), ``memory``: the optimiser's new ``[A, d_trainable]``, where it is kept.
+    """
+
+    rule: LocalRule
+    rates: list[float]
+    start: Start
+    index: Tensor
+    count: Tensor
+    fetch: Fetch
+    updates: list[int]
+    adam_n: list[float]
+    rng: Rng
+    delta: Tensor
+    local: Tensor | None
+    loss: Tensor
+    memory: Slots
+
+    @property
+    def memory_names(self) -> list[str]:
+        return [name for name in self.rule.state_names if name in MEMORY]
+
+    def remembered(self, name: str) -> Tensor | None:
+        """The optimiser's memory ``[A, d_trainable]`` at the start; None means zero."""
+        return self.start.slots.get(name) if self.rule.keep_state else None
+
+
+class Kernel(Protocol):
+    """A way to train a group of clients at once, on one thread."""
+
+    def stack(self, job: Job) -> int:
+        """How many clients make a group."""
+        ...
+
+    def train(self, job: Job, rows: list[int]) -> None:
+        """Train these clients (sorted by updates, most first, none without) and write their results into the job."""
+        ...
+
+
+def prepare(model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng) -> Job:
+    """Lay out a job; clients without updates get their results (no change) here."""
+    w, clients, trainable = start.w, len(updates), model.shared.size + model.local.size
+    own = model.local.size + model.buffers.size
+    if own and start.local is None:
+        raise ValueError(f"the model has {own} local numbers per client: Start.local is missing")
+    idle = (updates <= 0).nonzero().flatten().to(w.device)
+    delta = _result(None, (clients, model.shared.size), w, idle)
+    local = None if start.local is None else _result(start.local, (clients, own), w, idle)
+    kept = [name for name in rule.state_names if name in MEMORY] if rule.keep_state else []
+    memory = {name: _result(start.slots.get(name), (clients, trainable), w, idle) for name in kept}
+    counts = start.slots.get("adam_n") if rule.keep_state else None
+    return Job(
+        rule=rule,
+        rates=rule.rates(t, max(updates.tolist(), default=0)),
+        start=start,
+        index=batches.labelled.index,
+        count=batches.labelled.count,
+        fetch=batches.fetch,
+        updates=updates.tolist(),
+        adam_n=[0.0] * clients if counts is None else counts.double().tolist(),
+        rng=rng,
+        delta=delta,
+        local=local,
+        loss=w.new_zeros(clients),
+        memory=memory,
+    )
+
+
+def finish(job: Job) -> Trained:
+    """Mean losses and the optimiser's counts of a job that every kernel has worked off."""
+    updates = torch.tensor(job.updates, device=job.count.device)
+    due = torch.arange(job.count.shape[1], device=job.count.device) < updates[:, None]
+    batches = ((job.count > 0) & due).sum(1).clamp(min=1)
+    slots = dict(job.memory)
+    if job.rule.keep_state and "adam_n" in job.rule.state_names:
+        before = job.start.slots.get("adam_n", torch.zeros(len(updates), dtype=job.loss.dtype, device=job.loss.device))
+        slots["adam_n"] = before + updates.to(before)
+    return Trained(job.delta, job.local, job.loss / batches.to(job.loss), slots)
+
+
+def order(updates: Sequence[int], size: int) -> list[list[int]]:
+    """Clients with updates, most first (ties by number), in groups of ``size``: live ones are a prefix of each group."""
+    busy = sorted((row for row, n in enumerate(updates) if n > 0), key=lambda row: -updates[row])
+    return [busy[i : i + size] for i in range(0, len(busy), size)]
+
+
+def select(rows: list[int], device: torch.device) -> slice | Tensor:
+    """An index of these rows: a slice (no copy) where they are consecutive."""
+    if rows == list(range(rows[0], rows[0] + len(rows))):
+        return slice(rows[0], rows[0] + len(rows))
+    return torch.tensor(rows, device=device)
+
+
+def drive(g: Tensor, w: Tensor, w0: Tensor | None, shift: Tensor | None, prox: float) -> None:
+    """``g += mu*(w - w0) + shift`` in place."""
+    if w0 is not None and prox > 0:
+        g.add_(w, alpha=prox).sub_(w0, alpha=prox)
+    if shift is not None:
+        g.add_(shift)
+
+
+def adam_scales(rule: LocalRule, n: float, rate: float) -> tuple[float, float]:
+    """``(size, eps)`` of Adam's update ``n`` (from 1) written without bias-corrected copies:
+
+    ``rate * mhat / (sqrt(vhat) + eps) = size * m / (sqrt(v) + eps')`` with ``size = rate*sqrt(1 - b2^n)/(1 - b1^n)`` and
+    ``eps' = eps*sqrt(1 - b2^n)``.
+    """
+    root = math.sqrt(1.0 - rule.beta2**n)
+    return rate * root / (1.0 - rule.beta1**n), rule.eps * root
+
+
+def adam(
+    rule: LocalRule, w: Tensor, g: Tensor, m: Tensor, v: Tensor, size: float | Tensor, eps: float | Tensor
+) -> None:
+    """One Adam update in place; ``g`` is spent. ``size`` and ``eps`` from :func:`adam_scales`, scalar or broadcastable."""
+    m.lerp_(g, 1.0 - rule.beta1)
+    v.mul_(rule.beta2).addcmul_(g, g, value=1.0 - rule.beta2)
+    step = torch.sqrt(v, out=g).add_(eps)
+    w.sub_(torch.div(m, step, out=step).mul_(size))
+
+
+def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:
+    """Room for results, the idle rows of which keep what was before (zero if nothing was)."""
+    out = torch.empty(shape, dtype=like.dtype, device=like.device)
+    if len(idle):
+        out[idle] = torch.zeros((), dtype=like.dtype, device=like.device) if before is None else before[idle].to(like)
+    return out

@@ -1,0 +1,47 @@
+"""Local rules as parts: what one mini-batch does to a client's model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fedradio.core.contracts import LocalRule
+from fedradio.core.registry import Arg, register
+
+MOST_BATCH = 1_000_000
+
+
+@register("rule", "sgd")
+def sgd(
+    *,
+    lr: Annotated[float, Arg("learning rate", gt=0, le=1e4)] = 0.1,
+    batch: Annotated[int, Arg("samples of a mini-batch", ge=1, le=MOST_BATCH)] = 32,
+    momentum: Annotated[float, Arg("heavy-ball momentum gamma", ge=0, lt=1)] = 0.0,
+    keep_state: Annotated[bool, Arg("keep each client's momentum across rounds (otherwise it starts from 0)")] = False,
+    updates_per_step: Annotated[int, Arg("mini-batches of one local step", ge=1, le=10_000)] = 1,
+) -> LocalRule:
+    """Stochastic gradient descent: ``v = gamma v + g + mu (w - w0) + shift;  w -= lr v``."""
+    return LocalRule(lr=lr, batch=batch, momentum=momentum, keep_state=keep_state, updates_per_step=updates_per_step)
+
+
+@register("rule", "adam", paper="W-HFL, section V (state kept per client)")
+def adam(
+    *,
+    lr: Annotated[float, Arg("learning rate", gt=0, le=1e4)] = 0.001,
+    batch: Annotated[int, Arg("samples of a mini-batch", ge=1, le=MOST_BATCH)] = 32,
+    beta1: Annotated[float, Arg("decay of the first moment", ge=0, lt=1)] = 0.9,
+    beta2: Annotated[float, Arg("decay of the second moment", ge=0, lt=1)] = 0.999,
+    eps: Annotated[float, Arg("added to the root of the second moment", gt=0, le=1)] = 1e-7,
+    keep_state: Annotated[bool, Arg("keep each client's moments across rounds, never sent")] = True,
+    updates_per_step: Annotated[int, Arg("mini-batches of one local step", ge=1, le=10_000)] = 1,
+) -> LocalRule:
+    """Adam with bias correction on ``g + mu (w - w0) + shift``."""
+    return LocalRule(
+        lr=lr,
+        batch=batch,
+        optimiser="adam",
+        beta1=beta1,
+        beta2=beta2,
+        eps=eps,
+        keep_state=keep_state,
+        updates_per_step=updates_per_step,
+    )

@@ -1,0 +1,51 @@
+"""Worker threads, each with one torch thread: parallel over clients, never inside a product."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeVar
+
+import torch
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def cores() -> int:
+    """Processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def each(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
+    """``[function(item) for item in items]``, on up to ``workers`` threads with one torch thread each.
+
+    Every item is a piece of work of its own, so that results do not depend on ``workers``.
+    """
+    with _one_torch_thread():
+        if workers == 1 or len(items) <= 1:
+            return [function(item) for item in items]
+        return list(_pool(workers).map(function, items))
+
+
+@contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Kept for the life of the process: threads own buffers and copies of modules."""
+    return ThreadPoolExecutor(workers, "fedradio", initializer=torch.set_num_threads, initargs=(1,))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked child inherits the pool, but not its threads

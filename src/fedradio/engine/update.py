@@ -1,0 +1,72 @@
+"""The dense kernel's update: a gradient that is a product ``left @ right`` goes straight into what it changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import LocalRule
+from fedradio.engine.local import adam, adam_scales, drive
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One tensor of the ``k`` live clients and what its update needs, all of the shape ``[k, rows, columns]``."""
+
+    w: Tensor
+    w0: Tensor | None = None
+    shift: Tensor | None = None
+    momentum: Tensor | None = None
+    adam_m: Tensor | None = None
+    adam_v: Tensor | None = None
+    grad: Tensor | None = None
+
+
+class Update:
+    """One local update after the other for a group of clients, of which ``adam_n [k]`` were made in earlier rounds."""
+
+    def __init__(self, rule: LocalRule, adam_n: list[float]) -> None:
+        self.rule = rule
+        self._adam_n = adam_n
+        self._rate = 0.0
+        self._size: float | Tensor = 0.0
+        self._eps: float | Tensor = 0.0
+
+    def advance(self, j: int, live: int, rate: float, like: Tensor) -> None:
+        """Go to update ``j`` of the first ``live`` clients."""
+        self._rate = rate
+        if self.rule.optimiser == "adam":
+            scales = [adam_scales(self.rule, n + j + 1, rate) for n in self._adam_n[:live]]
+            if len(set(scales)) == 1:
+                self._size, self._eps = scales[0]
+            else:
+                self._size, self._eps = torch.tensor(scales, dtype=like.dtype, device=like.device).T[..., None, None]
+
+    def apply(self, p: Parameter, left: Tensor, right: Tensor, scale: float) -> None:
+        """Update with the gradient ``scale * left @ right`` (``[k, rows, b] @ [k, b, columns]``; ``b`` may be 0).
+
+        Plain SGD adds ``-rate*scale*left @ right`` to the parameters; momentum adds the product to ``gam*v``; Adam needs
+        the gradient itself.
+        """
+        rule, rate = self.rule, self._rate
+        if p.adam_m is not None and p.adam_v is not None and p.grad is not None:
+            _accumulate(p.grad, left, right, 0.0, scale)
+            drive(p.grad, p.w, p.w0, p.shift, rule.prox)
+            adam(rule, p.w, p.grad, p.adam_m, p.adam_v, self._size, self._eps)
+        elif p.momentum is not None:
+            _accumulate(p.momentum, left, right, rule.momentum, scale)
+            drive(p.momentum, p.w, p.w0, p.shift, rule.prox)
+            p.w.add_(p.momentum, alpha=-rate)
+        else:
+            if p.w0 is not None:
+                p.w.lerp_(p.w0, rate * rule.prox)
+            if p.shift is not None:
+                p.w.add_(p.shift, alpha=-rate)
+            _accumulate(p.w, left, right, 1.0, -rate * scale)
+
+
+def _accumulate(target: Tensor, left: Tensor, right: Tensor, beta: float, alpha: float) -> None:
+    """``target = beta*target + alpha*left @ right``; a product over nothing is zero."""
+    (target.addmm_ if target.dim() == 2 else target.baddbmm_)(left, right, beta=beta, alpha=alpha)

@@ -1,0 +1,122 @@
+"""From a checked spec to a simulation: factories are called with their context, problems are collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import torch
+
+from fedradio.core.contracts import Hop, Samples, Stream, Tapes, Topology
+from fedradio.core.errors import DataError, Problem, SpecError
+from fedradio.core.registry import part
+from fedradio.core.rng import Rng
+from fedradio.data.tapes import make_tapes
+from fedradio.experiment.read import Plain
+from fedradio.experiment.spec import Spec
+from fedradio.rounds.simulation import Simulation, compose
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Bench:
+    """Where parts are made; what goes wrong is collected under the path of the part."""
+
+    problems: list[Problem] = field(default_factory=list)
+
+    def make(self, where: str, family: str, plain: Plain | None, *context: Any) -> Any:
+        """The part, or None where the spec has none or it could not be made."""
+        if plain is None:
+            return None
+        keywords = {key: tuple(v) if isinstance(v, list) else v for key, v in plain.items() if key != "kind"}
+        return self.attempt(where, family, lambda: part(family, plain["kind"]).factory(*context, **keywords))
+
+    def attempt(self, where: str, family: str, do: Callable[[], T]) -> T | None:
+        try:
+            return do()
+        except SpecError as error:
+            self.problems += [replace(p, path=_rebase(p.path, family, where)) for p in error.problems]
+        except DataError as error:
+            self.problems.append(Problem(where, str(error)))
+        return None
+
+    def settle(self) -> None:
+        """Stop here if anything went wrong so far."""
+        if self.problems:
+            raise SpecError(self.problems)
+
+
+def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simulation:
+    """The simulation that a spec describes; raises :class:`SpecError` with every problem found."""
+    plain, bench = spec.plain, _Bench()
+    world = Rng(spec.seed).child("world")
+    _check_device(bench, device)
+    topology = bench.make("topology", "topology", plain["topology"], world.child("topology"))
+    schedule = bench.make("schedule", "schedule", plain["schedule"])
+    rule = bench.make("rule", "rule", plain["rule"])
+    algorithm = bench.make("algorithm", "algorithm", plain["algorithm"])
+    hops = [_hop(bench, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
+    stream = None if topology is None else _stream(bench, plain["data"], topology, world, device)
+    model = None if stream is None else bench.make("model", "model", plain["model"], stream.shape, stream.classes)
+    bench.settle()
+    assert stream is not None
+    assert model is not None
+    return compose(
+        topology=topology,
+        hops=hops,
+        stream=stream,
+        model=model,
+        algorithm=algorithm,
+        rule=replace(rule, schedule=schedule),
+        seed=spec.seed,
+        clock=plain["clock"],
+        device=device,
+        workers=workers,
+    )
+
+
+def _hop(bench: _Bench, h: int, plain: Plain, topology: Topology | None, world: Rng) -> Hop:
+    senders = topology.senders(h) if topology is not None and h < topology.hops else 1
+    made = {
+        family: bench.make(f"hops.{h}.{family}", family, plain[family], *context)
+        for family, context in (
+            ("link", ()),
+            ("policy", ()),
+            ("channel", ()),
+            ("fleet", (senders, world.child("fleet", h))),
+        )
+    }
+    return Hop(**made, period=plain["period"], deadline_s=plain["deadline_s"])
+
+
+def _stream(bench: _Bench, plain: Plain, topology: Topology, world: Rng, device: str) -> Stream | None:
+    """Source, split over the clients, hold-outs and labels, window."""
+    found = bench.make("data.source", "source", plain["source"], topology.clients, world.child("source"))
+    if isinstance(found, Samples):
+        found = _split(bench, plain, found.to(device), topology, world)
+    return None if found is None else bench.make("data.stream", "stream", plain["stream"], found)
+
+
+def _split(bench: _Bench, plain: Plain, samples: Samples, topology: Topology, world: Rng) -> Tapes | None:
+    context = (samples.y.cpu(), samples.classes, topology.parents[0], world.child("partition"))
+    shares = bench.make("data.partition", "partition", plain["partition"], *context)
+    if shares is None:
+        return None
+    options = {key: plain[key] for key in ("test", "test_fraction", "unlabelled")}
+    return bench.attempt("data", "data", lambda: make_tapes(samples, shares, world.child("tapes"), **options))
+
+
+def _check_device(bench: _Bench, device: str) -> None:
+    if device == "cuda" and not torch.cuda.is_available():
+        bench.problems.append(Problem("device", "no CUDA device is available here", "use cpu", device))
+
+
+def _rebase(path: str, family: str, where: str) -> str:
+    """A factory names its own keywords (``policy.epochs``); people need the place in their spec."""
+    if path == where or path.startswith(where + "."):
+        return path
+    if path == family or path.startswith(family + "."):
+        return where + path[len(family) :]
+    return f"{where}.{path}"

@@ -1,0 +1,35 @@
+"""How long a run will take here, from one real update and one real evaluation."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import torch
+
+from fedradio.core.contracts import Clock
+from fedradio.rounds import clients
+from fedradio.rounds.metrics import metrics
+from fedradio.rounds.planning import plan_exchange
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.step import begin
+from fedradio.rounds.working import open_round
+
+
+def estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
+    """Wall seconds of a run: updates of a first allocation times the time of one, and the evaluations."""
+    state = begin(sim)
+    work = open_round(sim, state)
+    alloc = plan_exchange(sim, work, 0).alloc
+    updates = int(alloc.steps.sum()) * sim.rule.updates_per_step
+    trial = replace(alloc, steps=alloc.steps.clamp(max=2))
+    per_update = 0.0
+    for _ in range(2):  # the first pass warms up
+        began = time.perf_counter()
+        clients.train(sim, work.shared[0], work.client, work.stream, trial, Clock(0))
+        per_update = (time.perf_counter() - began) / max(1, int(trial.steps.sum()) * sim.rule.updates_per_step)
+    began = time.perf_counter()
+    metrics(sim, replace(state, stream=work.stream))
+    evaluation = time.perf_counter() - began
+    exchanges = int(torch.tensor([hop.period for hop in sim.hops]).prod())
+    return rounds * exchanges * updates * per_update + rounds / eval_every * evaluation

@@ -1,0 +1,140 @@
+"""Plain data from YAML files, shipped specs and ``key=value`` overrides."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fedradio.core.errors import Problem, SpecError
+from fedradio.experiment.problems import suggest
+
+Plain = dict[str, Any]
+
+
+def shipped() -> list[str]:
+    """Names of the shipped specs."""
+    root = resources.files("fedradio") / "specs"
+    return sorted(_names(root, ""))
+
+
+def _names(folder: Any, prefix: str) -> Iterable[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _names(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".yaml"):
+            yield prefix + entry.name.removesuffix(".yaml")
+
+
+def shipped_text(name: str) -> str:
+    """The YAML of a shipped spec, comments included."""
+    return (resources.files("fedradio") / "specs" / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def read_spec(source: str | Path) -> Plain:
+    """The plain data of a YAML file or of a shipped spec."""
+    path = Path(source)
+    if str(source) in shipped() and not path.is_file():
+        return _parse(shipped_text(str(source)), str(source))
+    if not path.is_file():
+        near = suggest(str(source), shipped())
+        remedy = near or f"a YAML file, or one of: {', '.join(shipped())}"
+        raise SpecError(Problem(str(source), "no such file, and no shipped spec of that name", remedy))
+    try:
+        return _parse(path.read_text(encoding="utf-8"), str(source))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(Problem(str(source), f"cannot be read: {error}")) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with numbers as people write them (``1e-3`` is a number) and without repeated keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
+            seen.add(key if isinstance(key, str) else None)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)[eE][-+]?\d+$"),
+    list("-+.0123456789"),
+)
+
+
+def _parse(text: str, where: str) -> Plain:
+    try:
+        found = yaml.load(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SpecError(Problem(where, "not valid YAML: " + " ".join(str(error).split()))) from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise SpecError(Problem(where, "a spec is a mapping of keys to values", "see `fedradio cp`", found))
+    return found
+
+
+def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
+    """``key=value`` with dotted keys and list positions: ``rule.lr=0.05``, ``data.source=mnist``."""
+    result: Plain = json.loads(json.dumps(plain, default=str))
+    problems = []
+    for text in overrides:
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip():
+            problems.append(Problem(text, "not an override", "write key=value, such as rule.lr=0.05"))
+            continue
+        try:
+            _assign(result, key.strip(), yaml.load(value, Loader=_Loader))
+        except yaml.YAMLError as error:
+            problems.append(Problem(key, "value is not valid YAML: " + " ".join(str(error).split()), value=value))
+        except LookupError as error:
+            problems.append(Problem(key, str(error.args[0])))
+    if problems:
+        raise SpecError(problems)
+    return result
+
+
+def _assign(node: Any, key: str, value: Any) -> None:
+    """Walk down, making mappings where there are none; a part given by its plain name becomes a mapping."""
+    *path, last = key.replace("[", ".").replace("]", "").split(".")
+    for name in path:
+        child = _child(node, name)
+        if isinstance(child, str):
+            child = {"kind": child}
+        elif child is None:
+            child = {}
+        _put(node, name, child)
+        node = child
+    _put(node, last, value)
+
+
+def _child(node: Any, name: str) -> Any:
+    if isinstance(node, list):
+        return node[_position(node, name)]
+    if isinstance(node, dict):
+        return node.get(name)
+    raise LookupError(f"{name!r} stands below a plain value")
+
+
+def _put(node: Any, name: str, value: Any) -> None:
+    if isinstance(node, list):
+        node[_position(node, name)] = value
+    elif isinstance(node, dict):
+        node[name] = value
+    else:
+        raise LookupError(f"{name!r} stands below a plain value")
+
+
+def _position(node: list[Any], name: str) -> int:
+    if not name.isdigit() or int(name) >= len(node):
+        raise LookupError(f"the list has positions 0 to {len(node) - 1}, not {name!r}")
+    return int(name)

@@ -1,0 +1,122 @@
+"""The spec's schema, built from the signatures of the registered factories."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+
+from fedradio.core.registry import Arg, Part, parts
+
+FRAME = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+LONGEST_TUPLE = 1000
+
+
+def spec_schema() -> type[BaseModel]:
+    """The model of a whole spec, with the parts that are registered now."""
+    hop = create_model(
+        "Hop",
+        __config__=FRAME,
+        link=_part_field("link", "ideal", "how payloads become sums"),
+        policy=_part_field("policy", "fixed", "who takes part"),
+        channel=_part_field("channel", None, "what the air does"),
+        fleet=_part_field("fleet", None, "what devices can do; without it seconds and joules are undefined"),
+        period=_field(int, 1, "runs of this hop for one of the hop above", ge=1, le=100_000),
+        deadline_s=_field(float | None, None, "seconds after which a payload is lost", gt=0, le=1e9),
+    )
+    data = create_model(
+        "Data",
+        __config__=FRAME,
+        source=_part_field("source", "digits", "where samples come from"),
+        partition=_part_field("partition", "iid", "how they are split over clients"),
+        stream=_part_field("stream", "static", "how they arrive"),
+        test=_field(Literal["source", "client"], "source", "test on the source's own test part, or per client"),
+        test_fraction=_field(float, 0.2, "share of a client's samples held out where test is 'client'", gt=0, lt=1),
+        unlabelled=_field(float, 0.0, "share of a client's training samples whose labels are hidden", ge=0, lt=1),
+    )
+    return create_model(
+        "Spec",
+        __config__=FRAME,
+        name=_field(Annotated[str, Field(pattern=NAME)], "run", "names the run"),
+        about=_field(Annotated[str, Field(max_length=1000)], "", "a sentence for people"),
+        seed=_field(int, 0, "root of all randomness", ge=0, le=2**63 - 1),
+        rounds=_field(int, 20, "rounds of the server", ge=1, le=10_000_000),
+        eval_every=_field(int, 1, "evaluate after every so many rounds", ge=1, le=10_000_000),
+        clock=_field(Literal["slowest", "deadline"], "slowest", "what a receiver waits for"),
+        topology=_part_field("topology", "flat", "who exists and who reports to whom"),
+        hops=_field(_some(hop), (hop(),), "one entry a hop, the clients' first"),
+        data=_field(data, data(), "samples, their split and their arrival"),
+        model=_part_field("model", "mlp", "what is learnt"),
+        rule=_part_field("rule", "sgd", "one local update"),
+        schedule=_part_field("schedule", "constant", "the learning rate over time"),
+        algorithm=_part_field("algorithm", "fedavg", "what is sent and merged"),
+    )
+
+
+def part_schema(part: Part) -> type[BaseModel]:
+    """The keywords of one factory, and its kind."""
+    fields: dict[str, Any] = {"kind": (Literal[part.kind], part.kind)}
+    for parameter in part.parameters():
+        default = ... if parameter.required else parameter.default
+        fields[parameter.name] = (
+            _bounded(parameter.annotation, parameter.arg),
+            Field(default, description=_doc(parameter.arg)),
+        )
+    return create_model(f"{part.family}_{part.kind}", __config__=FRAME, **fields)
+
+
+def _field(annotation: Any, default: Any, doc: str, **bounds: Any) -> tuple[Any, Any]:
+    return _bounded(annotation, Arg(doc, **bounds)), Field(default, description=doc)
+
+
+def _some(item: Any) -> Any:
+    return Annotated[tuple[item, ...], Field(min_length=1, max_length=8)]
+
+
+def _part_field(family: str, default: str | None, doc: str) -> tuple[Any, Any]:
+    """A field that takes a kind's plain name, or a mapping of ``kind`` and keywords; null only without a default."""
+    schemas = [part_schema(part) for part in parts(family)]
+    if not schemas:
+        return type(None), Field(None, description=doc)
+    union: Any = functools.reduce(operator.or_, schemas)
+    if len(schemas) > 1:
+        union = Annotated[union, Field(discriminator="kind")]
+    if default is None:
+        union = Optional[union]  # noqa: UP045
+    accepted = Annotated[union, BeforeValidator(functools.partial(_with_kind, default))]
+    chosen = next((s() for s in schemas if s.model_fields["kind"].default == default), None)
+    return accepted, Field(chosen, description=doc)
+
+
+def _with_kind(default: str | None, value: Any) -> Any:
+    """A plain name is a kind without keywords; keywords without a kind belong to the default."""
+    if isinstance(value, str):
+        return {"kind": value}
+    return {"kind": default, **value} if isinstance(value, dict) and default is not None else value
+
+
+def _bounded(annotation: Any, arg: Arg) -> Any:
+    """Bounds belong to the numbers of an annotation, wherever they stand in unions and tuples; a tuple may be given as
+    a list, its items are as strict as everything else."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return functools.reduce(operator.or_, (_bounded(item, arg) for item in inner))
+    if origin is tuple and inner[-1] is Ellipsis:
+        some: Any = types.GenericAlias(tuple, (_bounded(inner[0], arg), Ellipsis))
+        return Annotated[some, Field(max_length=LONGEST_TUPLE, strict=False)]
+    if origin is tuple:
+        fixed: Any = types.GenericAlias(tuple, tuple(_bounded(item, arg) for item in inner))
+        return Annotated[fixed, Field(strict=False)]
+    if annotation in (int, float):
+        return Annotated[annotation, Field(ge=arg.ge, gt=arg.gt, le=arg.le, lt=arg.lt)]
+    return annotation
+
+
+def _doc(arg: Arg) -> str:
+    return f"{arg.doc} [{arg.unit}]" if arg.unit else arg.doc

@@ -1,0 +1,32 @@
+"""Seconds and joules of computing and transmitting, per sender ``[S]``.
+
+The CMOS model that wireless federated learning uses: a task of ``n`` cycles at frequency ``f`` takes ``n / f``
+seconds and ``zeta/2 * n * f^2`` joules (RawHFL, eqs. (10) and (11)); sending for ``tau`` seconds at power ``P`` takes
+``P * tau`` joules (eq. (14)). Static and circuit powers add ``power * duration``.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fedradio.core.contracts import Fleet
+
+
+def cycles_per_step(fleet: Fleet, sample_bits: float, samples_per_step: int, work: float) -> Tensor:
+    """CPU cycles of one local step, ``n * nbar * c_u * D_u`` of eq. (10), times training passes per sample."""
+    return fleet.cycles_per_bit * (sample_bits * samples_per_step * work)
+
+
+def compute_s(cycles: Tensor, cpu_hz: Tensor) -> Tensor:
+    """Seconds of a task of that many cycles (10); a sender without work takes none."""
+    return (cycles / cpu_hz).where(cycles > 0, 0.0)
+
+
+def compute_j(fleet: Fleet, cycles: Tensor, cpu_hz: Tensor) -> Tensor:
+    """Joules of a task of that many cycles (11), with the CPU's static power while it runs."""
+    return 0.5 * fleet.capacitance * cycles * cpu_hz**2 + fleet.cpu_static_w * compute_s(cycles, cpu_hz)
+
+
+def transmit_j(fleet: Fleet, power_w: Tensor, tx_s: Tensor) -> Tensor:
+    """Joules of sending (14), with the circuit's power while the sender is on the air."""
+    return (power_w + fleet.circuit_w) * tx_s

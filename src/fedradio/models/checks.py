@@ -1,0 +1,101 @@
+"""What a network must not be: too large, lazy, frozen, or random by other means than ``nn.Dropout``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from fedradio.core.errors import Problem, SpecError
+from fedradio.models.dropout import set_generator
+
+PARAMETER_LIMIT = 200_000_000
+"""More parameters than this are refused before memory is taken (a cohort holds many rows of float32)."""
+
+
+def check_size(parameters: int) -> None:
+    """Refuse a network above :data:`PARAMETER_LIMIT`."""
+    if parameters > PARAMETER_LIMIT:
+        reason = f"a model may have at most {PARAMETER_LIMIT:,} parameters"
+        raise SpecError(Problem("model", reason, "make its layers narrower or its inputs smaller", parameters))
+
+
+def check_module(module: nn.Module) -> None:
+    """Refuse what a row cannot hold: lazy, frozen and non-floating parameters, cumulative running averages."""
+    problems = [problem for name, p in module.named_parameters() if (problem := _parameter_problem(name, p))]
+    problems += [
+        Problem(f"model.{name}", "a running average over all batches needs a count", "give momentum a number")
+        for name, layer in module.named_modules()
+        if isinstance(layer, nn.modules.batchnorm._NormBase) and layer.track_running_stats and layer.momentum is None
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
+def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
+    """One training pass of two zero samples on a copy: it must give finite-shaped logits ``[2, classes]``, draw nothing
+    from torch's global generator and keep its integer buffers."""
+    probe = copy.deepcopy(module).train()
+    set_generator(probe, torch.Generator())
+    before = _integers(probe)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        random_layers = _watch_randomness(probe)
+        logits = _forward(probe, shape)
+    wanted = (2, classes)
+    if not isinstance(logits, Tensor) or tuple(logits.shape) != wanted:
+        given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        raise SpecError(Problem("model", f"two samples must give logits of shape {wanted}", "change the head", given))
+    if random_layers:
+        reason = "the layer draws from torch's global generator"
+        raise SpecError(Problem(f"model.{random_layers[0]}", reason, "use nn.Dropout, or no randomness"))
+    changed = [name for name, buffer in _integers(probe).items() if not torch.equal(buffer, before[name])]
+    if changed:
+        reason = "training changes an integer buffer, which a row cannot hold"
+        raise SpecError(Problem(f"model.{changed[0]}", reason, "make it a floating-point buffer"))
+
+
+def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:
+    path = f"model.{name}"
+    if isinstance(parameter, nn.UninitializedParameter):
+        return Problem(path, "a lazy layer has no shape yet", "run one batch through the module before wrapping it")
+    if not parameter.is_floating_point():
+        return Problem(path, "parameters must be real floating-point numbers", value=str(parameter.dtype))
+    if not parameter.requires_grad:
+        return Problem(path, "frozen parameters cannot be part of the model", "let it train, or make it a buffer")
+    return None
+
+
+def _forward(probe: nn.Module, shape: Sequence[int]) -> object:
+    """The output for zeros, taken as numbers first and as ids second."""
+    failures = []
+    for dtype in (torch.float32, torch.int64):
+        try:
+            return probe(torch.zeros(2, *shape, dtype=dtype))
+        except Exception as error:  # whatever the user's code raises is a property of the input, reported below
+            failures.append(f"{type(error).__name__}: {error}")
+    reason = f"the module failed on zeros of shape {[2, *shape]} ({failures[0]})"
+    raise SpecError(Problem("model", reason, "check the module against the shape of the samples"))
+
+
+def _watch_randomness(probe: nn.Module) -> list[str]:
+    """A list that will name the layers, innermost first, that move torch's global generator."""
+    culprits: list[str] = []
+    state = torch.get_rng_state()
+
+    def watch(name: str) -> None:
+        if not torch.equal(state, torch.get_rng_state()):
+            culprits.append(name)
+
+    for name, layer in probe.named_modules():
+        layer.register_forward_hook(lambda *_, name=name: watch(name))
+    return culprits
+
+
+def _integers(module: nn.Module) -> dict[str, Tensor]:
+    return {
+        name: buffer.clone()
+        for name, buffer in module.named_buffers()
+        if not buffer.is_floating_point() and not name.endswith("num_batches_tracked")
+    }

@@ -1,0 +1,122 @@
+"""Any torch network as a flat row ``[D] = [shared d | local trainable | buffers]``."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from fedradio.core.params import Layout
+from fedradio.core.rng import Rng
+from fedradio.models.checks import check_module, check_size, trial
+from fedradio.models.dropout import seed_dropout
+
+NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
+"""Layers whose affine parameters never leave the client."""
+
+
+class FlatModel:
+    """A torch network and where each of its tensors lies in the row.
+
+    ``shared``: every parameter that travels; ``local``: scale and offset of norm layers; ``buffers``: the floating-point
+    buffers (running statistics). Offsets of each layout count from the start of its own part. Tied parameters appear
+    once. Integer buffers (``num_batches_tracked``) are not part of the row.
+    """
+
+    def __init__(
+        self, module: nn.Module, shape: Sequence[int], classes: int, initial: Callable[[FlatModel, Rng], Tensor]
+    ) -> None:
+        self.module = module
+        self.shape = tuple(shape)
+        self.classes = classes
+        self.shared, self.local, self.buffers = layouts(module)
+        self._row = _join(self.shared, self.local, self.buffers)
+        self._initial = initial
+        self._copies = threading.local()
+
+    @property
+    def size(self) -> int:
+        """``D``, the length of the whole row."""
+        return self._row.size
+
+    def init(self, rng: Rng) -> Tensor:
+        """A start row ``[D]``, float32 on the CPU; depends on ``rng`` alone."""
+        return self._initial(self, rng)
+
+    def apply(self, row: Tensor, x: Tensor) -> Tensor:
+        """Logits ``[n, classes]`` of ``x [n, *shape]`` in evaluation mode, on the row's device; threads may share it."""
+        module = self._copy(row.device)
+        x = as_input(x, row.dtype, self._copies.channels_last)
+        with torch.no_grad():
+            logits: Tensor = functional_call(module, self._row.views(row), (x,))
+        return logits
+
+    def _copy(self, device: torch.device) -> nn.Module:
+        """This thread's own copy: ``functional_call`` swaps parameters in place and must not be shared."""
+        module: nn.Module | None = getattr(self._copies, "module", None)
+        if module is None or self._copies.device != device:
+            module = copy.deepcopy(self.module).to(device).eval()
+            self._copies.module, self._copies.device = module, device
+            self._copies.channels_last = prefers_channels_last(self.module, self.shape)
+        return module
+
+
+def wrap(module: nn.Module, shape: Sequence[int], classes: int) -> FlatModel:
+    """The model of any classifier ``x [n, *shape] -> logits [n, classes]``; it starts from the module's own values.
+
+    The module is copied. ``nn.Dropout`` draws from the run's generators; a module that is random in any other way,
+    lazy, frozen or of another output shape is refused. Inputs may be floating point or integers (ids).
+    """
+    shape = tuple(shape)
+    check_size(sum(p.numel() for p in module.parameters() if not isinstance(p, nn.UninitializedParameter)))
+    check_module(module)
+    module = seed_dropout(copy.deepcopy(module)).cpu().float()
+    trial(module, shape, classes)
+    row = torch.cat([t.detach().reshape(-1) for part in _tensors(module) for t in part.values()] or [torch.zeros(0)])
+    return FlatModel(module, shape, classes, lambda _model, _rng: row.clone())
+
+
+def layouts(module: nn.Module) -> tuple[Layout, Layout, Layout]:
+    """``(shared, local, buffers)`` of a module, each in the order of the module's definition."""
+    shared, local, buffers = (Layout.of({name: t.shape for name, t in part.items()}) for part in _tensors(module))
+    return shared, local, buffers
+
+
+def as_input(x: Tensor, dtype: torch.dtype, channels_last: bool) -> Tensor:
+    """Floating-point inputs in the row's type, images in the wanted memory order; ids stay integers."""
+    if not x.is_floating_point():
+        return x
+    x = x.to(dtype)
+    return x.contiguous(memory_format=torch.channels_last) if channels_last and x.dim() == 4 else x
+
+
+def prefers_channels_last(module: nn.Module, shape: Sequence[int]) -> bool:
+    """Two-dimensional convolutions run faster on channels-last images, unless the module's ``view`` calls forbid it."""
+    if len(shape) != 3 or not any(isinstance(layer, nn.Conv2d) for layer in module.modules()):
+        return False
+    probe = copy.deepcopy(module).eval()
+    x = torch.zeros(2, *shape).contiguous(memory_format=torch.channels_last)
+    try:
+        with torch.no_grad():
+            probe(x)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _tensors(module: nn.Module) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
+    norms = {id(p) for layer in module.modules() if isinstance(layer, NORMS) for p in layer.parameters(recurse=False)}
+    shared: dict[str, Tensor] = {}
+    local: dict[str, Tensor] = {}
+    for name, parameter in module.named_parameters():
+        (local if id(parameter) in norms else shared)[name] = parameter
+    buffers = {name: buffer for name, buffer in module.named_buffers() if buffer.is_floating_point()}
+    return shared, local, buffers
+
+
+def _join(*parts: Layout) -> Layout:
+    return Layout.of({field.name: field.shape for part in parts for field in part.fields})

@@ -1,0 +1,31 @@
+"""Where nodes stand. Coordinates are float64 metres, ``[n, 2]``."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from fedradio.core.rng import Rng
+
+
+def disc(n: int, radius_m: float, min_distance_m: float, rng: Rng) -> Tensor:
+    """``n`` points uniform in the ring between ``min_distance_m`` and ``radius_m`` around the origin.
+
+    Uniform in area: ``r = sqrt(r0^2 + u (R^2 - r0^2))``.
+    """
+    u = torch.from_numpy(rng.numpy().random((n, 2)))
+    r = torch.sqrt(min_distance_m**2 + u[:, 0] * (radius_m**2 - min_distance_m**2))
+    angle = 2 * math.pi * u[:, 1]
+    return torch.stack((r * torch.cos(angle), r * torch.sin(angle)), dim=1)
+
+
+def square_grid(n: int, spacing_m: float) -> Tensor:
+    """``n`` points of a square grid, row by row, with the grid's middle at the origin."""
+    columns = math.ceil(math.sqrt(n))
+    rows = math.ceil(n / columns)
+    number = torch.arange(n)
+    x = (number % columns).double() - (columns - 1) / 2
+    y = torch.div(number, columns, rounding_mode="floor").double() - (rows - 1) / 2
+    return spacing_m * torch.stack((x, y), dim=1)

@@ -1,0 +1,61 @@
+"""Who exists, where, and who reports to whom."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+
+from fedradio.core.contracts import Topology
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.network.placement import disc, square_grid
+
+MOST_CLIENTS = 100_000
+
+
+@register("topology", "flat")
+def flat(
+    rng: Rng,
+    /,
+    *,
+    clients: Annotated[int, Arg("clients around the server", ge=1, le=MOST_CLIENTS)] = 20,
+    radius_m: Annotated[float, Arg("radius of the disc the clients stand in", unit="m", gt=0, le=1e6)] = 400.0,
+    min_distance_m: Annotated[float, Arg("nearest a client may stand to the server", unit="m", ge=0)] = 10.0,
+) -> Topology:
+    """Two tiers: every client reports straight to the server in the middle of a disc."""
+    _check_ring(radius_m, min_distance_m)
+    positions = (disc(clients, radius_m, min_distance_m, rng.child("clients")), torch.zeros(1, 2, dtype=torch.float64))
+    return Topology((torch.zeros(clients, dtype=torch.long),), positions)
+
+
+@register("topology", "hierarchical")
+def hierarchical(
+    rng: Rng,
+    /,
+    *,
+    edges: Annotated[int, Arg("edge servers, one in the middle of each cell", ge=1, le=10_000)] = 4,
+    clients_per_edge: Annotated[int, Arg("clients of each cell", ge=1, le=10_000)] = 5,
+    radius_m: Annotated[float, Arg("radius of a cell", unit="m", gt=0, le=1e6)] = 400.0,
+    min_distance_m: Annotated[float, Arg("nearest a client may stand to its edge", unit="m", ge=0)] = 10.0,
+) -> Topology:
+    """Three tiers: clients report to the edge of their cell, edges to the server.
+
+    Cells are discs on a square grid that touch without overlapping; the server stands in the middle of the grid.
+    """
+    _check_ring(radius_m, min_distance_m)
+    clients = edges * clients_per_edge
+    if clients > MOST_CLIENTS:
+        raise SpecError(Problem("topology.clients_per_edge", f"more than {MOST_CLIENTS} clients in all", value=clients))
+    cell = torch.arange(clients) // clients_per_edge
+    centre = square_grid(edges, 2 * radius_m)
+    around = disc(clients, radius_m, min_distance_m, rng.child("clients"))
+    positions = (centre[cell] + around, centre, torch.zeros(1, 2, dtype=torch.float64))
+    return Topology((cell, torch.zeros(edges, dtype=torch.long)), positions)
+
+
+def _check_ring(radius_m: float, min_distance_m: float) -> None:
+    if min_distance_m >= radius_m:
+        reason = f"must be smaller than radius_m = {radius_m:g}"
+        raise SpecError(Problem("topology.min_distance_m", reason, "lower it or widen the disc", min_distance_m))

@@ -1,0 +1,55 @@
+"""How much local work a client does: local steps, or epochs over its labelled data, equal or drawn per client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import View
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg
+from fedradio.core.rng import Rng
+
+Amount = int | tuple[int, int]
+"""The same for everyone, or drawn uniformly from ``lowest..highest`` for each client and exchange."""
+
+Steps = Annotated[Amount | None, Arg("local steps, or [lowest, highest] drawn per client", ge=1, le=100_000)]
+Epochs = Annotated[Amount | None, Arg("epochs over the labelled data instead of steps", ge=1, le=1000)]
+"""The two keywords with which policies ask for local work; neither means one epoch."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Exactly one of ``steps`` and ``epochs``, as ``(lowest, highest)``."""
+
+    steps: tuple[int, int] | None
+    epochs: tuple[int, int] | None
+
+    def draw(self, view: View, rng: Rng) -> Tensor:
+        """Local steps ``[S]``, at least 1; drawn for every client, so that nobody's draw depends on who is active."""
+        low, high = self.steps or self.epochs or (1, 1)
+        amount = torch.from_numpy(rng.numpy().integers(low, high + 1, size=view.senders))
+        if self.steps is None:
+            amount = amount * view.signals["epoch_steps"].to(amount.device)
+        return amount.clamp(min=1)
+
+
+def effort(steps: Amount | None, epochs: Amount | None) -> Effort:
+    """The effort meant by a policy's two keywords; neither given means one epoch."""
+    if steps is not None and epochs is not None:
+        raise SpecError(Problem("policy.epochs", "steps and epochs are both given", "keep one of them", epochs))
+    if steps is None and epochs is None:
+        epochs = 1
+    return Effort(_span("steps", steps), _span("epochs", epochs))
+
+
+def _span(name: str, amount: Amount | None) -> tuple[int, int] | None:
+    if amount is None:
+        return None
+    low, high = (amount, amount) if isinstance(amount, int) else amount
+    if low > high:
+        raise SpecError(Problem(f"policy.{name}", "the lowest value stands first", "swap the two", amount))
+    return low, high

@@ -1,0 +1,53 @@
+"""A uniform sample of the clients takes part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Allocation, Reason, Slots, View
+from fedradio.core.params import group_rank
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.policies.effort import Effort, Epochs, Steps, effort
+from fedradio.policies.fixed import at_full_power
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """See :func:`sampling`."""
+
+    clients: int
+    effort: Effort
+    needs = frozenset[str]()
+    reads = frozenset[str]()
+
+    def check(self, parent: Tensor, receivers: int) -> str:
+        smallest = int(torch.bincount(parent, minlength=receivers).min())
+        if self.clients <= smallest:
+            return ""
+        return f"clients = {self.clients} of a receiver that has only {smallest}; at most {smallest} can be sampled"
+
+    def start(self, senders: int) -> Slots:
+        return {}
+
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        """The ``m`` smallest of independent uniform keys of each receiver are a uniform sample without replacement."""
+        keys = torch.from_numpy(rng.child("sample").numpy().random(view.senders))
+        active = group_rank(keys, view.parent) < self.clients
+        reason = torch.where(active, int(Reason.NONE), int(Reason.NOT_SELECTED))
+        return at_full_power(view, active, self.effort.draw(view, rng.child("effort")), reason), state
+
+
+@register("policy", "sampling")
+def sampling(
+    *,
+    clients: Annotated[int, Arg("clients drawn of each receiver", ge=1)] = 2,
+    steps: Steps = None,
+    epochs: Epochs = None,
+) -> Sampling:
+    """``clients`` of each receiver, uniformly without replacement, at full CPU and power (default: one epoch)."""
+    return Sampling(clients, effort(steps, epochs))

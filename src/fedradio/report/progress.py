@@ -1,0 +1,89 @@
+"""Progress of a run: a live bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from fedradio.core.contracts import RoundRecord, SimState
+from fedradio.core.units import show, show_seconds
+from fedradio.experiment.estimate import estimate_s
+from fedradio.experiment.spec import Spec
+from fedradio.report.tables import simulation_lines
+from fedradio.rounds.simulation import Simulation
+
+LONG_S = 60.0
+"""A run expected to take longer says so before it starts."""
+
+LINE_EVERY_S = 10.0
+
+
+class RunProgress:
+    """An observer of a run that shows it; also a context manager, so that the bar is always put away."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.bar: Progress | None = None
+        self._task = TaskID(0)
+        self._rounds = 0
+        self._next_line = 0.0
+        self._accuracy = ""
+
+    def __enter__(self) -> RunProgress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def started(self, sim: Simulation, spec: Spec, folder: Path | None) -> None:
+        say = self.console.print
+        say(f"[bold]{spec.name}[/]  {spec.plain['about']}".rstrip())
+        for line in simulation_lines(sim):
+            say(f"  {line}", highlight=False)
+        for warning in sim.warnings:
+            say(f"  [yellow]warning[/]   {warning}", highlight=False)
+        expected = estimate_s(sim, spec.rounds, spec.eval_every)
+        if expected > LONG_S:
+            say(f"  [yellow]expected[/]  about {show_seconds(expected)} for {spec.rounds} rounds", highlight=False)
+        self._rounds = spec.rounds
+        if self.console.is_terminal:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self.bar = Progress(
+                *columns, TimeRemainingColumn(), TextColumn("{task.fields[news]}"), console=self.console, transient=True
+            )
+            self._task = self.bar.add_task("rounds", total=spec.rounds, news="")
+            self.bar.start()
+
+    def advanced(self, state: SimState, record: RoundRecord) -> None:
+        if "accuracy" in record.metrics:
+            self._accuracy = f"accuracy {100 * record.metrics['accuracy']:.2f} %"
+        if self.bar is not None:
+            self.bar.update(self._task, completed=state.t, news=self._news(state))
+            return
+        tenth = max(1, self._rounds // 10)
+        if state.t % tenth == 0 or state.t == self._rounds or time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + LINE_EVERY_S
+            self.console.print(f"  round {state.t}/{self._rounds}  {self._news(state)}", highlight=False)
+
+    def _news(self, state: SimState) -> str:
+        news = [self._accuracy]
+        if state.time_s is not None:
+            news.append(show_seconds(state.time_s))
+        if state.energy_j is not None:
+            news.append(show(state.energy_j, "J"))
+        if state.bits is not None:
+            news.append(show(state.bits, "bit"))
+        return "  ".join(item for item in news if item)

@@ -1,0 +1,138 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from rich.table import Table
+from rich.text import Text
+
+from fedradio.core.errors import Problem
+from fedradio.core.registry import FAMILIES, Parameter, Part
+from fedradio.core.units import show, show_seconds
+from fedradio.experiment.run import Summary
+from fedradio.rounds.simulation import Simulation
+
+
+def parts_table(found: Sequence[Part]) -> Table:
+    """Every part with one line."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("family", "kind", "what it is"):
+        table.add_column(column, overflow="fold")
+    last = ""
+    for part in found:
+        table.add_row(part.family if part.family != last else "", part.kind, Text(part.summary.replace("``", "")))
+        last = part.family
+    return table
+
+
+def families_line() -> str:
+    return ", ".join(FAMILIES)
+
+
+def parameters_table(part: Part) -> Table:
+    """A part's keywords: type, default, unit, bounds, meaning."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("keyword", "type", "default", "unit", "bounds", "meaning"):
+        table.add_column(column, overflow="fold")
+    for parameter in part.parameters():
+        table.add_row(
+            parameter.name,
+            type_name(parameter.annotation),
+            default_text(parameter),
+            parameter.arg.unit or "",
+            parameter.arg.bounds(),
+            Text(parameter.arg.doc),
+        )
+    return table
+
+
+def type_name(annotation: Any) -> str:
+    """A type as people write it in a spec."""
+    if get_origin(annotation) is Literal:
+        return " | ".join(map(str, get_args(annotation)))
+    if get_origin(annotation) is tuple:
+        inner = [type_name(item) for item in get_args(annotation) if item is not Ellipsis]
+        return f"[{inner[0]}, ...]" if Ellipsis in get_args(annotation) else f"[{', '.join(inner)}]"
+    if get_args(annotation):
+        return " | ".join(type_name(item) for item in get_args(annotation))
+    if annotation is type(None):
+        return "null"
+    return annotation.__name__ if inspect.isclass(annotation) else str(annotation)
+
+
+def default_text(parameter: Parameter) -> str:
+    if parameter.required:
+        return "required"
+    value = parameter.default
+    if value is None:
+        return "null"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(f"{item:g}" if isinstance(item, float) else str(item) for item in value) + "]"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def problems_table(problems: Sequence[Problem]) -> Table:
+    """What is wrong with a spec: one row a problem."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("where", "what is wrong", "given", "what would work"):
+        table.add_column(column, overflow="fold")
+    for problem in problems:
+        given = "" if problem.value is None else repr(problem.value)
+        given = given if len(given) <= 60 else given[:60] + "..."
+        table.add_row(*map(Text, (problem.path, problem.reason, given, problem.remedy)))
+    return table
+
+
+def simulation_lines(sim: Simulation) -> list[str]:
+    """What is about to run, in three lines."""
+    topology = sim.topology
+    tiers = " -> ".join(
+        f"{len(positions)} {name}" for positions, name in zip(topology.positions, _tier_names(sim), strict=True)
+    )
+    kinds = ", ".join(type(hop.link).__name__.lower() for hop in sim.hops)
+    return [
+        f"network   {tiers}; links {kinds}; exchanges a round "
+        + " x ".join(str(hop.period) for hop in reversed(sim.hops)),
+        f"model     {sim.model.shared.size:,} shared parameters"
+        + (f" and {sim.model.local.size + sim.model.buffers.size:,} local" if sim.model.local.size else ""),
+        f"learning  {type(sim.algorithm).__name__.lower()}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
+        f"batch {sim.rule.batch}",
+    ]
+
+
+def summary_table(summary: Summary) -> Table:
+    """The headline numbers of a run; a dash is a quantity that no part defines."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column()
+    rows: dict[str, str] = {
+        "accuracy": _percent(summary.accuracy),
+        "best accuracy": f"{_percent(summary.best_accuracy)} (round {summary.best_round})",
+        "test loss": "-" if summary.loss is None else f"{summary.loss:.4f}",
+    }
+    extra = {k: v for k, v in summary.metrics.items() if k not in ("accuracy", "loss")}
+    rows |= {name.replace("_", " "): _percent(v) if "accuracy" in name else f"{v:.4g}" for name, v in extra.items()}
+    rows |= {
+        "rounds": str(summary.rounds),
+        "simulated time": show_seconds(summary.time_s),
+        "energy": show(summary.energy_j, "J"),
+        "uplink": show(summary.bits, "bit"),
+        "wall time": show_seconds(summary.wall_s),
+        "seed": str(summary.seed),
+    }
+    for name, value in rows.items():
+        table.add_row(name, value)
+    return table
+
+
+def _tier_names(sim: Simulation) -> list[str]:
+    middle = len(sim.topology.positions) - 2
+    between = ["edges"] if middle == 1 else [f"tier-{i + 1} nodes" for i in range(middle)]
+    return ["clients", *between, "server"]
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.2f} %"

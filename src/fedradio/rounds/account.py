@@ -1,0 +1,84 @@
+"""Seconds, joules, bits and reasons of an exchange. What a part does not define stays None."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Airtime, Allocation, Delivery, ExchangeRecord, Hop
+from fedradio.core.params import group_sum
+from fedradio.fleet.costs import compute_j
+from fedradio.rounds.planning import Plan
+
+
+def receiver_times(hop: Hop, clock: str, airtime: Airtime, alloc: Allocation, parent: Tensor, n: int) -> Tensor | None:
+    """Seconds ``[R]`` until each receiver may merge.
+
+    ``deadline``: it waits for the deadline. ``slowest``: for the last of its active senders, but never beyond the
+    deadline; without active senders it does not wait.
+    """
+    if clock == "deadline" and hop.deadline_s is not None:
+        return torch.full((n,), hop.deadline_s, dtype=torch.float64)
+    if airtime.done_s is None:
+        return None
+    waits = torch.where(alloc.active, airtime.done_s.double(), 0.0)
+    if hop.deadline_s is not None:
+        waits = waits.clamp(max=hop.deadline_s)
+    return torch.zeros(n, dtype=torch.float64).scatter_reduce_(0, parent, waits, "amax")
+
+
+def effective_clients(weight: Tensor, group: Tensor, receivers: int) -> list[float]:
+    """``(sum w)^2 / sum w^2`` of each receiver: how many equal senders its total is worth; 0 without any."""
+    total = group_sum(weight.double(), group, receivers) ** 2
+    squares = group_sum(weight.double() ** 2, group, receivers)
+    return torch.where(squares > 0, total / squares.clamp(min=1e-300), 0.0).tolist()
+
+
+def exchange_record(
+    h: int, hop: Hop, plan: Plan, delivery: Delivery | None, times: Tensor | None, effective: list[float]
+) -> ExchangeRecord:
+    """The exchange as plain data. ``delivery`` is None where nobody sent."""
+    alloc, airtime = plan.alloc, plan.airtime
+    each = hop.link.bits(plan.values)
+    tx_j = torch.zeros(len(alloc.active), dtype=torch.float64) if delivery is None else delivery.tx_j
+    return ExchangeRecord(
+        t=plan.clock.t,
+        hop=h,
+        e=plan.clock.e,
+        active=alloc.active.tolist(),
+        arrived=airtime.arrived.tolist(),
+        reason=torch.where(alloc.active, airtime.reason, alloc.reason).tolist(),
+        steps=alloc.steps.tolist(),
+        seconds=_of_active(airtime.done_s, alloc),
+        compute_j=_of_active(_computing_j(hop, plan), alloc),
+        tx_j=_of_active(tx_j, alloc),
+        bits=None if each is None else each * int(alloc.active.sum()),
+        uses=airtime.uses,
+        time_s=None if times is None else times.tolist(),
+        effective=effective,
+    )
+
+
+def _computing_j(hop: Hop, plan: Plan) -> Tensor | None:
+    """Joules of local training ``[S]``; None without a fleet."""
+    alloc = plan.alloc
+    if hop.fleet is None or plan.cycles is None or alloc.cpu_hz is None:
+        return None
+    return compute_j(hop.fleet, plan.cycles * alloc.steps, alloc.cpu_hz)
+
+
+def _of_active(values: Tensor | None, alloc: Allocation) -> list[float] | None:
+    """A per-sender quantity as a list, 0 for those who did nothing."""
+    if values is None:
+        return None
+    found: list[float] = torch.where(alloc.active, values.double(), 0.0).tolist()
+    return found
+
+
+def add(total: float | None, part: float | None) -> float | None:
+    """A sum that is undefined as soon as one of its parts is."""
+    return None if total is None or part is None else total + part
+
+
+def total_of(values: list[float] | None) -> float | None:
+    return None if values is None else sum(values)

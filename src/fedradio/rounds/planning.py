@@ -1,0 +1,105 @@
+"""All that is settled before a payload exists: arrivals, channel, decision, readiness, airtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Airtime, Allocation, ChannelState, Clock, Reason, Slots, View
+from fedradio.fleet.costs import compute_s, cycles_per_step
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.working import Working
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run of a hop before anything is sent: ``values`` numbers a payload, ``cycles [S]`` of one local step."""
+
+    clock: Clock
+    channel: ChannelState | None
+    values: int
+    cycles: Tensor | None
+    alloc: Allocation
+    airtime: Airtime
+
+
+def plan_exchange(sim: Simulation, work: Working, h: int) -> Plan:
+    """Let samples arrive, realise the channel, ask the policy, and see who can arrive when. Nothing is trained."""
+    hop, parent = sim.hops[h], sim.topology.parents[h]
+    clock = Clock(work.t, sum(record.hop == h for record in work.exchanges))
+    rng = sim.rng.child("hop", h, clock.t, clock.e)
+    if h == 0:
+        work.stream = sim.stream.arrive(work.stream, clock, sim.rng.child("arrive", clock.t, clock.e))
+        work.signals = work.signals | _data_signals(sim, work.stream)
+    channel = _realise(sim, h, clock)
+    values = sim.model.shared.size * (sim.algorithm.blocks if h == 0 else len(work.shared[h]))
+    view = _view(sim, work, h, clock, channel, values)
+    alloc, work.policy[h] = hop.policy.decide(view, work.policy[h], rng.child("policy"))
+    alloc = _able(work, h, alloc)
+    ready = _ready(work, h, alloc, parent, view.cycles_per_step)
+    airtime = hop.link.plan(channel, alloc, parent, values, ready, hop.deadline_s, rng.child("plan"))
+    return Plan(clock, channel, values, view.cycles_per_step, alloc, airtime)
+
+
+def _data_signals(sim: Simulation, stream: Slots) -> Slots:
+    """Sizes, and how many local steps an epoch over the labelled (else all) data has."""
+    stats = sim.stream.stats(stream)
+    seen = torch.where(stats["labelled"] > 0, stats["labelled"], stats["samples"])
+    per_step = sim.rule.batch * sim.rule.updates_per_step
+    epoch_steps = torch.div(seen + per_step - 1, per_step, rounding_mode="floor")
+    return {name: rows.cpu() for name, rows in (stats | {"epoch_steps": epoch_steps}).items()}
+
+
+def _realise(sim: Simulation, h: int, clock: Clock) -> ChannelState | None:
+    channel, positions = sim.hops[h].channel, sim.topology.positions
+    if channel is None:
+        return None
+    rng = sim.rng.child("channel", h, clock.t, clock.e)
+    return channel.realise(positions[h + 1], positions[h], sim.topology.parents[h], rng)
+
+
+def _view(sim: Simulation, work: Working, h: int, clock: Clock, channel: ChannelState | None, values: int) -> View:
+    """What the policy of the hop may see; outer hops have no local steps."""
+    hop, rule = sim.hops[h], sim.rule
+    senders = sim.topology.senders(h)
+    cycles = None
+    if h == 0 and hop.fleet is not None:
+        cycles = cycles_per_step(hop.fleet, sim.stream.sample_bits, rule.batch * rule.updates_per_step, rule.work)
+    signals = work.signals if h == 0 else {"epoch_steps": torch.zeros(senders, dtype=torch.long)}
+    return View(
+        clock=clock,
+        parent=sim.topology.parents[h],
+        receivers=sim.topology.receivers(h),
+        channel=channel,
+        link=hop.link,
+        fleet=hop.fleet,
+        cycles_per_step=cycles,
+        payload_bits=hop.link.bits(values),
+        deadline_s=hop.deadline_s,
+        signals=signals,
+    )
+
+
+def _able(work: Working, h: int, alloc: Allocation) -> Allocation:
+    """Without data a client cannot train; without news an edge has nothing to hand up."""
+    can = work.signals["samples"] > 0 if h == 0 else work.mass[h - 1] > 0
+    why = Reason.NO_DATA if h == 0 else Reason.NO_NEWS
+    active = alloc.active & can
+    return replace(
+        alloc,
+        active=active,
+        steps=torch.where(active, alloc.steps, 0) if h == 0 else torch.zeros_like(alloc.steps),
+        reason=torch.where(alloc.active & ~can, int(why), alloc.reason),
+    )
+
+
+def _ready(work: Working, h: int, alloc: Allocation, parent: Tensor, cycles: Tensor | None) -> Tensor | None:
+    """Seconds ``[S]`` from the receiver's last broadcast until each sender has its payload."""
+    if h == 0:
+        if cycles is None or alloc.cpu_hz is None:
+            return None
+        return compute_s(cycles * alloc.steps, alloc.cpu_hz)
+    own, above = work.elapsed[h - 1], work.elapsed[h]
+    return None if own is None or above is None else own - above[parent]

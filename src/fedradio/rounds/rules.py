@@ -1,0 +1,136 @@
+"""Cross rules: which parts do not fit together, with the path, the reason and what would work."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+from fedradio.core.contracts import Hop
+from fedradio.core.errors import Problem
+from fedradio.core.registry import parts
+from fedradio.core.units import show
+
+if TYPE_CHECKING:
+    from fedradio.rounds.simulation import Simulation
+
+DATA_SIGNALS = frozenset({"samples", "labelled", "epoch_steps", "loss"})
+"""Signals that every run publishes to the policy of hop 0."""
+
+
+def problems_of(sim: Simulation) -> list[Problem]:
+    """Everything that forbids this combination of parts."""
+    found = _shape_problems(sim)
+    if len(sim.hops) == sim.topology.hops:
+        for h in range(len(sim.hops)):
+            found += _hop_problems(sim, h)
+    return found + _learning_problems(sim) + _memory_problems(sim)
+
+
+def warnings_of(sim: Simulation) -> list[str]:
+    """What is allowed but worth a word before the run."""
+    said = []
+    for h, hop in enumerate(sim.hops):
+        if hop.deadline_s is not None and not hop.policy.needs:
+            said.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
+    return said
+
+
+def _shape_problems(sim: Simulation) -> list[Problem]:
+    found = []
+    if len(sim.hops) != sim.topology.hops:
+        reason = f"the topology has {sim.topology.hops} hop(s)"
+        found.append(Problem("hops", reason, "one entry a hop, the clients' first", len(sim.hops)))
+    if sim.stream.clients != sim.topology.clients:
+        reason = f"the data is split over {sim.stream.clients} clients, the topology has {sim.topology.clients}"
+        found.append(Problem("data", reason, "use the same number"))
+    if sim.model.shape != sim.stream.shape:
+        reason = f"made for inputs {sim.model.shape}, the data has {sim.stream.shape}"
+        found.append(Problem("model", reason, "build the model for the data's shape"))
+    if sim.model.classes < sim.stream.classes:
+        reason = f"has {sim.model.classes} outputs, the data {sim.stream.classes} classes"
+        found.append(Problem("model", reason, "build the model for the data's classes"))
+    return found
+
+
+def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
+    hop, last = sim.hops[h], len(sim.hops) - 1
+    found = _policy_problems(sim, h)
+    missing = sim.algorithm.needs - hop.link.offers
+    if missing:
+        reason = f"the algorithm needs {_names(missing)}, this link offers {_names(hop.link.offers)}"
+        found.append(Problem(f"hops.{h}.link", reason, f"links that do: {_links_with(sim.algorithm.needs)}"))
+    if h == last and hop.period != 1:
+        reason = "the last hop is run once a round"
+        found.append(Problem(f"hops.{h}.period", reason, "set it on a hop below, or raise rounds", hop.period))
+    if hop.period < 1:
+        found.append(Problem(f"hops.{h}.period", "a hop is run at least once", "use 1 or more", hop.period))
+    if hop.deadline_s is not None and not _has_clock(sim, h):
+        reason = "nothing on this hop takes a defined time, so a deadline cannot be kept"
+        found.append(Problem(f"hops.{h}.deadline_s", reason, "give hop 0 a fleet, or use a link with rates"))
+    if h > 0 and hop.deadline_s is not None and sim.algorithm.relay == "standing":
+        reason = "control variates and fixed weights need every node of an outer hop"
+        found.append(Problem(f"hops.{h}.deadline_s", reason, "remove the deadline of the outer hop", hop.deadline_s))
+    if hop.fleet is not None and len(hop.fleet.f_max_hz) != sim.topology.senders(h):
+        reason = f"describes {len(hop.fleet.f_max_hz)} devices, the hop has {sim.topology.senders(h)} senders"
+        found.append(Problem(f"hops.{h}.fleet", reason, "one device a sender"))
+    if h == 0 and sim.clock == "deadline" and hop.deadline_s is None:
+        found.append(Problem("clock", "clock 'deadline' without a deadline", "set hops.0.deadline_s", sim.clock))
+    return found
+
+
+def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
+    hop, found = sim.hops[h], []
+    refusal = hop.policy.check(sim.topology.parents[h], sim.topology.receivers(h))
+    if refusal:
+        found.append(Problem(f"hops.{h}.policy", refusal))
+    if "fleet" in hop.policy.needs and hop.fleet is None:
+        found.append(Problem(f"hops.{h}.policy", "this policy needs a fleet", f"add hops.{h}.fleet, e.g. cellular"))
+    missing = hop.policy.needs - {"fleet"} - hop.link.offers
+    if missing:
+        reason = f"this policy needs a link that offers {_names(missing)}"
+        found.append(Problem(f"hops.{h}.policy", reason, f"links that do: {_links_with(missing)}"))
+    published = (DATA_SIGNALS | sim.algorithm.publishes) if h == 0 else frozenset()
+    unknown = hop.policy.reads - published
+    if unknown:
+        reason = f"this policy reads the signal(s) {_names(unknown)} that nobody publishes"
+        found.append(Problem(f"hops.{h}.policy", reason, f"published here: {_names(published)}"))
+    return found
+
+
+def _learning_problems(sim: Simulation) -> list[Problem]:
+    rule, found = sim.rule, []
+    if rule.keep_state and not rule.state_names:
+        reason = "plain SGD has no state to keep"
+        found.append(Problem("rule.keep_state", reason, "set rule.momentum, or rule.kind=adam", True))
+    return found
+
+
+def _memory_problems(sim: Simulation) -> list[Problem]:
+    """A run that cannot fit the machine is refused before it starts, not killed by the system in the middle."""
+    slots = len(sim.rule.state_names) if sim.rule.keep_state else 0
+    rows = sim.topology.clients * (1 + sim.algorithm.blocks + slots)
+    need = 4.0 * rows * (sim.model.shared.size + sim.model.local.size)
+    have = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
+    if need <= have:
+        return []
+    reason = (
+        f"{sim.topology.clients} clients of this model need about {show(need, 'B')}, the machine has {show(have, 'B')}"
+    )
+    return [Problem("model", reason, "fewer clients or a smaller model")]
+
+
+def _has_clock(sim: Simulation, h: int) -> bool:
+    def timed(hop: Hop) -> bool:
+        return hop.fleet is not None or "rate" in hop.link.offers
+
+    return any(timed(hop) for hop in sim.hops[: h + 1])
+
+
+def _links_with(traits: frozenset[str]) -> str:
+    found = [part.kind for part in parts("link") if traits <= part.factory().offers]
+    return ", ".join(found) or "none is registered"
+
+
+def _names(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"

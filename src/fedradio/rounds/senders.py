@@ -1,0 +1,70 @@
+"""The payloads of an exchange and what becomes of them: hop 0 merges, outer hops relay changes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Delivery, Info
+from fedradio.core.params import group_share, group_sum
+from fedradio.rounds import clients
+from fedradio.rounds.planning import Plan
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.working import Working
+
+
+def send_clients(sim: Simulation, work: Working, h: int, plan: Plan) -> tuple[Tensor, Tensor, Tensor, Info]:
+    """Hop 0: the active clients train and send; the algorithm weighs them knowing who arrived."""
+    got = work.shared[0]
+    cohort = clients.train(sim, got, work.client, work.stream, plan.alloc, plan.clock)
+    payload = clients.upload(sim, got, cohort)
+    ids, group, receivers = cohort.ids, cohort.group, sim.topology.receivers(0)
+    arrived = plan.airtime.arrived[ids]
+    clients.keep(sim, got, work.client, cohort, arrived)
+    done = {"steps": cohort.work.steps, "updates": cohort.work.updates}
+    done |= {"effective": cohort.work.effective, "rate": cohort.work.rate}
+    known = {name: rows[ids] for name, rows in work.signals.items()} | done
+    known = {name: rows for name, rows in known.items() if name in sim.algorithm.reveals}
+    members = torch.bincount(sim.topology.parents[0], minlength=receivers)
+    info = Info(ids, group, receivers, members, arrived, plan.airtime.expect[ids], known)
+    weight = sim.algorithm.weights(work.ledger, info) * arrived
+    loss = cohort.trained.loss.double().cpu()
+    work.losses.append(float(loss.mean()))
+    losses = work.signals.get("loss", torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64))
+    work.signals = work.signals | {"loss": losses.index_copy(0, ids, loss)}
+    return payload, weight, ids, info
+
+
+def send_changes(sim: Simulation, work: Working, h: int, plan: Plan) -> tuple[Tensor, Tensor, Tensor, None]:
+    """Outer hops: each node with news sends the change of every shared vector since it was handed down."""
+    ids = plan.alloc.active.nonzero().squeeze(1)
+    parent = sim.topology.parents[h][ids]
+    there, above = ids.to(sim.device), parent.to(sim.device)
+    payload = torch.stack([rows[there] - work.shared[h][name][above] for name, rows in work.shared[h - 1].items()], 1)
+    mass = _standing(sim, work, h) if sim.algorithm.relay == "standing" else work.mass[h - 1] * plan.airtime.arrived
+    share = group_share(mass, sim.topology.parents[h], sim.topology.receivers(h))
+    return payload, (share * plan.airtime.arrived)[ids], ids, None
+
+
+def _standing(sim: Simulation, work: Working, h: int) -> Tensor:
+    """Mass ``[S_h]`` of all clients below each sender of an outer hop, whether they took part or not."""
+    known = {name: rows for name, rows in work.signals.items() if name in sim.algorithm.reveals}
+    mass = sim.algorithm.importance(known, sim.topology.clients)
+    for i in range(h):
+        mass = group_sum(mass, sim.topology.parents[i], sim.topology.receivers(i))
+    return mass
+
+
+def merge(sim: Simulation, work: Working, h: int, plan: Plan, delivery: Delivery, info: Info | None) -> None:
+    """Hop 0 merges as the algorithm says; outer hops add the relayed changes. Masses move up."""
+    if info is not None:
+        work.shared[0], work.ledger, published = sim.algorithm.merge(work.shared[0], work.ledger, delivery, info)
+        work.signals = work.signals | published
+        mass = sim.algorithm.importance(info.known, len(info.ids)) * info.arrived
+        work.mass[0] = work.mass[0] + group_sum(mass, info.group, info.receivers)
+        return
+    work.shared[h] = {
+        name: rows + delivery.total[:, block] for block, (name, rows) in enumerate(work.shared[h].items())
+    }
+    below = group_sum(work.mass[h - 1] * plan.airtime.arrived, sim.topology.parents[h], sim.topology.receivers(h))
+    work.mass[h] = work.mass[h] + below

@@ -1,0 +1,104 @@
+"""The parts together: an experiment that has been checked and can run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+
+from fedradio.core.contracts import (
+    Algorithm,
+    Backend,
+    Hop,
+    LocalRule,
+    Model,
+    Stream,
+    Topology,
+)
+from fedradio.core.errors import SpecError
+from fedradio.core.rng import Rng
+from fedradio.data.streams import Pooled
+from fedradio.engine.backend import Engine
+from fedradio.links.ideal import ideal
+from fedradio.policies.fixed import fixed
+from fedradio.rounds.rules import problems_of, warnings_of
+
+RoundClock = Literal["slowest", "deadline"]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A checked product of parts; make one with :func:`compose`. ``rule`` is already as the algorithm wants it."""
+
+    topology: Topology
+    hops: tuple[Hop, ...]
+    stream: Stream
+    model: Model
+    algorithm: Algorithm
+    rule: LocalRule
+    seed: int
+    clock: RoundClock
+    device: torch.device
+    workers: int
+    backend: Backend
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def rng(self) -> Rng:
+        return Rng(self.seed)
+
+
+def compose(
+    *,
+    topology: Topology,
+    hops: Sequence[Hop],
+    stream: Stream,
+    model: Model,
+    algorithm: Algorithm,
+    rule: LocalRule,
+    seed: int = 0,
+    clock: RoundClock = "slowest",
+    device: torch.device | str = "cpu",
+    workers: int | None = None,
+) -> Simulation:
+    """Put parts together; raises :class:`SpecError` with every reason why they do not fit."""
+    engine = Engine(workers)
+    simulation = Simulation(
+        topology=topology,
+        hops=tuple(hops),
+        stream=stream,
+        model=model,
+        algorithm=algorithm,
+        rule=rule,
+        seed=seed,
+        clock=clock,
+        device=torch.device(device),
+        workers=engine.workers,
+        backend=engine,
+    )
+    if algorithm.pooling is not None:
+        simulation = _pooled(simulation)
+    problems = problems_of(simulation)
+    try:
+        simulation = replace(simulation, rule=algorithm.rule(rule), warnings=tuple(warnings_of(simulation)))
+    except SpecError as error:
+        problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    return simulation
+
+
+def _pooled(simulation: Simulation) -> Simulation:
+    """The same experiment with all data in one place: one client, no radio, no fleet."""
+    pooling = simulation.algorithm.pooling
+    assert pooling is not None
+    node = torch.zeros(1, 2, dtype=torch.float64)
+    return replace(
+        simulation,
+        topology=Topology((torch.zeros(1, dtype=torch.long),), (node, node)),
+        hops=(Hop(ideal(), fixed(steps=pooling.steps, epochs=pooling.epochs)),),
+        stream=Pooled(simulation.stream),
+        clock="slowest",
+    )

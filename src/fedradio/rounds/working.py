@@ -1,0 +1,55 @@
+"""What a round works on: the vectors, clocks and masses of every tier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import ExchangeRecord, SimState, Slots
+from fedradio.rounds.simulation import Simulation
+
+
+@dataclass
+class Working:
+    """What a round works on. Tier ``i`` is the receivers of hop ``i``: vectors ``shared[i][name] [R_i, d]``, seconds
+    since the round began, and the mass that arrived since the tier last handed its result up."""
+
+    t: int
+    shared: list[Slots]
+    elapsed: list[Tensor | None]
+    mass: list[Tensor]
+    client: Slots
+    ledger: Slots
+    stream: Slots
+    policy: list[Slots]
+    signals: Slots
+    exchanges: list[ExchangeRecord] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+
+
+def open_round(sim: Simulation, state: SimState) -> Working:
+    """Every tier holds the server's vectors; clocks and masses start at 0."""
+    tiers = [sim.topology.receivers(h) for h in range(len(sim.hops))]
+    return Working(
+        t=state.t,
+        shared=[{name: v.expand(n, -1) for name, v in state.memory.shared.items()} for n in tiers],
+        elapsed=[torch.zeros(n, dtype=torch.float64) for n in tiers],
+        mass=[torch.zeros(n, dtype=torch.float64) for n in tiers],
+        client=state.memory.client,
+        ledger=state.memory.ledger,
+        stream=state.stream,
+        policy=list(state.policy),
+        signals=state.signals,
+    )
+
+
+def hand_down(sim: Simulation, work: Working, h: int) -> None:
+    """Tier ``h - 1`` gets the vectors and the clock of the tier above; the downlink is free and error-free."""
+    parent = sim.topology.parents[h]
+    there = parent.to(sim.device)
+    work.shared[h - 1] = {name: rows[there] for name, rows in work.shared[h].items()}
+    above = work.elapsed[h]
+    work.elapsed[h - 1] = None if above is None else above[parent]
+    work.mass[h - 1] = torch.zeros_like(work.mass[h - 1])

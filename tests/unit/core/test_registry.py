@@ -1,0 +1,79 @@
+from importlib.metadata import EntryPoint
+from typing import Annotated, Any
+
+import pytest
+
+from fedradio.core import registry
+from fedradio.core.errors import SpecError
+from fedradio.core.registry import Arg, part, parts, register
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_PARTS", dict(registry._PARTS))
+    monkeypatch.setattr(registry, "_plugins_loaded", False)
+
+
+def test_a_part_describes_itself() -> None:
+    @register("link", "smoke", paper="None, 2026")
+    def smoke(*, puffs: Annotated[int, Arg("how many", ge=1, le=9, unit="puff")] = 3) -> None:
+        """Signals by smoke.
+
+        More words.
+        """
+
+    found = part("link", "smoke")
+    (puffs,) = found.parameters()
+    assert found.summary == "Signals by smoke."
+    assert (puffs.name, puffs.annotation, puffs.default, puffs.required) == ("puffs", int, 3, False)
+    assert puffs.arg.bounds() == ">= 1, <= 9"
+    assert found in parts("link")
+
+
+def test_registering_twice_or_without_words_or_in_no_family_is_refused() -> None:
+    def documented() -> None:
+        """Words."""
+
+    def silent() -> None: ...
+
+    register("link", "twice")(documented)
+    with pytest.raises(ValueError, match="registered twice"):
+        register("link", "twice")(documented)
+    with pytest.raises(ValueError, match="docstring"):
+        register("link", "silent")(silent)
+    with pytest.raises(ValueError, match="unknown family"):
+        register("radio", "x")
+
+
+def test_a_keyword_without_meaning_is_refused() -> None:
+    @register("link", "vague")
+    def vague(*, x: int = 1) -> None:
+        """Words."""
+
+    with pytest.raises(TypeError, match="Annotated"):
+        part("link", "vague").parameters()
+
+
+def test_unknown_kind_lists_the_known_ones() -> None:
+    with pytest.raises(SpecError, match="ideal"):
+        part("link", "idael")
+
+
+def test_plugins_register_and_a_broken_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Good(EntryPoint):
+        def load(self) -> Any:
+            @register("link", "from_outside")
+            def from_outside() -> None:
+                """A third-party link."""
+
+    class Broken(EntryPoint):
+        def load(self) -> Any:
+            raise ImportError("no such module")
+
+    points = [Good("good", "good:parts", "fedradio.parts"), Broken("bad", "bad:parts", "fedradio.parts")]
+    monkeypatch.setattr(registry, "entry_points", lambda **_: points)
+    failures = registry.load_plugins()
+    assert part("link", "from_outside").summary == "A third-party link."
+    assert len(failures) == 1
+    assert "bad" in failures[0]
+    assert registry.load_plugins() == []

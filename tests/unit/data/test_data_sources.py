@@ -1,0 +1,143 @@
+"""Sources: shapes, scales, splits, and that there is something to learn."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fedradio.core.contracts import Samples
+from fedradio.core.errors import DataError, SpecError
+from fedradio.core.registry import parts
+from fedradio.core.rng import Rng
+from fedradio.data import catalog, sources, store
+from fedradio.data.catalog import CATALOG, Arrays
+
+
+def linear_accuracy(samples: Samples) -> float:
+    """Test accuracy of a ridge classifier."""
+    x = torch.cat((samples.x.flatten(1), torch.ones(len(samples.x), 1)), dim=1).double()
+    test = torch.cat((samples.test_x.flatten(1), torch.ones(len(samples.test_x), 1)), dim=1).double()
+    target = torch.eye(samples.classes, dtype=torch.float64)[samples.y]
+    w = torch.linalg.solve(x.T @ x + 10 * torch.eye(x.shape[1], dtype=torch.float64), x.T @ target)
+    return float(((test @ w).argmax(1) == samples.test_y).double().mean())
+
+
+def check(samples: Samples, shape: tuple[int, ...], n: int, test_n: int) -> None:
+    assert samples.x.shape == (n, *shape)
+    assert samples.test_x.shape == (test_n, *shape)
+    assert samples.x.dtype == samples.test_x.dtype == torch.float32
+    assert samples.y.dtype == samples.test_y.dtype == torch.int64
+    assert samples.sample_bits == 8 * np.prod(shape)
+    assert samples.y.min() >= 0
+    assert samples.y.max() < samples.classes
+
+
+def test_digits() -> None:
+    samples = sources.digits(1, Rng(0))
+    check(samples, (1, 8, 8), 1438, 359)
+    whole = torch.cat((samples.x, samples.test_x))
+    assert abs(whole.mean()) < 1e-3
+    assert abs(whole.std() - 1) < 1e-3
+    assert torch.bincount(samples.test_y).min() >= 34
+    assert linear_accuracy(samples) > 0.9
+
+
+def test_digits_split_is_drawn_and_exhaustive() -> None:
+    def pictures(samples: Samples) -> list[bytes]:
+        return sorted(x.numpy().tobytes() for x in torch.cat((samples.x, samples.test_x)))
+
+    one, again, other = (sources.digits(1, Rng(seed), test_fraction=0.3) for seed in (1, 1, 2))
+    assert torch.equal(one.test_x, again.test_x)
+    assert not torch.equal(one.test_y, other.test_y)
+    assert len(one.test_y) == pytest.approx(0.3 * 1797, abs=5)
+    assert pictures(one) == pictures(other)
+
+
+@pytest.mark.parametrize("shape", [(1, 8, 8), (3, 5, 7), (1, 1, 1), (2, 1, 9)])
+@pytest.mark.parametrize("shift", [0, 2])
+def test_synthetic_shapes(shape: tuple[int, int, int], shift: int) -> None:
+    size = dict(zip(("channels", "height", "width"), shape, strict=True))
+    samples = sources.synthetic_images(1, Rng(0), samples=60, test_samples=30, classes=3, shift=shift, **size)
+    check(samples, shape, 60, 30)
+    assert torch.bincount(torch.cat((samples.y, samples.test_y))).tolist() == [30, 30, 30]
+
+
+def test_synthetic_noise_sets_the_difficulty() -> None:
+    reached = [linear_accuracy(sources.synthetic_images(1, Rng(1), noise=noise)) for noise in (0.0, 2.0, 5.0, 100.0)]
+    assert reached == sorted(reached, reverse=True)
+    assert reached[0] == 1
+    assert reached[1] > 0.85
+    assert 0.25 < reached[2] < 0.8
+    assert reached[3] < 0.2
+    assert linear_accuracy(sources.synthetic_images(1, Rng(1), noise=1.0, shift=1)) > 0.7
+
+
+def test_synthetic_scale() -> None:
+    for noise in (0.0, 1.0, 10.0):
+        assert sources.synthetic_images(1, Rng(2), noise=noise).x.square().mean() == pytest.approx(1, abs=0.03)
+
+
+def test_synthetic_shift_rolls_the_template() -> None:
+    samples = sources.synthetic_images(1, Rng(3), classes=2, samples=50, noise=0.0, shift=3)
+    first = samples.x[samples.y == 0]
+    base = first[0, 0]
+    rolled = [torch.roll(base, (dy, dx), (0, 1)) for dy in range(8) for dx in range(8)]
+    assert all(any(torch.equal(image[0], candidate) for candidate in rolled) for image in first)
+    assert len({image.numpy().tobytes() for image in first}) > 5
+
+
+def test_synthetic_refuses_what_would_not_fit() -> None:
+    with pytest.raises(SpecError, match=r"data\.source\.samples.*fewer samples"):
+        sources.synthetic_images(1, Rng(0), samples=1_000_000, height=256, width=256)
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10"])
+def test_absent_data_is_one_sentence(name: str) -> None:
+    with pytest.raises(DataError) as error:
+        getattr(sources, name)(1, Rng(0))
+    assert str(error.value) == f"The data set {name} is not on this machine; run `fedradio data fetch {name}` once."
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10"])
+def test_stored_source(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    shape = CATALOG[name].shape
+    arrays = Arrays(
+        random.integers(0, 256, (12, *shape), dtype=np.uint8),
+        np.arange(12, dtype=np.uint8) % 10,
+        random.integers(0, 256, (5, *shape), dtype=np.uint8),
+        np.arange(5, dtype=np.uint8),
+    )
+    digests = tuple(hashlib.sha256(array.tobytes()).hexdigest() for _, array in arrays.items())
+    dataset = replace(CATALOG[name], train=12, test=5, sha256=digests)
+    monkeypatch.setitem(catalog.CATALOG, name, dataset)
+    store.write(dataset, arrays, "test")
+    source = getattr(sources, name)
+    samples = source(1, Rng(0))
+    check(samples, shape, 12, 5)
+    back = (samples.x.double() * dataset.std + dataset.mean) * 255
+    assert np.allclose(back.numpy(), arrays.train_x, atol=1e-4)
+    assert samples.y.tolist() == arrays.train_y.tolist()
+    few, more = source(1, Rng(0), samples=4), source(1, Rng(0), samples=7)
+    assert torch.equal(few.x, more.x[:4])  # fewer are a part of more
+    assert len(few.test_x) == 5
+
+
+def test_the_real_mnist(mnist: Samples) -> None:
+    check(mnist, (1, 28, 28), 60_000, 10_000)
+    assert torch.bincount(mnist.y).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert mnist.y[:8].tolist() == [5, 0, 4, 1, 9, 2, 1, 3]  # the official order
+    assert abs(mnist.x.mean()) < 1e-3
+    assert abs(mnist.x.std() - 1) < 1e-3
+
+
+def test_every_part_of_the_package_is_documented() -> None:
+    found = {(part.family, part.kind) for family in ("source", "partition", "stream") for part in parts(family)}
+    assert {("source", "digits"), ("partition", "label_gaps"), ("stream", "static")} <= found
+    for part in (part for family in ("source", "partition", "stream") for part in parts(family)):
+        assert all(parameter.arg.doc for parameter in part.parameters())
+        assert not any(parameter.required for parameter in part.parameters())
