@@ -14,10 +14,9 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 import fedradio
-from fedradio.core.errors import FedradioError, Problem, SpecError
+from fedradio.core.errors import DataError, FedradioError, Problem, SpecError
 from fedradio.core.registry import FAMILIES, load_plugins, parts
 from fedradio.data import fetch as fetching
-from fedradio.data import store as data_store
 from fedradio.experiment.build import build
 from fedradio.experiment.read import shipped, shipped_text
 from fedradio.experiment.run import run as run_spec
@@ -185,7 +184,12 @@ def data_fetch(
 @data_app.command("path")
 def data_path(name: Annotated[str, typer.Argument(help="name of a fetched data set")]) -> None:
     """Print where a fetched data set lies."""
-    out.print(str(data_store.path(name)), highlight=False, soft_wrap=True)
+    entry = next((row for row in fetching.ls() if row.name == name), None)
+    if entry is None or entry.path is None:
+        known = ", ".join(row.name for row in fetching.ls())
+        why = f"it is {entry.status}" if entry else f"known are {known}"
+        raise DataError(f"no folder holds {name!r}: {why}; `fedradio data fetch {name}` brings what can be fetched")
+    out.print(str(entry.path), highlight=False, soft_wrap=True)
 
 
 def _specs_table() -> Table:

@@ -19,7 +19,7 @@ Cut = Callable[[Tensor, Tensor, Rng], list[Tensor]]
 label_lists = st.lists(st.integers(0, CLASSES - 1), min_size=30, max_size=300)
 parents = st.lists(st.integers(0, 3), min_size=1, max_size=20)
 seeds = st.integers(0, 2**32)
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=40, deadline=None)
 
 
 def conserved(cut: Cut, labels: list[int], parent: list[int], seed: int) -> list[Tensor]:

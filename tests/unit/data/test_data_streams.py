@@ -207,7 +207,7 @@ def test_static_never_moves(tapes: Tapes) -> None:
 def test_shuffling_is_uniform() -> None:
     """Which of five samples comes first, second...: every cell of 5 x 5 within five deviations of its mean."""
     runs = Runs(np.arange(5), np.zeros(1, np.int64), np.array([5]))
-    draws = 4000
+    draws = 2000
     index, _ = draw_epochs(runs, np.zeros(1, np.int64), np.array([5 * draws]), 1, Rng(11))
     seen = np.zeros((5, 5))
     np.add.at(seen, (np.arange(5 * draws) % 5, index.ravel()), 1)

@@ -1,0 +1,189 @@
+"""What every registered part must do, whoever wrote it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from fedradio.core.contracts import Allocation, Clock, Samples, View
+from fedradio.core.errors import DataError
+from fedradio.core.registry import FAMILIES, Part, parts
+from fedradio.core.rng import Rng
+from fedradio.experiment.build import build
+from fedradio.experiment.schema import part_schema
+from fedradio.experiment.spec import Spec
+from fedradio.fleet.profile import cellular
+from fedradio.links.ideal import ideal
+from fedradio.report.tables import parameters_table
+from fedradio.rounds.step import begin, run_round
+
+NEEDED: dict[tuple[str, str], dict[str, Any]] = {
+    ("schedule", "step"): {"at": (1, 2)},
+    ("schedule", "linear"): {"rounds": 5},
+    ("schedule", "cosine"): {"rounds": 5},
+}
+"""Values for the keywords that have no default."""
+
+
+def of(family: str) -> Any:
+    return pytest.mark.parametrize("part", parts(family), ids=lambda part: part.kind)
+
+
+def make(part: Part, *context: Any) -> Any:
+    return part.factory(*context, **NEEDED.get((part.family, part.kind), {}))
+
+
+@pytest.mark.parametrize("part", parts(), ids=lambda part: f"{part.family}-{part.kind}")
+def test_words_defaults_and_schema(part: Part) -> None:
+    assert part.summary.endswith((".", ":"))
+    assert part.kind == part.kind.lower()
+    for parameter in part.parameters():
+        assert parameter.arg.doc
+        assert parameter.required == (parameter.name in NEEDED.get((part.family, part.kind), {}))
+    schema = part_schema(part)
+    checked = schema.model_validate({"kind": part.kind, **NEEDED.get((part.family, part.kind), {})})
+    assert checked.model_dump()["kind"] == part.kind
+    assert parameters_table(part).row_count == len(part.parameters())
+
+
+def test_every_family_but_the_channel_has_a_part() -> None:
+    assert {part.family for part in parts()} == set(FAMILIES) - {"channel"}
+
+
+@of("topology")
+def test_topologies(part: Part) -> None:
+    a, b = make(part, Rng(1)), make(part, Rng(1))
+    assert all(torch.equal(x, y) for x, y in zip(a.positions, b.positions, strict=True))
+    assert len(a.positions) == a.hops + 1
+    assert a.receivers(a.hops - 1) == 1
+    for h, parent in enumerate(a.parents):
+        assert parent.shape == (a.senders(h),)
+        assert set(parent.tolist()) == set(range(a.receivers(h)))
+
+
+@of("source")
+def test_sources(part: Part) -> None:
+    try:
+        a, b = make(part, 4, Rng(1)), make(part, 4, Rng(1))
+    except DataError as error:
+        pytest.skip(str(error))
+    assert isinstance(a, Samples)
+    assert torch.equal(a.x, b.x)
+    assert torch.equal(a.y, b.y)
+    assert a.x.dtype == torch.float32
+    assert a.y.dtype == torch.int64
+    assert len(a.test_y) > 0
+    assert set(a.y.unique().tolist()) == set(range(a.classes))
+    assert 0.5 < float(a.x.std()) < 2.0
+    assert a.sample_bits > 0
+
+
+@of("partition")
+def test_partitions(part: Part) -> None:
+    labels = torch.arange(2000) % 10
+    parent = torch.arange(20) // 5
+    shares = make(part, labels, 10, parent, Rng(1))
+    again = make(part, labels, 10, parent, Rng(1))
+    assert len(shares) == 20
+    assert sorted(torch.cat(shares).tolist()) == list(range(2000))
+    assert all(torch.equal(a, b) for a, b in zip(shares, again, strict=True))
+
+
+@of("model")
+def test_models(part: Part) -> None:
+    model = make(part, (1, 28, 28), 10)
+    row = model.init(Rng(1))
+    assert row.shape == (model.shared.size + model.local.size + model.buffers.size,)
+    assert torch.equal(row, model.init(Rng(1)))
+    x = torch.randn(3, 1, 28, 28, generator=Rng(2).torch())
+    assert model.apply(row, x).shape == (3, 10)
+    assert torch.equal(model.apply(row, x), model.apply(row, x))
+
+
+@of("policy")
+def test_policies(part: Part) -> None:
+    policy = make(part)
+    parent = torch.tensor([0, 0, 0, 1, 1, 1])
+    signals = {"epoch_steps": torch.arange(1, 7), "samples": torch.arange(10, 16)}
+    view = View(Clock(0), parent, 2, None, ideal(), cellular(6, Rng(0)), torch.full((6,), 1e6), 100.0, 10.0, signals)
+    before = {name: rows.clone() for name, rows in signals.items()}
+    state = policy.start(6)
+    a, b = policy.decide(view, state, Rng(3))[0], policy.decide(view, state, Rng(3))[0]
+    for name in ("active", "steps", "cpu_hz", "power_w", "reason"):
+        assert getattr(a, name).shape == (6,)
+        assert torch.equal(getattr(a, name), getattr(b, name))
+    assert a.active.dtype == torch.bool
+    assert bool((a.steps[a.active] >= 1).all())
+    assert bool((a.steps[~a.active] == 0).all())
+    assert all(torch.equal(rows, before[name]) for name, rows in signals.items())
+
+
+@of("link")
+def test_links(part: Part) -> None:
+    link = make(part)
+    parent = torch.tensor([0, 0, 1, 1])
+    alloc = Allocation(torch.ones(4, dtype=torch.bool), torch.ones(4).long(), None, None, torch.zeros(4).long())
+    airtime = link.plan(None, alloc, parent, 10, torch.zeros(4).double(), None, Rng(0))
+    payload = torch.randn(4, 2, 5, generator=Rng(1).torch())
+    weight, ids = torch.full((4,), 0.5).double(), torch.arange(4)
+    args = (payload, weight, ids, parent, 3, None, alloc, airtime, Rng(2))
+    a, b = link.combine(*args), link.combine(*args)
+    assert a.total.shape == (3, 2, 5)
+    assert torch.equal(a.total, b.total)
+    assert float(a.total[2].abs().max()) == 0.0
+    assert link.offers <= {"individual", "rate", "superposition"}
+    assert ("individual" in link.offers) == (a.rows is not None)
+
+
+@of("schedule")
+def test_schedules(part: Part) -> None:
+    schedule = make(part)
+    factors = [schedule(t, j) for t in range(12) for j in (0, 3)]
+    assert all(0.0 <= factor <= 1.0 for factor in factors)
+    assert schedule(0, 0) == 1.0
+
+
+@of("rule")
+def test_rules(part: Part, tiny: Callable[..., Spec]) -> None:
+    _learns(tiny(f"rule={{kind: {part.kind}, lr: 0.05}}", "hops.0.policy.steps=30"))
+
+
+@of("fleet")
+def test_fleets(part: Part) -> None:
+    fleet, again = make(part, 7, Rng(1)), make(part, 7, Rng(1))
+    for name in ("cycles_per_bit", "f_max_hz", "p_max_w", "energy_j"):
+        assert getattr(fleet, name).shape == (7,)
+        assert torch.equal(getattr(fleet, name), getattr(again, name))
+
+
+@of("algorithm")
+def test_algorithms(part: Part, tiny: Callable[..., Spec], cells: Callable[..., Spec]) -> None:
+    _learns(tiny(f"algorithm={part.kind}", "hops.0.policy.steps=10"))
+    _learns(cells(f"algorithm={part.kind}", "hops.0.policy.steps=10"))
+
+
+@of("stream")
+def test_streams(part: Part, tiny: Callable[..., Spec]) -> None:
+    stream = build(tiny(f"data.stream={part.kind}")).stream
+    state = stream.arrive(stream.start(), Clock(0), Rng(1))
+    assert stream.stats(state)["samples"].shape == (6,)
+    who, updates = torch.tensor([1, 4]), torch.tensor([3, 30])
+    both = stream.draw(state, who, updates, 8, Rng(2)).labelled
+    alone = stream.draw(state, who[:1], updates[:1], 8, Rng(2)).labelled
+    longer = stream.draw(state, who, updates + 5, 8, Rng(2)).labelled
+    assert torch.equal(both.index[0, :3], alone.index[0, :3])
+    assert torch.equal(both.index[1, :30], longer.index[1, :30])
+
+
+def _learns(spec: Spec) -> None:
+    """Three rounds beat guessing by far, twice the same."""
+    results = []
+    for _ in range(2):
+        sim = build(spec)
+        state = begin(sim)
+        for _ in range(3):
+            state, record, _ = run_round(sim, state)
+        results.append((record.metrics["accuracy"], state.memory.shared["w"]))
+    assert results[0][0] > 0.5
+    assert torch.equal(results[0][1], results[1][1])

@@ -1,0 +1,131 @@
+"""Every field of a spec, of every part, fuzzed: a spec error, or it runs. Never a traceback from the inside."""
+
+import copy
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fedradio.core.errors import DivergenceError, SpecError
+from fedradio.core.registry import parts
+from fedradio.experiment.build import build
+from fedradio.experiment.spec import check_spec
+from fedradio.rounds.step import begin, run_round
+
+BASE: dict[str, Any] = {
+    "topology": {"kind": "hierarchical", "edges": 2, "clients_per_edge": 2},
+    "hops": [{"policy": {"kind": "fixed", "steps": 1}, "fleet": "cellular", "deadline_s": 5.0}, {}],
+    "data": {"source": {"kind": "synthetic_images", "height": 12, "width": 12, "samples": 200, "test_samples": 20}},
+    "model": "logistic",
+}
+
+BAD: list[Any] = [
+    "words",
+    "",
+    -1,
+    0,
+    1,
+    0.5,
+    1e-300,
+    1e308,
+    math.nan,
+    math.inf,
+    10**30,
+    -(10**30),
+    None,
+    True,
+    [],
+    [1, 2],
+    [-1],
+    [10**9],
+    [0.0, 1e300],
+    {},
+    {"kind": 3},
+    "x" * 5000,
+]
+
+PLACES = {
+    "topology": ("topology",),
+    "fleet": ("hops", 0, "fleet"),
+    "link": ("hops", 0, "link"),
+    "policy": ("hops", 0, "policy"),
+    "source": ("data", "source"),
+    "partition": ("data", "partition"),
+    "stream": ("data", "stream"),
+    "model": ("model",),
+    "rule": ("rule",),
+    "schedule": ("schedule",),
+    "algorithm": ("algorithm",),
+}
+
+
+def put(plain: dict[str, Any], place: tuple[str | int, ...], value: Any) -> dict[str, Any]:
+    changed: Any = copy.deepcopy(plain)
+    node = changed
+    for name in place[:-1]:
+        node = node[name] if isinstance(node, list) else node.setdefault(name, {})
+    node[place[-1]] = value
+    return changed
+
+
+def fields_of_parts() -> Iterator[tuple[str, str, str]]:
+    for part in parts():
+        for parameter in part.parameters():
+            yield part.family, part.kind, parameter.name
+
+
+def survives(plain: dict[str, Any]) -> bool:
+    """True if it ran, False if it was refused; anything else is an error of ours."""
+    try:
+        sim = build(check_spec(plain))
+        run_round(sim, begin(sim))
+    except SpecError as error:
+        if not all(problem.path and problem.reason for problem in error.problems):
+            raise AssertionError(f"a problem without place or reason: {error}") from error
+        return False
+    except DivergenceError:
+        return True
+    return True
+
+
+@pytest.mark.parametrize(("family", "kind", "name"), list(fields_of_parts()))
+def test_fields_of_parts(family: str, kind: str, name: str) -> None:
+    place = PLACES[family]
+    small: dict[str, Any] = {"kind": kind}
+    if (family, kind) == ("source", "synthetic_images"):
+        small |= BASE["data"]["source"]
+    if kind == "central":
+        small |= {"steps": 1}
+    if (family, kind) == ("policy", "sampling"):
+        small |= {"steps": 1}
+    if family == "policy" and name == "epochs":
+        small.pop("steps", None)
+    for value in BAD:
+        plain = put(BASE, place, small | {name: value})
+        if family == "topology" and kind == "flat":
+            plain["hops"] = plain["hops"][:1]
+        survives(plain)
+
+
+FRAME = ["name", "about", "seed", "rounds", "eval_every", "clock", "topology", "hops", "data", "model", "rule"]
+HOP = ["link", "policy", "channel", "fleet", "period", "deadline_s"]
+DATA = ["source", "partition", "stream", "test", "test_fraction", "unlabelled"]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *[(n,) for n in [*FRAME, "schedule", "algorithm", "colour"]],
+        *[("hops", 0, n) for n in HOP],
+        *[("data", n) for n in DATA],
+    ],
+    ids=lambda place: ".".join(map(str, place)),
+)
+def test_fields_of_the_frame(place: tuple[str | int, ...]) -> None:
+    results = [survives(put(BASE, place, value)) for value in BAD]
+    assert not all(results)
+
+
+def test_the_base_itself_runs() -> None:
+    assert survives(BASE)
