@@ -50,7 +50,7 @@ class Layout:
     def views(self, rows: Tensor) -> dict[str, Tensor]:
         """Views ``[..., *shape]`` into ``rows [..., size]``; writing to one writes to the row."""
         lead = rows.shape[:-1]
-        return {field.name: rows[..., field.span].view(*lead, *field.shape) for field in self.fields}
+        return {field.name: rows[..., field.span].view((*lead, *field.shape)) for field in self.fields}
 
     def flatten(self, tensors: Mapping[str, Tensor]) -> Tensor:
         """The row ``[size]`` made of these tensors, in the order of the layout."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 
 from fedradio.core.contracts import Clock
+from fedradio.core.errors import DivergenceError
 from fedradio.rounds import clients
 from fedradio.rounds.metrics import metrics
 from fedradio.rounds.planning import plan_exchange
@@ -17,14 +18,24 @@ from fedradio.rounds.working import open_round
 
 
 def estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
-    """Wall seconds of a run: updates of a first allocation times the time of one, and the evaluations."""
+    """Wall seconds of a run: updates of a first allocation times the time of one, and the evaluations.
+
+    A run that diverges within the trial will not take long: 0.
+    """
+    try:
+        return _estimate_s(sim, rounds, eval_every)
+    except DivergenceError:
+        return 0.0
+
+
+def _estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
     state = begin(sim)
     work = open_round(sim, state)
     alloc = plan_exchange(sim, work, 0).alloc
     updates = int(alloc.steps.sum()) * sim.rule.updates_per_step
     trial = replace(alloc, steps=alloc.steps.clamp(max=2))
     per_update = 0.0
-    for _ in range(2):  # the first pass warms up
+    for _ in range(2 if updates else 0):  # the first pass warms up
         began = time.perf_counter()
         clients.train(sim, work.shared[0], work.client, work.stream, trial, Clock(0))
         per_update = (time.perf_counter() - began) / max(1, int(trial.steps.sum()) * sim.rule.updates_per_step)

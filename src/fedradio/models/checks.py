@@ -49,7 +49,7 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
         raise SpecError(Problem("model", f"two samples must give logits of shape {wanted}", "change the head", given))
     if random_layers:
         reason = "the layer draws from torch's global generator"
-        raise SpecError(Problem(f"model.{random_layers[0]}", reason, "use nn.Dropout, or no randomness"))
+        raise SpecError(Problem(f"model.{random_layers[0]}".rstrip("."), reason, "use nn.Dropout, or no randomness"))
     changed = [name for name, buffer in _integers(probe).items() if not torch.equal(buffer, before[name])]
     if changed:
         reason = "training changes an integer buffer, which a row cannot hold"
@@ -82,14 +82,22 @@ def _forward(probe: nn.Module, shape: Sequence[int]) -> object:
 def _watch_randomness(probe: nn.Module) -> list[str]:
     """A list that will name the layers, innermost first, that move torch's global generator."""
     culprits: list[str] = []
-    state = torch.get_rng_state()
 
-    def watch(name: str) -> None:
-        if not torch.equal(state, torch.get_rng_state()):
-            culprits.append(name)
+    def watch(name: str, layer: nn.Module) -> None:
+        before: list[Tensor] = []
+
+        def enter(*_: object) -> None:
+            before.append(torch.get_rng_state())
+
+        def leave(*_: object) -> None:
+            if not torch.equal(before.pop(), torch.get_rng_state()):
+                culprits.append(name)
+
+        layer.register_forward_pre_hook(enter)
+        layer.register_forward_hook(leave)
 
     for name, layer in probe.named_modules():
-        layer.register_forward_hook(lambda *_, name=name: watch(name))
+        watch(name, layer)
     return culprits
 
 

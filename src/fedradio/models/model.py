@@ -87,11 +87,17 @@ def layouts(module: nn.Module) -> tuple[Layout, Layout, Layout]:
 
 
 def as_input(x: Tensor, dtype: torch.dtype, channels_last: bool) -> Tensor:
-    """Floating-point inputs in the row's type, images in the wanted memory order; ids stay integers."""
+    """Floating-point inputs in the row's type, images ``[n, channels, height, width]`` in the wanted memory order; ids
+    stay integers."""
     if not x.is_floating_point():
         return x
     x = x.to(dtype)
-    return x.contiguous(memory_format=torch.channels_last) if channels_last and x.dim() == 4 else x
+    if not channels_last:
+        return x
+    x = x.contiguous(memory_format=torch.channels_last)
+    _, channels, height, width = x.shape
+    # one channel has both orders at once, and torch would take the slow one: the strides must say which is meant
+    return x.as_strided(x.shape, (channels * height * width, 1, channels * width, channels))
 
 
 def prefers_channels_last(module: nn.Module, shape: Sequence[int]) -> bool:
@@ -99,10 +105,9 @@ def prefers_channels_last(module: nn.Module, shape: Sequence[int]) -> bool:
     if len(shape) != 3 or not any(isinstance(layer, nn.Conv2d) for layer in module.modules()):
         return False
     probe = copy.deepcopy(module).eval()
-    x = torch.zeros(2, *shape).contiguous(memory_format=torch.channels_last)
     try:
         with torch.no_grad():
-            probe(x)
+            probe(as_input(torch.zeros(2, *shape), torch.float32, channels_last=True))
     except RuntimeError:
         return False
     return True

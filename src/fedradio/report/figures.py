@@ -27,7 +27,7 @@ def curves(series: Mapping[str, Curve], x_label: str, y_label: str, title: str =
     figure = Figure(figsize=(COLUMN_IN * 1.6, COLUMN_IN), layout="constrained")
     axes = figure.subplots()
     for name, (x, y) in series.items():
-        axes.plot(x, y, label=name, linewidth=1.6, color=COLOURS.get(name.split()[0].lower()))
+        axes.plot(x, y, label=name, linewidth=1.6, color=COLOURS.get(name))
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.set_title(title, fontsize=10)

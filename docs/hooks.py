@@ -1,0 +1,140 @@
+"""Tables of parts and of spec keys, made at build time from the registry and the schema that checks specs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import fedradio
+from fedradio.core.registry import FAMILIES, Part, parts
+from fedradio.experiment.read import shipped
+from fedradio.experiment.schema import spec_schema
+from fedradio.experiment.spec import load_spec
+from fedradio.report.tables import default_text, type_name
+
+ROLE = re.compile(r":(?:class|data|func|meth|mod):<code>~?([^<]*)</code>")
+"""Roles of docstrings; the pages have no use for them."""
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Replace every marker ``<!-- name -->`` that this file knows."""
+    for name, make in MARKERS.items():
+        marker = f"<!-- {name} -->"
+        if marker in markdown:
+            markdown = markdown.replace(marker, make())
+    return markdown
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """A role such as ``:class:`` before a name becomes the name alone."""
+    return ROLE.sub(lambda found: f"<code>{found[1].rpartition('.')[2]}</code>", html)
+
+
+def all_parts() -> str:
+    """Every family with its kinds, then every part with its keywords."""
+    return "\n\n".join(_family(family) for family in FAMILIES)
+
+
+def _family(family: str) -> str:
+    lines = [f"## {family}", f"*{FAMILIES[family].capitalize()}.*"]
+    found = parts(family)
+    if not found:
+        return "\n\n".join([*lines, "No part of this family is registered in this version."])
+    rows = [(f"[`{part.kind}`](#{_anchor(part)})", part.summary) for part in found]
+    return "\n\n".join([*lines, _table(("kind", "what it is"), rows), *map(_part, found)])
+
+
+def _part(part: Part) -> str:
+    pieces = [f"### {part.kind} {{ #{_anchor(part)} }}", part.doc]
+    if part.paper:
+        pieces.append(f"Paper: {part.paper}.")
+    rows = [
+        (
+            f"`{parameter.name}`",
+            f"`{type_name(parameter.annotation)}`",
+            "*required*" if parameter.required else f"`{default_text(parameter)}`",
+            parameter.arg.unit,
+            parameter.arg.bounds(),
+            parameter.arg.doc,
+        )
+        for parameter in part.parameters()
+    ]
+    table = _table(("keyword", "type", "default", "unit", "bounds", "meaning"), rows) if rows else "No keywords."
+    return "\n\n".join([*pieces, table])
+
+
+def _anchor(part: Part) -> str:
+    return f"{part.family}-{part.kind}"
+
+
+def spec_keys(block: str | None) -> str:
+    """Keys of the spec's frame, or of its ``Hop`` or ``Data`` block, from the schema that checks specs."""
+    schema = spec_schema().model_json_schema()
+    fields = schema["properties"] if block is None else schema["$defs"][block]["properties"]
+    return _table(
+        ("key", "value", "default", "bounds", "meaning"), [_key(name, field) for name, field in fields.items()]
+    )
+
+
+def _key(name: str, field: dict[str, Any]) -> tuple[str, ...]:
+    if name in FAMILIES:
+        kind = f"part: [{name}](parts.md#{name})"
+    elif name in ("hops", "data"):
+        kind = f"[{'list of hops' if name == 'hops' else 'data block'}](#{name})"
+    else:
+        kind = f"`{_type(field)}`"
+    return f"`{name}`", kind, _default(name, field), _bounds(field), field["description"]
+
+
+def _type(field: dict[str, Any]) -> str:
+    """A JSON-schema type as people write it."""
+    if "anyOf" in field:
+        return " | ".join(_type(item) for item in field["anyOf"])
+    if "enum" in field:
+        return " | ".join(field["enum"])
+    name = str(field["type"])
+    return {"integer": "int", "number": "float", "string": "str"}.get(name, name)
+
+
+def _default(name: str, field: dict[str, Any]) -> str:
+    value = field.get("default")
+    if name in ("hops", "data"):
+        return "one hop of defaults" if name == "hops" else "all defaults"
+    if isinstance(value, dict):
+        return f"`{value['kind']}`"
+    return "`null`" if value is None else f"`{value}`" if value != "" else "empty"
+
+
+def _bounds(field: dict[str, Any]) -> str:
+    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    options = [field, *field.get("anyOf", [])]
+    found = [f"{sign} {_limit(option[word])}" for option in options for word, sign in signs.items() if word in option]
+    if "maxLength" in field:
+        found.append(f"at most {field['maxLength']} characters")
+    if "pattern" in field:
+        found.append("letters, digits, `.`, `_`, `-`; at most 64")
+    return ", ".join(found)
+
+
+def _limit(value: float) -> str:
+    return "2^63 - 1" if value == 2**63 - 1 else f"{value:g}"
+
+
+def shipped_specs() -> str:
+    return _table(("spec", "what it runs"), [(f"`{name}`", load_spec(name).plain["about"]) for name in shipped()])
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+MARKERS: dict[str, Callable[[], str]] = {
+    "parts": all_parts,
+    "spec frame": lambda: spec_keys(None),
+    "spec hop": lambda: spec_keys("Hop"),
+    "spec data": lambda: spec_keys("Data"),
+    "shipped specs": shipped_specs,
+    "version": lambda: fedradio.__version__,
+}

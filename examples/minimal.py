@@ -1,0 +1,49 @@
+"""Federated averaging from parts alone, without any config file: 20 clients in 4 cells learn digits in seconds.
+
+Run it with ``python examples/minimal.py``.
+"""
+
+from __future__ import annotations
+
+from fedradio import Hop, Rng, compose, iterate
+from fedradio.algorithms.fedavg import fedavg
+from fedradio.data.partition import dirichlet
+from fedradio.data.sources import digits
+from fedradio.data.streams import static
+from fedradio.data.tapes import make_tapes
+from fedradio.engine.rules import sgd
+from fedradio.links.ideal import ideal
+from fedradio.models.zoo import mlp
+from fedradio.network.topology import hierarchical
+from fedradio.policies.fixed import fixed
+from fedradio.policies.sampling import sampling
+
+SEED, ROUNDS = 1, 10
+
+
+def main() -> None:
+    world = Rng(SEED).child("world")  # one seed; every consumer of randomness has a name of its own
+
+    topology = hierarchical(world.child("topology"), edges=4, clients_per_edge=5)
+    clients_to_edges = Hop(link=ideal(), policy=sampling(clients=3, epochs=1), period=2)
+    edges_to_server = Hop(link=ideal(), policy=fixed())
+
+    samples = digits(topology.clients, world.child("source"))
+    shares = dirichlet(samples.y, samples.classes, topology.parents[0], world.child("partition"), alpha=0.3)
+    stream = static(make_tapes(samples, shares, world.child("tapes")))
+
+    simulation = compose(
+        topology=topology,
+        hops=(clients_to_edges, edges_to_server),
+        stream=stream,
+        model=mlp(stream.shape, stream.classes, hidden=(64,)),
+        algorithm=fedavg(),
+        rule=sgd(lr=0.1, batch=16),
+        seed=SEED,
+    )
+    for record in iterate(simulation, ROUNDS):
+        print(f"round {record.t + 1:2d}  accuracy {record.metrics['accuracy']:.3f}  training loss {record.loss:.3f}")
+
+
+if __name__ == "__main__":
+    main()

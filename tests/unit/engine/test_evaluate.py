@@ -1,0 +1,129 @@
+"""Evaluation against plain loops over samples and clients."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from fedradio.core.contracts import Ensemble, TestSet
+from fedradio.core.rng import Rng
+from fedradio.engine.evaluate import evaluate
+from fedradio.models import FlatModel, logistic, mlp, wrap
+
+SIZES = [5, 11, 3, 8]
+
+
+def _test_set(model: FlatModel, per_client: bool, sizes: list[int] = SIZES) -> tuple[TestSet, Tensor, Tensor]:
+    g = Rng(0).torch()
+    x = torch.randn(60, *model.shape, generator=g)
+    y = torch.randint(model.classes, (60,), generator=g)
+    index = torch.randperm(60, generator=g)[: sum(sizes)]
+    group = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+    return TestSet(index, group, len(sizes), per_client, lambda i: (x[i], y[i])), x[index], y[index]
+
+
+def _rows(model: FlatModel, n: int) -> Tensor:
+    return torch.stack([model.init(Rng(i)) for i in range(n)]) + 0.3 * torch.randn(
+        n, model.size, generator=Rng(9).torch()
+    )
+
+
+def _plain(probabilities: Tensor, y: Tensor) -> tuple[float, float]:
+    losses = [-math.log(p[label]) for p, label in zip(probabilities.tolist(), y.tolist(), strict=True)]
+    hits = [
+        max(range(len(p)), key=p.__getitem__) == label
+        for p, label in zip(probabilities.tolist(), y.tolist(), strict=True)
+    ]
+    return sum(hits) / len(y), sum(losses) / len(y)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_one_model_for_everybody(workers: int) -> None:
+    model = mlp((6,), 4, hidden=(8,))
+    row = _rows(model, 1)
+    test, x, y = _test_set(model, per_client=True)
+    scores = evaluate(model, Ensemble((row,)), test, None, workers, chunk=7)
+    p = model.apply(row[0], x).softmax(1)
+    expected = [_plain(p[test.group == g], y[test.group == g]) for g in range(4)]
+    assert scores.group_accuracy.tolist() == pytest.approx([a for a, _ in expected])
+    assert scores.group_loss.tolist() == pytest.approx([b for _, b in expected], rel=1e-5)
+    assert scores.accuracy == pytest.approx(sum(a for a, _ in expected) / 4)
+    assert scores.loss == pytest.approx(sum(b for _, b in expected) / 4, rel=1e-5)
+
+
+def test_one_model_per_client_on_its_own_samples_mixed_with_everybodys() -> None:
+    model = mlp((6,), 4, hidden=(8,))
+    everybody, own = _rows(model, 1), _rows(model, 4)
+    test, x, y = _test_set(model, per_client=True)
+    scores = evaluate(model, Ensemble((everybody, own), (0.25, 0.75)), test, None, 2)
+    for client in range(4):
+        mine = test.group == client
+        p = 0.25 * model.apply(everybody[0], x[mine]).softmax(1) + 0.75 * model.apply(own[client], x[mine]).softmax(1)
+        accuracy, loss = _plain(p, y[mine])
+        assert scores.group_accuracy[client] == pytest.approx(accuracy)
+        assert scores.group_loss[client] == pytest.approx(loss, rel=1e-5)
+
+
+def test_one_model_per_client_on_all_samples() -> None:
+    model = logistic((6,), 4)
+    own = _rows(model, 3)
+    test, x, y = _test_set(model, per_client=False, sizes=[20])
+    scores = evaluate(model, Ensemble((own,)), test, None, 2, chunk=6)
+    expected = [_plain(model.apply(row, x).softmax(1), y) for row in own]
+    assert scores.group_accuracy.tolist() == pytest.approx([a for a, _ in expected])
+    assert scores.group_loss.tolist() == pytest.approx([b for _, b in expected], rel=1e-5)
+
+
+def test_local_parts_complete_the_row() -> None:
+    model = wrap(nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5), nn.Linear(5, 4)), (6,), 4)
+    rows = _rows(model, 4).abs()
+    test, x, y = _test_set(model, per_client=True)
+    shared, local = rows[:1, : model.shared.size], rows[:, model.shared.size :]
+    scores = evaluate(model, Ensemble((shared,)), test, local, 1)
+    for client in range(4):
+        mine = test.group == client
+        row = torch.cat([shared[0], local[client]])
+        assert scores.group_loss[client] == pytest.approx(
+            _plain(model.apply(row, x[mine]).softmax(1), y[mine])[1], rel=1e-5
+        )
+
+
+def test_chunks_and_workers_change_nothing() -> None:
+    model = mlp((6,), 4, hidden=(8,))
+    test, _, _ = _test_set(model, per_client=True)
+    ensemble = Ensemble((_rows(model, 1),))
+    scores = [evaluate(model, ensemble, test, None, 1, chunk=chunk) for chunk in (1, 2, 5, 27, 1000)]
+    for other in scores[1:]:
+        assert torch.equal(scores[0].group_accuracy, other.group_accuracy)
+        assert torch.allclose(scores[0].group_loss, other.group_loss, rtol=1e-5)
+    parallel = [evaluate(model, ensemble, test, None, workers, chunk=2) for workers in (1, 2, 3)]
+    assert all(torch.equal(parallel[0].group_loss, other.group_loss) for other in parallel[1:])
+
+
+def test_sure_models_stay_finite() -> None:
+    """Probabilities that underflow: mixing happens in the logarithm."""
+    model = logistic((6,), 4)
+    test, _, _ = _test_set(model, per_client=False, sizes=[20])
+    sure = Ensemble((_rows(model, 1) * 1e4, _rows(model, 1) * -1e4), (0.5, 0.5))
+    assert math.isfinite(evaluate(model, sure, test, None, 1).loss)
+    only = Ensemble((_rows(model, 1), torch.full((1, model.size), 7.0)), (1.0, 0.0))
+    alone = Ensemble((_rows(model, 1),))
+    assert evaluate(model, only, test, None, 1).loss == pytest.approx(evaluate(model, alone, test, None, 1).loss)
+
+
+def test_groups_without_samples_do_not_count() -> None:
+    model = logistic((6,), 4)
+    test, _, _ = _test_set(model, per_client=True, sizes=[5, 0, 3])
+    scores = evaluate(model, Ensemble((_rows(model, 3),)), test, None, 1)
+    assert scores.group_accuracy.isnan().tolist() == [False, True, False]
+    assert scores.accuracy == pytest.approx(float(scores.group_accuracy[[0, 2]].mean()))
+
+
+def test_models_and_clients_must_match() -> None:
+    model = logistic((6,), 4)
+    test, _, _ = _test_set(model, per_client=True)
+    with pytest.raises(ValueError, match="3 models for 4 clients"):
+        evaluate(model, Ensemble((_rows(model, 3),)), test, None, 1)
