@@ -30,7 +30,7 @@ def main() -> None:
 
     samples = digits(topology.clients, world.child("source"))
     shares = dirichlet(samples.y, samples.classes, topology.parents[0], world.child("partition"), alpha=0.3)
-    stream = static(make_tapes(samples, shares, world.child("tapes")))
+    stream = static(make_tapes(samples, shares, world.child("tapes")), world.child("stream"))
 
     simulation = compose(
         topology=topology,

@@ -19,7 +19,7 @@ from fedradio.data.draw import Ints, Runs, draw_epochs
 
 
 @register("stream", "static")
-def static(tapes: Tapes, /) -> Stream:
+def static(tapes: Tapes, rng: Rng, /) -> Stream:
     """All samples are there from the start and stay."""
     return Window(tapes)
 
@@ -45,6 +45,9 @@ class Window:
     def start(self) -> Slots:
         size = self.tapes.offset.diff()
         return {"lo": torch.zeros_like(size), "hi": size}
+
+    def lasts(self, exchanges: int) -> str:
+        return ""
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
         return state
@@ -80,7 +83,7 @@ class Window:
         return self.tapes.test
 
     def reference(self, state: Slots) -> dict[str, float]:
-        return {}
+        return dict(self.tapes.reference)
 
     def _window(self, state: Slots) -> tuple[Ints, Ints]:
         """Where the windows begin and end on the tapes laid end to end, ``[C]`` each."""
@@ -106,6 +109,9 @@ class Pooled:
 
     def start(self) -> Slots:
         return self.stream.start()
+
+    def lasts(self, exchanges: int) -> str:
+        return self.stream.lasts(exchanges)
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
         return self.stream.arrive(state, clock, rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, TypeVar
 
 import torch
@@ -60,6 +61,8 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simula
     hops = [_hop(bench, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
     stream = None if topology is None else _stream(bench, plain["data"], topology, world, device)
     model = None if stream is None else bench.make("model", "model", plain["model"], stream.shape, stream.classes)
+    if stream is not None and (refusal := stream.lasts(spec.rounds * prod(hop.period for hop in hops))):
+        bench.problems.append(Problem("data", refusal))
     bench.settle()
     assert stream is not None
     assert model is not None
@@ -96,12 +99,15 @@ def _stream(bench: _Bench, plain: Plain, topology: Topology, world: Rng, device:
     found = bench.make("data.source", "source", plain["source"], topology.clients, world.child("source"))
     if isinstance(found, Samples):
         found = _split(bench, plain, found.to(device), topology, world)
-    return None if found is None else bench.make("data.stream", "stream", plain["stream"], found)
+    elif plain["partition"] is not None:
+        remedy = "leave data.partition out"
+        bench.problems.append(Problem("data.partition", "this source gives every client its own samples", remedy))
+    return None if found is None else bench.make("data.stream", "stream", plain["stream"], found, world.child("stream"))
 
 
 def _split(bench: _Bench, plain: Plain, samples: Samples, topology: Topology, world: Rng) -> Tapes | None:
     context = (samples.y.cpu(), samples.classes, topology.parents[0], world.child("partition"))
-    shares = bench.make("data.partition", "partition", plain["partition"], *context)
+    shares = bench.make("data.partition", "partition", plain["partition"] or {"kind": "iid"}, *context)
     if shares is None:
         return None
     options = {key: plain[key] for key in ("test", "test_fraction", "unlabelled")}

@@ -39,7 +39,9 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         "Data",
         __config__=FRAME,
         source=_part_field("source", "digits", "where samples come from"),
-        partition=_part_field("partition", "iid", "how they are split over clients"),
+        partition=_part_field(
+            "partition", None, "how they are split over clients; null: i.i.d., or as the source says"
+        ),
         stream=_part_field("stream", "static", "how they arrive"),
         test=_field(Literal["source", "client"], "source", "test on the source's own test part, or per client"),
         test_fraction=_field(float, 0.2, "share of a client's samples held out where test is 'client'", gt=0, lt=1),

@@ -88,7 +88,7 @@ def test_draw_equals_the_plain_loop(tapes: Tapes, batch: int, most: int) -> None
 
 
 def test_every_epoch_is_a_permutation(tapes: Tapes) -> None:
-    stream = static(tapes)
+    stream = static(tapes, Rng(0))
     batch = 6
     for client, size in enumerate(SIZES):
         per_epoch = math.ceil(size / batch)
@@ -194,7 +194,7 @@ def test_moved_windows_are_respected(dim: Tapes) -> None:
 
 
 def test_static_never_moves(tapes: Tapes) -> None:
-    stream = static(tapes)
+    stream = static(tapes, Rng(0))
     state = stream.start()
     assert stream.arrive(state, Clock(3), Rng(0)) is state
     assert state["lo"].tolist() == [0] * 5

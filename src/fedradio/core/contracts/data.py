@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import torch
@@ -59,7 +59,7 @@ class Tapes:
     """One tape of samples per client: what it will ever see, in order. A stream is a window on the tapes.
 
     ``index [n]`` are sample numbers for ``fetch``, client ``c`` owning ``offset[c]:offset[c+1]``; ``label [n]`` are their
-    labels, which a client knows where ``labelled [n]``.
+    labels, which a client knows where ``labelled [n]``. ``reference`` holds accuracies that need no training.
     """
 
     index: Tensor
@@ -71,6 +71,7 @@ class Tapes:
     shape: tuple[int, ...]
     classes: int
     sample_bits: float
+    reference: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def clients(self) -> int:
@@ -110,6 +111,10 @@ class Stream(Protocol):
     def sample_bits(self) -> float: ...
 
     def start(self) -> Slots: ...
+
+    def lasts(self, exchanges: int) -> str:
+        """Why the samples may not last for so many edge rounds, or an empty string."""
+        ...
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
         """The state after the arrivals before this edge round."""
