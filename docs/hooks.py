@@ -136,5 +136,6 @@ MARKERS: dict[str, Callable[[], str]] = {
     "spec hop": lambda: spec_keys("Hop"),
     "spec data": lambda: spec_keys("Data"),
     "shipped specs": shipped_specs,
+    "kinds link": lambda: ", ".join(f"`{part.kind}`" for part in parts("link")),
     "version": lambda: fedradio.__version__,
 }

@@ -1,7 +1,8 @@
 """A policy of one's own in one file: the clients with the highest training loss take part.
 
 A receiver asks a few random candidates and keeps those with the highest loss they last reported (power of choice). A
-client that has never trained has no loss yet and counts as the highest, so that everybody is heard once.
+client that has never trained has no loss yet and counts as the highest, so that everybody is heard once. With as many
+candidates as clients it equals ``sampling`` bit for bit.
 Run it with ``python examples/own_policy.py``.
 """
 
@@ -42,7 +43,7 @@ class HighestLoss:
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         """Random numbers are drawn for every client, so that nobody's draw depends on who takes part."""
-        keys = torch.from_numpy(rng.child("candidates").numpy().random(view.senders))
+        keys = torch.from_numpy(rng.child("sample").numpy().random(view.senders))
         asked = group_rank(keys, view.parent) < self.candidates
         unknown = torch.full((view.senders,), torch.inf, dtype=torch.float64)
         loss = view.signals.get("loss", unknown).nan_to_num(nan=torch.inf)  # nobody has a loss before the first round

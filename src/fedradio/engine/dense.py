@@ -1,7 +1,7 @@
 """Kernel for stacks of linear layers: hand-written backward pass, clients stacked, the update fused into a product.
 
-For a layer ``h' = relu(h W^T + b)`` with output gradient ``G [b, out]`` the gradients are ``G^T h`` and ``G^T 1``, so that
-plain SGD is one product per tensor, ``W += -rate/b * G^T h``, and no gradient is ever stored.
+For a layer ``h' = relu(h W^T + b)`` with output gradient ``G [b, out]`` the gradients are ``G^T h`` and ``G^T 1``, so
+that plain SGD is one product per tensor, ``W += -rate/b * G^T h``, and no gradient is ever stored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor
 from fedradio.engine.layers import Layer
 from fedradio.engine.local import Job, select
 from fedradio.engine.update import Update
-from fedradio.engine.workspace import LayerView, View, Workspace
+from fedradio.engine.workspace import View, Workspace
 
 STACK_BYTES = 4e6
 """A group's parameters and activations should stay in the cache."""
@@ -43,7 +43,7 @@ class Dense:
     @torch.no_grad()
     def train(self, job: Job, rows: list[int]) -> None:
         space = self._workspace(job)
-        chosen = select(rows, job.delta.device)
+        chosen = select(rows)
         base = _base(job, chosen)
         _load(space, job, base, chosen, len(rows))
         job.loss[chosen] = _steps(space, job, rows, chosen)
@@ -103,7 +103,7 @@ def _store(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: 
 def _steps(space: Workspace, job: Job, rows: list[int], chosen: slice | Tensor) -> Tensor:
     """All updates of a group; returns the sum of each client's mini-batch losses ``[k]``."""
     updates = [job.updates[row] for row in rows]
-    index = job.index[chosen, : updates[0]].transpose(0, 1).contiguous()  # [T, k, B]
+    index = job.index[chosen, : updates[0]].transpose(0, 1).contiguous().unbind()  # T times [k, B]
     count: list[list[int]] = job.count[chosen, : updates[0]].T.tolist()
     update = Update(job.rule, [job.adam_n[row] for row in rows])
     losses = torch.zeros(len(rows), dtype=job.delta.dtype, device=job.delta.device)
@@ -113,15 +113,18 @@ def _steps(space: Workspace, job: Job, rows: list[int], chosen: slice | Tensor) 
             live -= 1
         counts = count[j][:live]
         b = max(counts)
+        full = min(counts) == b
         view = space.view(live, b)
         update.advance(j, live, rate, losses)
-        x = losses.new_empty(*view.ones.shape[:-1], space.layers[0].inputs)
         if b > 0:
-            x, y = job.fetch(index[j, 0, :b] if live == 1 else index[j, :live, :b])
+            x, y = job.fetch(index[j][0, :b] if live == 1 else index[j][:live, :b])
             x = x.to(losses.dtype).view(*y.shape, -1)
             _forward(view, x)
-            losses[:live] -= _output_gradient(view.layers[-1], y, counts, b)
-        _backward(view, x, update, 1.0 / b if b > 0 and min(counts) == b else 1.0)
+            likelihood = _output_gradient(view, y, None if full else counts)
+            losses[:live].sub_(likelihood, alpha=1.0 / b if full else 1.0)
+        else:
+            x = losses.new_empty(*view.ones.shape[:-1], space.layers[0].inputs)
+        _backward(view, x, update, 1.0 / b if full and b > 0 else 1.0)
     return losses
 
 
@@ -139,27 +142,27 @@ def _forward(view: View, h: Tensor) -> None:
         h = layer.z
 
 
-def _output_gradient(layer: LayerView, y: Tensor, counts: list[int], b: int) -> Tensor:
-    """``g = softmax(z) - onehot(y)``, padded samples at 0; returns the mean log likelihood ``[k]``.
+def _output_gradient(view: View, y: Tensor, counts: list[int] | None) -> Tensor:
+    """``g = softmax(z) - onehot(y)`` of the last layer; returns each client's log likelihood ``[k]``.
 
-    With full batches ``g`` still lacks the factor ``1/b``, which goes into the update's products.
+    Full batches (``counts`` None) give sums, the factor ``1/b`` goes into the update's products. Of ragged ones both are
+    means over the real samples, and the padded rows of ``g`` are 0.
     """
+    layer = view.layers[-1]
     z, g, axis = (layer.z_t, layer.g_t, -2) if layer.class_major else (layer.z, layer.g, -1)
     label = y.unsqueeze(axis)
     torch.log_softmax(z, axis, out=g)
     likelihood = g.gather(axis, label)
-    g.exp_().scatter_add_(axis, label, torch.full_like(likelihood, -1.0))
-    if min(counts) == b:
-        total = likelihood.sum((-2, -1)) / b
-    else:
+    g.exp_().scatter_add_(axis, label, view.minus_t if layer.class_major else view.minus)
+    if counts is not None:
         count = torch.tensor(counts, device=y.device)[:, None]
-        weight = (torch.arange(b, device=y.device) < count) / count.clamp(min=1).to(g)
-        weight = weight.unsqueeze(axis)
+        real = torch.arange(y.shape[-1], device=y.device) < count
+        weight = (real.to(g.dtype) / count.clamp(min=1)).unsqueeze(axis)
         g.mul_(weight)
-        total = likelihood.mul_(weight).sum((-2, -1))
+        likelihood.mul_(weight)
     if layer.relu:
         relu_backward(layer.g, layer.z, 0, grad_input=layer.g)
-    return total
+    return likelihood.sum((-2, -1))
 
 
 def _backward(view: View, x: Tensor, update: Update, scale: float) -> None:

@@ -17,9 +17,9 @@ from fedradio.engine.threads import each
 
 @dataclass(frozen=True)
 class Scores:
-    """Top-1 accuracy and cross entropy (nats): per group ``[G]`` (NaN without samples), and their plain means over groups.
+    """Top-1 accuracy and cross entropy in nats, per group ``[G]`` (NaN without samples), and plain means over groups.
 
-    A group is one of the test set's, or a client where every client has a model of its own and shares the samples.
+    A group is one of the test set's, or a client where every client has a model of its own and all share the samples.
     """
 
     accuracy: float
@@ -42,8 +42,9 @@ def evaluate(
 ) -> Scores:
     """Evaluate members ``[1, d]`` (everybody's) or ``[C, d]`` (one per client), with local parts ``[1 or C, d_local]``.
 
-    Probabilities are mixed, ``p = sum_m a_m softmax(z_m)``. One model per client is evaluated on its client's samples if
-    the test set has them (``per_client``), and on all samples otherwise. ``chunk`` samples go through a model at once.
+    Probabilities are mixed, ``p = sum_m a_m softmax(z_m)``. One model per client is evaluated on its client's samples
+    if the test set has them (``per_client``), and on all samples otherwise. ``chunk`` samples go through a model at
+    once (default: 4096 for dense stacks, 500 for others).
     """
     clients = max([1, *(len(member) for member in ensemble.members), 1 if local is None else len(local)])
     size = chunk or (4096 if dense_layers(model) else 500)

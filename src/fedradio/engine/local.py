@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import torch
@@ -22,8 +23,8 @@ class Job:
     """One cohort to train. Kernels fill the rows of the results of every client that has updates to make.
 
     ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``rates [T]`` the learning rate of each update;
-    ``adam_n [A]`` updates made in earlier rounds. Results: ``delta [A, d]``, ``local [A, d_local]``, ``loss [A]`` (the sum
-    of mini-batch losses), ``memory``: the optimiser's new ``[A, d_trainable]``, where it is kept.
+    ``adam_n [A]`` updates made in earlier rounds. Results: ``delta [A, d]``, ``local [A, d_local + d_buffers]``,
+    ``loss [A]`` (the sum of mini-batch losses), ``memory`` (the optimiser's ``[A, d_trainable]``, where it is kept).
     """
 
     rule: LocalRule
@@ -67,7 +68,7 @@ def prepare(model: Model, rule: LocalRule, t: int, start: Start, batches: Batche
     own = model.local.size + model.buffers.size
     if own and start.local is None:
         raise ValueError(f"the model has {own} local numbers per client: Start.local is missing")
-    idle = (updates <= 0).nonzero().flatten().to(w.device)
+    idle = (updates <= 0).nonzero().flatten().cpu()
     delta = _result(None, (clients, model.shared.size), w, idle)
     local = None if start.local is None else _result(start.local, (clients, own), w, idle)
     kept = [name for name in rule.state_names if name in MEMORY] if rule.keep_state else []
@@ -102,17 +103,25 @@ def finish(job: Job) -> Trained:
     return Trained(job.delta, job.local, job.loss / batches.to(job.loss), slots)
 
 
-def order(updates: Sequence[int], size: int) -> list[list[int]]:
-    """Clients with updates, most first (ties by number), in groups of ``size``: live ones are a prefix of each group."""
+def order(updates: Sequence[int], most: int) -> list[list[int]]:
+    """Clients with updates, most of them first (ties by number), in even groups of at most ``most``.
+
+    Live clients are then a prefix of each group. There is one group or an even number of them, so that two cores finish
+    together; how many cores there are does not matter.
+    """
     busy = sorted((row for row, n in enumerate(updates) if n > 0), key=lambda row: -updates[row])
-    return [busy[i : i + size] for i in range(0, len(busy), size)]
+    if len(busy) <= most:
+        return [busy] if busy else []
+    groups = min(2 * math.ceil(len(busy) / (2 * most)), len(busy))
+    cuts = [len(busy) * i // groups for i in range(groups + 1)]
+    return [busy[lo:hi] for lo, hi in pairwise(cuts)]
 
 
-def select(rows: list[int], device: torch.device) -> slice | Tensor:
-    """An index of these rows: a slice (no copy) where they are consecutive."""
+def select(rows: list[int]) -> slice | Tensor:
+    """An index of these rows, good for tensors on any device: a slice (no copy) where they are consecutive."""
     if rows == list(range(rows[0], rows[0] + len(rows))):
         return slice(rows[0], rows[0] + len(rows))
-    return torch.tensor(rows, device=device)
+    return torch.tensor(rows)
 
 
 def drive(g: Tensor, w: Tensor, w0: Tensor | None, shift: Tensor | None, prox: float) -> None:
@@ -126,8 +135,8 @@ def drive(g: Tensor, w: Tensor, w0: Tensor | None, shift: Tensor | None, prox: f
 def adam_scales(rule: LocalRule, n: float, rate: float) -> tuple[float, float]:
     """``(size, eps)`` of Adam's update ``n`` (from 1) written without bias-corrected copies:
 
-    ``rate * mhat / (sqrt(vhat) + eps) = size * m / (sqrt(v) + eps')`` with ``size = rate*sqrt(1 - b2^n)/(1 - b1^n)`` and
-    ``eps' = eps*sqrt(1 - b2^n)``.
+    ``rate * mhat / (sqrt(vhat) + eps) = size * m / (sqrt(v) + eps')`` with ``size = rate * sqrt(1 - b2^n) / (1 - b1^n)``
+    and ``eps' = eps * sqrt(1 - b2^n)``.
     """
     root = math.sqrt(1.0 - rule.beta2**n)
     return rate * root / (1.0 - rule.beta1**n), rule.eps * root
@@ -136,11 +145,14 @@ def adam_scales(rule: LocalRule, n: float, rate: float) -> tuple[float, float]:
 def adam(
     rule: LocalRule, w: Tensor, g: Tensor, m: Tensor, v: Tensor, size: float | Tensor, eps: float | Tensor
 ) -> None:
-    """One Adam update in place; ``g`` is spent. ``size`` and ``eps`` from :func:`adam_scales`, scalar or broadcastable."""
+    """One Adam update in place, with the scales of :func:`adam_scales` (numbers or broadcastable); ``g`` is spent."""
     m.lerp_(g, 1.0 - rule.beta1)
     v.mul_(rule.beta2).addcmul_(g, g, value=1.0 - rule.beta2)
-    step = torch.sqrt(v, out=g).add_(eps)
-    w.sub_(torch.div(m, step, out=step).mul_(size))
+    root = torch.sqrt(v, out=g).add_(eps)
+    if isinstance(size, Tensor):
+        w.sub_(torch.div(m, root, out=root).mul_(size))
+    else:
+        w.addcdiv_(m, root, value=-size)
 
 
 def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:

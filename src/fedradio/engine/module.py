@@ -27,16 +27,17 @@ class Autograd:
     def stack(self, job: Job) -> int:
         return 1
 
+    @torch.enable_grad()
     def train(self, job: Job, rows: list[int]) -> None:
         network = self._network(job)
         for row in rows:
             if self.dropout:
                 set_generator(network.module, job.rng.child("dropout", row).torch(job.delta.device))
             network.load(job, row)
-            job.loss[row] = self._client(network, job, row)
+            job.loss[row] = self._steps(network, job, row)
             network.store(job, row)
 
-    def _client(self, network: Network, job: Job, row: int) -> Tensor:
+    def _steps(self, network: Network, job: Job, row: int) -> Tensor:
         """All updates of one client; returns the sum of its mini-batch losses."""
         total = job.delta.new_zeros(())
         counts = job.count[row].tolist()
@@ -62,7 +63,7 @@ class Autograd:
 
 
 class Network:
-    """A module whose trainable tensors ``[shared | local]`` are views of ``w``, with gradients that are views of ``grad``."""
+    """A module whose trainable tensors ``[shared | local]`` are views of ``w``, and their gradients views of ``grad``."""
 
     def __init__(self, model: Model, memory: list[str], like: Tensor) -> None:
         self.shared, self.trainable = model.shared.size, model.shared.size + model.local.size
@@ -74,6 +75,7 @@ class Network:
         self.module = copy.deepcopy(model.module).to(like.device, like.dtype).train()
         _bind(self.module, model, self.w, self.grad, self.buffers)
 
+    @torch.no_grad()
     def load(self, job: Job, row: int) -> None:
         self.w0.copy_(job.start.w[job.start.group[row]])
         self.w[: self.shared] = self.w0
@@ -85,6 +87,7 @@ class Network:
             before = job.remembered(name)
             memory.zero_() if before is None else memory.copy_(before[row])
 
+    @torch.no_grad()
     def store(self, job: Job, row: int) -> None:
         torch.sub(self.w[: self.shared], self.w0, out=job.delta[row])
         if job.local is not None:
@@ -94,7 +97,7 @@ class Network:
 
     @torch.no_grad()
     def update(self, job: Job, row: int, j: int, rate: float) -> None:
-        """``v = gam*v + g + mu*(w - w0) + shift; w -= rate*v``, or Adam; prox and shift act on the shared part alone."""
+        """``v = gam*v + g + mu*(w - w0) + shift; w -= rate*v``, or Adam; prox and shift act on the shared part only."""
         rule = job.rule
         shift = None if job.start.shift is None else job.start.shift[row]
         drive(self.grad[: self.shared], self.w[: self.shared], self.w0, shift, rule.prox)

@@ -1,4 +1,4 @@
-"""The oracle: one client at a time, plain autograd, textbook updates. Every kernel must equal it; nothing runs on it."""
+"""The oracle: one client at a time, plain autograd, textbook updates. Every kernel must equal it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ def _update(rule: LocalRule, rate: float, w: Tensor, g: Tensor, state: Slots) ->
         state["adam_m"] = m = rule.beta1 * state["adam_m"] + (1 - rule.beta1) * g
         state["adam_v"] = v = rule.beta2 * state["adam_v"] + (1 - rule.beta2) * g**2
         m_hat, v_hat = m / (1 - rule.beta1**n), v / (1 - rule.beta2**n)
-        return w - rate * m_hat / (v_hat.sqrt() + rule.eps)
+        step: Tensor = rate * m_hat / (v_hat.sqrt() + rule.eps)
+        return w - step
     if rule.momentum > 0:
         state["momentum"] = g = rule.momentum * state["momentum"] + g
     return w - rate * g

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ import torch
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+SWITCH_S = 2e-4
+"""Longest time that a waiting thread leaves the interpreter to another one; the default is 25 times as long."""
 
 
 def cores() -> int:
@@ -28,7 +32,8 @@ def each(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R
     with _one_torch_thread():
         if workers == 1 or len(items) <= 1:
             return [function(item) for item in items]
-        return list(_pool(workers).map(function, items))
+        with _quick_turns():
+            return list(_pool(workers).map(function, items))
 
 
 @contextmanager
@@ -39,6 +44,17 @@ def _one_torch_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def _quick_turns() -> Iterator[None]:
+    """Threads that compute outside of the interpreter and come back for microseconds must not wait 5 ms for it."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @cache

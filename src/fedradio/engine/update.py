@@ -47,8 +47,8 @@ class Update:
     def apply(self, p: Parameter, left: Tensor, right: Tensor, scale: float) -> None:
         """Update with the gradient ``scale * left @ right`` (``[k, rows, b] @ [k, b, columns]``; ``b`` may be 0).
 
-        Plain SGD adds ``-rate*scale*left @ right`` to the parameters; momentum adds the product to ``gam*v``; Adam needs
-        the gradient itself.
+        Plain SGD adds ``-rate*scale*left @ right`` to the parameters; momentum adds the product to ``gam*v``; Adam
+        needs the gradient itself.
         """
         rule, rate = self.rule, self._rate
         if p.adam_m is not None and p.adam_v is not None and p.grad is not None:

@@ -12,13 +12,16 @@ from fedradio.core.params import Field
 from fedradio.engine.layers import Layer
 from fedradio.engine.update import Parameter
 
+MOST_VIEWS = 256
+"""Views are a few kilobytes each; a cohort of uneven batches could ask for any number of shapes."""
+
 
 @dataclass(frozen=True)
 class LayerView:
     """A layer as ``k`` live clients with ``b`` samples each see it; without the client axis when ``k = 1``.
 
-    ``z [k, b, out]`` are its outputs and ``g [k, b, out]`` their gradients; ``z_t`` and ``g_t`` are the same memory with the
-    last two axes exchanged. Where ``class_major``, the latter are the contiguous ones and biases are columns.
+    ``z [k, b, out]`` are its outputs and ``g [k, b, out]`` their gradients; ``z_t`` and ``g_t`` are the same memory with
+    the last two axes exchanged. Where ``class_major``, the latter are the contiguous ones and biases are columns.
     """
 
     weight: Parameter
@@ -34,15 +37,17 @@ class LayerView:
 
 @dataclass(frozen=True)
 class View:
-    """All layers, and ones ``[k, b, 1]`` and ``[k, 1, b]`` to sum over samples with."""
+    """All layers, and constants ``[k, b, 1]`` and ``[k, 1, b]``: 1 to sum over samples with, -1 for the true class."""
 
     layers: tuple[LayerView, ...]
     ones: Tensor
     ones_t: Tensor
+    minus: Tensor
+    minus_t: Tensor
 
 
 class Workspace:
-    """Room for ``clients`` with batches of ``batch``; ``names``: the optional tensors of ``Parameter`` to make room for."""
+    """Room for ``clients`` with batches of ``batch``; ``names`` are the optional tensors of ``Parameter`` in use."""
 
     def __init__(
         self, layers: Sequence[Layer], clients: int, batch: int, names: Sequence[str], class_major: bool, like: Tensor
@@ -56,15 +61,19 @@ class Workspace:
         self.params = {field: {name: room(clients, field.size) for name in ("w", *names)} for field in fields}
         self._z = [room(clients * batch * layer.outputs) for layer in layers]
         self._g = [room(clients * batch * layer.outputs) for layer in layers]
-        self._ones = torch.ones(clients * batch, dtype=like.dtype, device=like.device)
+        self._like = like.new_empty(0)
         self._views: dict[tuple[int, int], View] = {}
 
     def view(self, k: int, b: int) -> View:
         """The buffers of the first ``k`` clients for ``b`` samples each; the same views every time."""
         if (k, b) not in self._views:
-            ones = self._ones[: k * b]
+            if len(self._views) >= MOST_VIEWS:
+                self._views.clear()
             layers = tuple(self._layer(i, k, b) for i in range(len(self.layers)))
-            self._views[k, b] = View(layers, _squeeze(ones.view(k, b, 1)), _squeeze(ones.view(k, 1, b)))
+            ones = self._like.new_ones(k * b)
+            shapes = ((k, b, 1), (k, 1, b))
+            constants = [_squeeze(values.view(shape)) for values in (ones, -ones) for shape in shapes]
+            self._views[k, b] = View(layers, *constants)
         return self._views[k, b]
 
     def _layer(self, i: int, k: int, b: int) -> LayerView:

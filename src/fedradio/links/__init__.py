@@ -1,5 +1,5 @@
 """How payloads become sums."""
 
-from fedradio.links import ideal
+from fedradio.links import digital, ideal
 
-__all__ = ["ideal"]
+__all__ = ["digital", "ideal"]

@@ -26,6 +26,7 @@ class Ideal:
 
     bits_per_value: float
     offers = frozenset({"individual"})
+    needs = frozenset[str]()
 
     def bits(self, values: int) -> float:
         return self.bits_per_value * values

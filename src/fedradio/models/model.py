@@ -22,9 +22,9 @@ NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
 class FlatModel:
     """A torch network and where each of its tensors lies in the row.
 
-    ``shared``: every parameter that travels; ``local``: scale and offset of norm layers; ``buffers``: the floating-point
-    buffers (running statistics). Offsets of each layout count from the start of its own part. Tied parameters appear
-    once. Integer buffers (``num_batches_tracked``) are not part of the row.
+    ``shared``: every parameter that travels; ``local``: scale and offset of norm layers; ``buffers``: the
+    floating-point buffers (running statistics). Offsets of each layout count from the start of its own part. Tied
+    parameters appear once. Integer buffers (``num_batches_tracked``) are not part of the row.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class FlatModel:
         return self._initial(self, rng)
 
     def apply(self, row: Tensor, x: Tensor) -> Tensor:
-        """Logits ``[n, classes]`` of ``x [n, *shape]`` in evaluation mode, on the row's device; threads may share it."""
+        """Logits ``[n, classes]`` of ``x [n, *shape]`` in evaluation mode, on the row's device; safe from threads."""
         module = self._copy(row.device)
         x = as_input(x, row.dtype, self._copies.channels_last)
         with torch.no_grad():

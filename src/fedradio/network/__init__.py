@@ -1,5 +1,5 @@
 """Where nodes are and what the air does."""
 
-from fedradio.network import topology
+from fedradio.network import channel, topology
 
-__all__ = ["topology"]
+__all__ = ["channel", "topology"]

@@ -49,13 +49,16 @@ def exchange_record(
         arrived=airtime.arrived.tolist(),
         reason=torch.where(alloc.active, airtime.reason, alloc.reason).tolist(),
         steps=alloc.steps.tolist(),
+        cpu_hz=_of_active(alloc.cpu_hz, alloc),
+        power_w=_of_active(alloc.power_w, alloc),
         seconds=_of_active(airtime.done_s, alloc),
         compute_j=_of_active(_computing_j(hop, plan), alloc),
-        tx_j=_of_active(tx_j, alloc),
+        tx_j=_of_active(_with_circuit(hop, airtime, tx_j), alloc),
         bits=None if each is None else each * int(alloc.active.sum()),
         uses=airtime.uses,
         time_s=None if times is None else times.tolist(),
         effective=effective,
+        notes={name: values.tolist() for name, values in alloc.notes.items()},
     )
 
 
@@ -65,6 +68,13 @@ def _computing_j(hop: Hop, plan: Plan) -> Tensor | None:
     if hop.fleet is None or plan.cycles is None or alloc.cpu_hz is None:
         return None
     return compute_j(hop.fleet, plan.cycles * alloc.steps, alloc.cpu_hz)
+
+
+def _with_circuit(hop: Hop, airtime: Airtime, tx_j: Tensor | None) -> Tensor | None:
+    """Transmit joules ``[S]`` with the circuit's power while on the air, which is the device's and not the link's."""
+    if tx_j is None or hop.fleet is None or airtime.tx_s is None:
+        return tx_j
+    return tx_j + hop.fleet.circuit_w * airtime.tx_s
 
 
 def _of_active(values: Tensor | None, alloc: Allocation) -> list[float] | None:

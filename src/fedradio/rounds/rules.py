@@ -14,6 +14,9 @@ from fedradio.core.units import show
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
 
+PIECES = frozenset({"fleet", "channel", "deadline"})
+"""Pieces of a hop that a policy or a link may need."""
+
 DATA_SIGNALS = frozenset({"samples", "labelled", "epoch_steps", "loss"})
 """Signals that every run publishes to the policy of hop 0."""
 
@@ -84,9 +87,9 @@ def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
     refusal = hop.policy.check(sim.topology.parents[h], sim.topology.receivers(h))
     if refusal:
         found.append(Problem(f"hops.{h}.policy", refusal))
-    if "fleet" in hop.policy.needs and hop.fleet is None:
-        found.append(Problem(f"hops.{h}.policy", "this policy needs a fleet", f"add hops.{h}.fleet, e.g. cellular"))
-    missing = hop.policy.needs - {"fleet"} - hop.link.offers
+    found += _missing_pieces(h, hop, f"hops.{h}.policy", "this policy", hop.policy.needs)
+    found += _missing_pieces(h, hop, f"hops.{h}.link", "this link", hop.link.needs)
+    missing = hop.policy.needs - PIECES - hop.link.offers
     if missing:
         reason = f"this policy needs a link that offers {_names(missing)}"
         found.append(Problem(f"hops.{h}.policy", reason, f"links that do: {_links_with(missing)}"))
@@ -96,6 +99,16 @@ def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
         reason = f"this policy reads the signal(s) {_names(unknown)} that nobody publishes"
         found.append(Problem(f"hops.{h}.policy", reason, f"published here: {_names(published)}"))
     return found
+
+
+def _missing_pieces(h: int, hop: Hop, where: str, who: str, needs: frozenset[str]) -> list[Problem]:
+    have = {"fleet": hop.fleet, "channel": hop.channel, "deadline": hop.deadline_s}
+    keys = {"fleet": "fleet", "channel": "channel", "deadline": "deadline_s"}
+    return [
+        Problem(where, f"{who} needs a {piece}", f"set hops.{h}.{keys[piece]}")
+        for piece in sorted(needs & PIECES)
+        if have[piece] is None
+    ]
 
 
 def _learning_problems(sim: Simulation) -> list[Problem]:

@@ -58,8 +58,8 @@ class TestSet:
 class Tapes:
     """One tape of samples per client: what it will ever see, in order. A stream is a window on the tapes.
 
-    ``index [n]`` are sample numbers for ``fetch``, client ``c`` owning ``offset[c]:offset[c+1]``; ``label [n]`` are their
-    labels, which a client knows where ``labelled [n]``. ``reference`` holds accuracies that need no training.
+    ``index [n]`` are sample numbers for ``fetch``, client ``c`` owning ``offset[c]:offset[c+1]``; ``label [n]`` are
+    their labels, which a client knows where ``labelled [n]``. ``reference`` holds accuracies that need no training.
     """
 
     index: Tensor

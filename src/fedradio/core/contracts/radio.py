@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
@@ -99,13 +99,17 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True)
 class Allocation:
-    """A policy's answer for every sender ``[S]``: who sends, after how many local steps, with which CPU and power."""
+    """A policy's answer for every sender ``[S]``: who sends, after how many local steps, with which CPU and power.
+
+    ``notes`` go into the records as they are: what else the policy found, per receiver ``[R]`` or per sender ``[S]``.
+    """
 
     active: Tensor
     steps: Tensor
     cpu_hz: Tensor | None
     power_w: Tensor | None
     reason: Tensor
+    notes: Slots = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ class View:
 
 
 class Policy(Protocol):
-    """Decides who takes part. ``needs``: traits of the link, and ``fleet``; ``reads``: names of signals."""
+    """Decides who takes part. ``needs``: traits of the link, or pieces of the hop; ``reads``: signals."""
 
     @property
     def needs(self) -> frozenset[str]: ...
@@ -177,10 +181,14 @@ class Delivery:
 
 
 class Link(Protocol):
-    """How payloads become sums. ``offers`` is a subset of ``{"individual", "rate", "superposition"}``."""
+    """How payloads become sums. ``offers`` is a subset of ``{"individual", "rate", "superposition"}``, ``needs`` of
+    ``{"channel", "fleet"}``."""
 
     @property
     def offers(self) -> frozenset[str]: ...
+
+    @property
+    def needs(self) -> frozenset[str]: ...
 
     def bits(self, values: int) -> float | None:
         """Bits of a payload of that many numbers; None where there are no bits."""
@@ -213,6 +221,13 @@ class Link(Protocol):
     ) -> Delivery:
         """``payload [A, k, d]``, ``weight [A]`` (0 where nothing arrived), ``ids [A]``, ``parent [A]``."""
         ...
+
+
+class RateLink(Link, Protocol):
+    """A link that offers ``rate``: each sender has a band of its own."""
+
+    @property
+    def bandwidth_hz(self) -> float: ...
 
 
 @dataclass(frozen=True)

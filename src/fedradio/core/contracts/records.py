@@ -33,6 +33,8 @@ class ExchangeRecord:
     arrived: list[bool]
     reason: list[int]
     steps: list[int]
+    cpu_hz: list[float] | None
+    power_w: list[float] | None
     seconds: list[float] | None
     compute_j: list[float] | None
     tx_j: list[float] | None
@@ -40,6 +42,7 @@ class ExchangeRecord:
     uses: float | None
     time_s: list[float] | None
     effective: list[float]
+    notes: dict[str, list[float]]
 
 
 @dataclass(frozen=True)

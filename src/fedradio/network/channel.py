@@ -1,0 +1,64 @@
+"""Channels: positions to linear power gains of all pairs, drawn anew for every exchange."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import ChannelState
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.core.units import dbm_to_w
+from fedradio.network.path_loss import urban_macro_los_db, urban_macro_nlos_db, urban_macro_sight
+
+Fading = Literal["none", "rayleigh"]
+
+
+@dataclass(frozen=True)
+class UrbanMacro:
+    """See :func:`urban_macro`."""
+
+    carrier_hz: float
+    mast_m: float
+    terminal_m: float
+    los_sigma_db: float
+    nlos_sigma_db: float
+    fading: Fading
+    noise_w_hz: float
+
+    def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
+        """Sight, shadowing and fading of every pair; a pair's draws do not depend on who is active."""
+        distance = torch.cdist(receivers_m, senders_m)  # [R, S]
+        place = (self.carrier_hz, self.mast_m, self.terminal_m)
+        sight = _draw(rng.child("sight").numpy().random(distance.shape)) < urban_macro_sight(distance)
+        loss = torch.where(sight, urban_macro_los_db(distance, *place), urban_macro_nlos_db(distance, *place))
+        sigma = torch.where(sight, self.los_sigma_db, self.nlos_sigma_db)
+        shadow = sigma * _draw(rng.child("shadow").numpy().standard_normal(distance.shape))
+        gain = torch.pow(10.0, -(loss + shadow) / 10.0)
+        if self.fading == "rayleigh":
+            gain = gain * _draw(rng.child("fading").numpy().exponential(size=distance.shape))
+        return ChannelState(gain, self.noise_w_hz)
+
+
+@register("channel", "urban_macro", paper="3GPP TR 38.901, tables 7.4.1-1 and 7.4.2-1; RawHFL, section VI")
+def urban_macro(
+    *,
+    carrier_hz: Annotated[float, Arg("carrier frequency", unit="Hz", ge=5e8, le=1e11)] = 2.4e9,
+    mast_m: Annotated[float, Arg("height of the receiver's mast", unit="m", ge=5, le=200)] = 25.0,
+    terminal_m: Annotated[float, Arg("height of the terminals", unit="m", gt=1, lt=13)] = 1.5,
+    los_sigma_db: Annotated[float, Arg("standard deviation of shadowing in sight", unit="dB", ge=0, le=50)] = 4.0,
+    nlos_sigma_db: Annotated[float, Arg("standard deviation of shadowing out of sight", unit="dB", ge=0, le=50)] = 6.0,
+    fading: Annotated[Fading, Arg("small-scale fading of the whole exchange")] = "none",
+    noise_dbm_hz: Annotated[float, Arg("thermal noise density", unit="dBm/Hz", ge=-250, le=0)] = -174.0,
+    noise_figure_db: Annotated[float, Arg("noise figure of the receiver", unit="dB", ge=0, le=50)] = 0.0,
+) -> UrbanMacro:
+    """Urban macro cells: sight, log-normal shadowing and, if wanted, Rayleigh fading, drawn anew for every exchange."""
+    noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
+    return UrbanMacro(carrier_hz, mast_m, terminal_m, los_sigma_db, nlos_sigma_db, fading, noise_w_hz)
+
+
+def _draw(values: object) -> Tensor:
+    return torch.as_tensor(values, dtype=torch.float64)

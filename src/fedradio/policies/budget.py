@@ -1,0 +1,58 @@
+"""Everyone within budget: the step-equalising baselines of RawHFL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Allocation, Slots, View
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.policies.joint import allocation
+from fedradio.policies.slot import full_power_offer, slot_of
+
+Share = Literal["all_or_nothing", "common", "own"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """See :func:`budget`."""
+
+    max_steps: int
+    share: Share
+    needs = frozenset({"rate", "fleet", "channel", "deadline"})
+    reads = frozenset[str]()
+
+    def check(self, parent: Tensor, receivers: int) -> str:
+        return ""
+
+    def start(self, senders: int) -> Slots:
+        return {}
+
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        slot = slot_of(view)
+        offer = full_power_offer(slot, self.max_steps)
+        active = offer.eligible
+        if self.share == "all_or_nothing" and not bool(active.all()):
+            active = torch.zeros_like(active)
+        if self.share != "own" and bool(active.any()):
+            offer = replace(offer, steps=torch.where(active, offer.steps[active].min(), offer.steps))
+        notes = {"eligible": torch.bincount(slot.parent[offer.eligible], minlength=slot.receivers)}
+        alloc = allocation(offer, active, notes)
+        return alloc, state
+
+
+@register("policy", "budget", paper="RawHFL, section VI: H-FedAvg-M1 (all_or_nothing) and H-FedAvg-M2 (common)")
+def budget(
+    *,
+    max_steps: Annotated[int, Arg("most local steps of a client, L", ge=1, le=1000)] = 50,
+    share: Annotated[
+        Share,
+        Arg("all_or_nothing: the common minimum, or nobody if one cannot; common: of those who can; own: each its own"),
+    ] = "common",
+) -> Budget:
+    """Everyone at full CPU and power with as many steps as deadline and energy budget allow, made equal or not."""
+    return Budget(max_steps, share)

@@ -1,0 +1,93 @@
+"""One slot of a cell network as an optimisation problem: RawHFL's (28)/(29), for every client at once.
+
+Constraints C4-C8 concern one client each, so they are vectors ``[S]``; only the selection couples clients, inside a
+cell. A client's computing of ``L`` local steps takes ``n = L*C`` cycles; its upload of ``s`` bits in ``tau`` seconds
+takes the power ``P = u (2^(s/(w tau)) - 1)`` where ``u = N0 w / g``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Fleet, RateLink, Reason, View
+from fedradio.fleet.costs import compute_j, compute_s, transmit_j
+from fedradio.links.rates import airtime_s, noise_over_gain
+
+SLACK = 1e-12
+"""Share of the deadline that plans leave unused, so that rounding never makes a planned upload late."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """``cycles [S]`` of one local step, ``unit_w [S]`` the power for an SNR of 1, ``bits`` of a payload."""
+
+    parent: Tensor
+    receivers: int
+    cycles: Tensor
+    unit_w: Tensor
+    fleet: Fleet
+    bits: float
+    bandwidth_hz: float
+    deadline_s: float
+
+    @property
+    def clients(self) -> int:
+        return len(self.parent)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What each client could do in the slot ``[S]``: eligible or why not, and with which steps, CPU, power, joules."""
+
+    eligible: Tensor
+    steps: Tensor
+    cpu_hz: Tensor
+    power_w: Tensor
+    energy_j: Tensor
+    reason: Tensor
+
+
+def slot_of(view: View) -> Slot:
+    """The problem a policy sees; its cross rules make sure that fleet, channel, rate and deadline are there."""
+    assert view.fleet is not None
+    assert view.channel is not None
+    assert view.cycles_per_step is not None
+    assert view.payload_bits is not None
+    link = cast(RateLink, view.link)
+    return Slot(
+        parent=view.parent,
+        receivers=view.receivers,
+        cycles=view.cycles_per_step,
+        unit_w=noise_over_gain(view.channel, view.parent, link.bandwidth_hz),
+        fleet=view.fleet,
+        bits=view.payload_bits,
+        bandwidth_hz=link.bandwidth_hz,
+        deadline_s=float("inf") if view.deadline_s is None else view.deadline_s * (1.0 - SLACK),
+    )
+
+
+def full_power_offer(slot: Slot, max_steps: int) -> Offer:
+    """Everybody at ``f_max`` and ``P_max``: the most steps (at most ``max_steps``) that fit deadline and budget."""
+    fleet = slot.fleet
+    tau = airtime_s(slot.bits, slot.bandwidth_hz, fleet.p_max_w, slot.unit_w)
+    up_j = transmit_j(fleet, fleet.p_max_w, tau)
+    step_s = compute_s(slot.cycles, fleet.f_max_hz)
+    step_j = compute_j(fleet, slot.cycles, fleet.f_max_hz)
+    in_time = torch.floor((slot.deadline_s - tau) / step_s).nan_to_num(posinf=max_steps)
+    in_budget = torch.floor((fleet.energy_j - up_j) / step_j).nan_to_num(posinf=max_steps)
+    steps = torch.minimum(in_time, in_budget).clamp(max=max_steps).long()
+    eligible = steps >= 1
+    late = torch.where(in_time < 1, int(Reason.DEADLINE), int(Reason.ENERGY))
+    steps = steps.clamp(min=0)
+    return Offer(
+        eligible=eligible,
+        steps=steps,
+        cpu_hz=fleet.f_max_hz,
+        power_w=fleet.p_max_w,
+        energy_j=up_j + steps * step_j,
+        reason=torch.where(eligible, int(Reason.NONE), late),
+    )

@@ -1,0 +1,66 @@
+import math
+
+import pytest
+import torch
+
+from fedradio.core.rng import Rng
+from fedradio.network.channel import urban_macro
+from fedradio.network.path_loss import urban_macro_los_db, urban_macro_nlos_db, urban_macro_sight
+
+D2 = torch.tensor([10.0, 50.0, 100.0, 200.0, 400.0], dtype=torch.float64)
+PLACE = (2.4e9, 25.0, 1.5)
+
+
+def test_hand_computed_path_loss() -> None:
+    """At 10 m: d3 = hypot(10, 23.5) = 25.539, 28 + 22*1.40721 + 20*0.38021 = 66.563 dB."""
+    assert urban_macro_los_db(D2[:1], *PLACE).item() == pytest.approx(66.563, abs=5e-4)
+
+
+def test_check_values() -> None:
+    assert urban_macro_los_db(D2, *PLACE).tolist() == pytest.approx([66.56, 73.94, 79.86, 86.29, 93.18], abs=0.006)
+    assert urban_macro_nlos_db(D2, *PLACE).tolist() == pytest.approx([76.14, 89.23, 99.76, 111.18, 122.86], abs=0.006)
+    assert urban_macro_sight(D2).tolist() == pytest.approx([1, 0.649, 0.348, 0.128, 0.047], abs=6e-4)
+
+
+def test_loss_is_continuous_at_the_breakpoint() -> None:
+    around = torch.tensor([384.0 - 1e-6, 384.0 + 1e-6], dtype=torch.float64)
+    near, far = urban_macro_los_db(around, *PLACE).tolist()
+    assert near == pytest.approx(far, abs=1e-4)
+
+
+def test_sight_and_shadowing_statistics() -> None:
+    """At 100 m: a share P_LOS in sight, log-normal shadowing of 4 and 6 dB around the two losses."""
+    n = 40_000
+    centre = torch.zeros(1, 2, dtype=torch.float64)
+    ring = torch.zeros(n, 2, dtype=torch.float64)
+    ring[:, 0] = 100.0
+    parent = torch.zeros(n, dtype=torch.long)
+    clear = urban_macro(los_sigma_db=0, nlos_sigma_db=0).realise(centre, ring, parent, Rng(1)).gain[0]
+    loss = -10 * torch.log10(clear)
+    in_sight = loss < 90
+    share = float(in_sight.double().mean())
+    assert abs(share - 0.3478) < 4 * math.sqrt(0.3478 * 0.6522 / n)
+    shadowed = urban_macro().realise(centre, ring, parent, Rng(1)).gain[0]
+    shadow = -10 * torch.log10(shadowed) - loss
+    for mask, sigma in ((in_sight, 4.0), (~in_sight, 6.0)):
+        count = int(mask.sum())
+        assert abs(float(shadow[mask].mean())) < 4 * sigma / math.sqrt(count)
+        assert float(shadow[mask].std()) == pytest.approx(sigma, rel=4 / math.sqrt(2 * count))
+    faded = urban_macro(fading="rayleigh").realise(centre, ring, parent, Rng(1)).gain[0] / shadowed
+    assert float(faded.mean()) == pytest.approx(1.0, abs=4 / math.sqrt(n))
+    assert float((faded > 1).double().mean()) == pytest.approx(math.exp(-1), abs=0.01)
+
+
+def test_noise_density() -> None:
+    assert urban_macro().noise_w_hz == pytest.approx(3.981e-21, rel=1e-3)
+    assert urban_macro(noise_figure_db=3).noise_w_hz == pytest.approx(2 * 3.981e-21, rel=5e-3)
+
+
+def test_every_exchange_is_drawn_anew_and_reproducibly() -> None:
+    receivers, senders = torch.zeros(2, 2, dtype=torch.float64), torch.full((3, 2), 50.0, dtype=torch.float64)
+    parent = torch.zeros(3, dtype=torch.long)
+    channel = urban_macro()
+    first = channel.realise(receivers, senders, parent, Rng(1).child(0)).gain
+    assert first.shape == (2, 3)
+    assert torch.equal(first, channel.realise(receivers, senders, parent, Rng(1).child(0)).gain)
+    assert not torch.equal(first, channel.realise(receivers, senders, parent, Rng(1).child(1)).gain)

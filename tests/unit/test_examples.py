@@ -1,0 +1,159 @@
+"""The examples run, their neutral elements hold, and the pages speak of every field that runs write."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from torch import Tensor
+
+from fedradio import begin, build, load_spec, run, run_round
+from fedradio.core import registry
+from fedradio.core.contracts import Delivery, ExchangeRecord, Info, Reason, RoundRecord
+from fedradio.core.registry import parts
+from fedradio.experiment.run import Summary
+from fedradio.experiment.store import environment
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+Load = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def example(monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Loads ``examples/NAME.py``; the parts that it registers are forgotten afterwards."""
+    monkeypatch.setattr(registry, "_PARTS", dict(registry._PARTS))
+    return lambda name: load(EXAMPLES / f"{name}.py", monkeypatch)
+
+
+def load(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    found = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    found.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "word"),
+    [
+        ("minimal", 10, "round 10  accuracy 0.9"),
+        ("from_spec", 3, "scaffold  final 0.9"),
+        ("own_algorithm", 2, "fedavgm"),
+        ("own_policy", 2, "highest_loss"),
+        ("own_link", 4, "inverse"),
+    ],
+)
+def test_examples_run(example: Load, capsys: pytest.CaptureFixture[str], name: str, lines: int, word: str) -> None:
+    example(name).main()
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) == lines
+    assert word in printed
+
+
+def test_the_minimal_example_is_small_and_needs_no_file() -> None:
+    text = (EXAMPLES / "minimal.py").read_text()
+    assert len(text.splitlines()) <= 60
+    assert "load_spec" not in text
+
+
+# --8<-- [start:neutral]
+def model_after(rounds: int, override: str) -> Tensor:
+    sim = build(load_spec("digits_flat", [override]))
+    state = begin(sim)
+    for _ in range(rounds):
+        state, _, _ = run_round(sim, state, evaluate=False)
+    return state.memory.shared["w"]
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "known"),
+    [
+        ("own_algorithm", "algorithm={kind: fedavgm, momentum: 0}", "algorithm=fedavg"),
+        (
+            "own_policy",
+            "hops.0.policy={kind: highest_loss, clients: 5, candidates: 5}",
+            "hops.0.policy={kind: sampling, clients: 5}",
+        ),
+        ("own_link", "hops.0.link={kind: erasure, loss: 0}", "hops.0.link=ideal"),
+    ],
+)
+def test_neutral_elements_bit_for_bit(example: Load, name: str, own: str, known: str) -> None:
+    example(name)
+    assert torch.equal(model_after(3, own), model_after(3, known))
+
+
+def test_momentum_by_hand(example: Load) -> None:
+    algorithm = example("own_algorithm").fedavgm(momentum=0.5)
+    shared = {"w": torch.zeros(1, 1), "v": torch.zeros(1, 1)}
+    delivery = Delivery(torch.ones(1, 1, 1), None, None)
+    one = torch.ones(1).long()
+    info = Info(one - 1, one - 1, 1, one, one.bool(), one.double(), {})
+    seen = []
+    for _ in range(2):
+        shared, _, _ = algorithm.merge(shared, {}, delivery, info)
+        seen.append((float(shared["v"]), float(shared["w"])))
+    assert seen == [(1.0, 1.0), (1.5, 2.5)]
+    # --8<-- [end:neutral]
+
+
+def test_lost_payloads_have_a_reason(example: Load) -> None:
+    example("own_link")
+    sim = build(load_spec("digits_flat", ["hops.0.link={kind: erasure, loss: 0.5}", "algorithm.normalise=inverse"]))
+    _, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    lost = [active and not arrived for active, arrived in zip(exchange.active, exchange.arrived, strict=True)]
+    assert any(lost)
+    assert [code == Reason.OUTAGE for code in exchange.reason] == lost
+
+
+def test_the_spec_of_the_tutorial(tmp_path: Path) -> None:
+    summary = run(load_spec(EXAMPLES / "own_spec.yaml", ["rounds=2"]), tmp_path / "run")
+    assert summary.status == "complete"
+    assert summary.time_s is not None
+    assert summary.time_s <= 2 * 2 * 0.002 + 1e-12
+
+
+def test_parts_of_other_packages(tmp_path: Path) -> None:
+    (tmp_path / "my_parts.py").write_text((EXAMPLES / "own_algorithm.py").read_text())
+    about = tmp_path / "my_parts-0.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-parts\nVersion: 0.1\n")
+    (about / "entry_points.txt").write_text("[fedradio.parts]\nmine = my_parts\n")
+    command = [sys.executable, "-c", "from fedradio.cli import main; main()", "show", "fedavgm"]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "algorithm/fedavgm" in done.stdout
+
+
+def test_the_pages_name_every_field_of_a_run_folder() -> None:
+    page = (ROOT / "docs" / "specs.md").read_text()
+    names = {field.name for kind in (ExchangeRecord, RoundRecord, Summary) for field in fields(kind)}
+    names |= set(environment("cpu", 1)) | {reason.name for reason in Reason}
+    assert {name for name in names if f"`{name}`" not in page} == set()
+
+
+def test_the_page_of_parts_has_every_keyword(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = load(ROOT / "docs" / "hooks.py", monkeypatch).on_page_markdown("<!-- parts -->")
+    for part in parts():
+        section = page.split(f"{{ #{part.family}-{part.kind} }}")[1].split("\n### ")[0]
+        assert part.doc in section
+        assert part.paper in section
+        for parameter in part.parameters():
+            assert f"| `{parameter.name}` |" in section
+            assert parameter.arg.doc in section
