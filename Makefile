@@ -38,7 +38,7 @@ imports: $(VENV)/.installed-dev  ## layering
 	$(BIN)/lint-imports --no-logo
 
 docs: $(VENV)/.installed-dev  ## build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 unit: $(VENV)/.installed-dev  ## default tests
 	$(BIN)/pytest -n 2

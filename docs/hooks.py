@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from enum import IntEnum
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import fedradio
+from fedradio.core import contracts
 from fedradio.core.registry import FAMILIES, Part, parts
 from fedradio.experiment.read import shipped
 from fedradio.experiment.schema import spec_schema
 from fedradio.experiment.spec import load_spec
 from fedradio.report.tables import default_text, type_name
+
+SUBJECTS = {
+    "radio": "network",
+    "data": "data",
+    "learning": "learning",
+    "algorithm": "algorithm",
+    "records": "state and records",
+}
+"""Modules of the contracts and their titles, in the order of the page."""
+
+ROOT = Path(__file__).parents[1]
+TUTORIAL = ROOT / "examples" / "own_spec.yaml"
 
 ROLE = re.compile(r":(?:class|data|func|meth|mod):<code>~?([^<]*)</code>")
 """Roles of docstrings; the pages have no use for them."""
@@ -27,7 +44,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """A role such as ``:class:`` before a name becomes the name alone."""
+    """A role such as ``:class:`` before a name becomes the name alone; a snippet that was not included is an error."""
+    if "--8" in re.sub(r"<[^>]*>", "", html).replace("&lt;", "<"):
+        raise ValueError("a snippet was not included")
     return ROLE.sub(lambda found: f"<code>{found[1].rpartition('.')[2]}</code>", html)
 
 
@@ -52,7 +71,7 @@ def _part(part: Part) -> str:
     rows = [
         (
             f"`{parameter.name}`",
-            f"`{type_name(parameter.annotation)}`",
+            _either(type_name(parameter.annotation)),
             "*required*" if parameter.required else f"`{default_text(parameter)}`",
             parameter.arg.unit,
             parameter.arg.bounds(),
@@ -83,7 +102,7 @@ def _key(name: str, field: dict[str, Any]) -> tuple[str, ...]:
     elif name in ("hops", "data"):
         kind = f"[{'list of hops' if name == 'hops' else 'data block'}](#{name})"
     else:
-        kind = f"`{_type(field)}`"
+        kind = _either(_type(field))
     return f"`{name}`", kind, _default(name, field), _bounds(field), field["description"]
 
 
@@ -117,12 +136,49 @@ def _bounds(field: dict[str, Any]) -> str:
     return ", ".join(found)
 
 
+def _either(kind: str) -> str:
+    return "`" + kind.replace(" | ", "` or `") + "`"
+
+
 def _limit(value: float) -> str:
     return "2^63 - 1" if value == 2**63 - 1 else f"{value:g}"
 
 
 def shipped_specs() -> str:
     return _table(("spec", "what it runs"), [(f"`{name}`", load_spec(name).plain["about"]) for name in shipped()])
+
+
+def all_contracts() -> str:
+    """A directive for every name of the contracts, by subject: fields of value types, methods of protocols."""
+    pieces, seen = [], set()
+    for subject, title in SUBJECTS.items():
+        module = import_module(f"{contracts.__name__}.{subject}")
+        names = [name for name in vars(module) if name in contracts.__all__ and name not in seen]
+        names = [name for name in names if _defined_in(module, vars(module)[name])]
+        seen.update(names)
+        pieces.append(f"## Contracts: {title} {{ #contracts-{subject} }}")
+        pieces += [_directive(f"{module.__name__}.{name}", vars(module)[name]) for name in names]
+    missing = set(contracts.__all__) - seen
+    if missing:
+        raise ValueError(f"contracts without a place on the page: {', '.join(sorted(missing))}")
+    return "\n\n".join(pieces)
+
+
+def _defined_in(module: ModuleType, what: Any) -> bool:
+    """Classes know their module; an alias belongs to the first that has it."""
+    return not isinstance(what, type) or what.__module__ == module.__name__
+
+
+def _directive(path: str, what: Any) -> str:
+    lines = [f"::: {path}"]
+    if getattr(what, "_is_protocol", False) or (isinstance(what, type) and issubclass(what, IntEnum)):
+        lines += ["    options:", "      show_if_no_docstring: true"]
+    return "\n".join(lines)
+
+
+def data_sets() -> str:
+    """``DATA.md``; lists inside lists are indented by four on these pages."""
+    return re.sub(r"^   - ", "    - ", (ROOT / "DATA.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
@@ -132,10 +188,13 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 MARKERS: dict[str, Callable[[], str]] = {
     "parts": all_parts,
+    "DATA.md": data_sets,
+    "contracts": all_contracts,
     "spec frame": lambda: spec_keys(None),
     "spec hop": lambda: spec_keys("Hop"),
     "spec data": lambda: spec_keys("Data"),
     "shipped specs": shipped_specs,
     "kinds link": lambda: ", ".join(f"`{part.kind}`" for part in parts("link")),
+    "fingerprint of the tutorial's spec": lambda: load_spec(TUTORIAL).sha256()[:12],
     "version": lambda: fedradio.__version__,
 }

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from math import prod
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,8 +24,15 @@ from fedradio.experiment.read import shipped, shipped_text
 from fedradio.experiment.run import run as run_spec
 from fedradio.experiment.spec import Spec, load_spec
 from fedradio.experiment.store import new_folder
+from fedradio.experiment.theory import SYMBOLS, assess
+from fedradio.report import plan as plan_report
+from fedradio.report.figures import network_map, save
 from fedradio.report.progress import RunProgress
 from fedradio.report.tables import parameters_table, parts_table, problems_table, summary_table
+from fedradio.report.theory import LateProgress, assessment_view
+from fedradio.rounds.planning import Plan, plan_slots
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.step import begin
 
 EXIT_CODES = """Exit codes: 0 done; 1 unexpected error; 2 wrong input (all problems are listed); 3 the run diverged;
 4 a data set is missing or damaged; 5 a run folder cannot be used; 130 interrupted (what was done is kept)."""
@@ -152,6 +161,62 @@ def _run_shown(checked: Spec, folder: Path, device: str, workers: int | None) ->
     out.print(f"run folder: {folder}", highlight=False, soft_wrap=True)
 
 
+@app.command()
+def theory(
+    run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
+    paper: Annotated[str, typer.Option(help="whose theorem")] = "rawhfl",
+    replay: Annotated[int, typer.Option(help="rounds to run again for estimates and measurements")] = 3,
+    smoothness: Annotated[float | None, typer.Option(help="beta; like all below, estimated where not given")] = None,
+    variance: Annotated[float | None, typer.Option(help="sigma^2 of a mini-batch gradient")] = None,
+    client_divergence: Annotated[float | None, typer.Option(help="eps_0^2, clients from their edge")] = None,
+    edge_divergence: Annotated[float | None, typer.Option(help="eps_1^2, edges from the global mean")] = None,
+    gap: Annotated[float | None, typer.Option(help="f(w0) - f_inf, for the whole run")] = None,
+) -> None:
+    """Evaluate a paper's convergence bound on a run, beside what the run did."""
+    values = (smoothness, variance, client_divergence, edge_divergence, gap)
+    given = {name: value for name, value in zip(SYMBOLS, values, strict=True) if value is not None}
+    with LateProgress(err) as progress:
+        found = assess(run_dir, paper=paper, rounds=replay, given=given, tell=progress)
+    out.print(assessment_view(found))
+
+
+@app.command()
+def plan(
+    spec: SpecArgument,
+    overrides: Overrides = None,
+    slot: Annotated[int, typer.Option(min=0, help="which edge round to show, from 0")] = 0,
+    compare: Annotated[str | None, typer.Option(help="modes side by side, such as paper,optimal,dc")] = None,
+    figure: Annotated[Path | None, typer.Option(help="also draw the map into this PNG or PDF")] = None,
+) -> None:
+    """Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules."""
+    checked = load_spec(spec, overrides or ())
+    if compare is not None:
+        specs = {
+            mode: load_spec(spec, [*(overrides or ()), f"hops.0.policy.mode={mode}"]) for mode in compare.split(",")
+        }
+        out.print(plan_report.compare_table({mode: _planned(one, slot) for mode, one in specs.items()}))
+        return
+    sim, planned, _ = _planned(checked, slot)
+    out.print(plan_report.map_text(sim.topology, planned))
+    out.print(plan_report.cells_table(sim, planned))
+    out.print(plan_report.clients_table(sim, planned))
+    if figure is not None:
+        save(network_map(sim.topology, plan_report.standing(planned)), figure)
+        out.print(f"map: {figure}", highlight=False, soft_wrap=True)
+
+
+def _planned(spec: Spec, slot: int) -> tuple[Simulation, Plan, float]:
+    """The plan of that edge round, and the milliseconds it took."""
+    sim = build(spec)
+    edge_rounds = prod(hop.period for hop in sim.hops)
+    plans = plan_slots(sim, begin(sim), slot // edge_rounds + 1)
+    for _ in range(slot):
+        next(plans)
+    began = time.perf_counter()
+    found = next(plans)
+    return sim, found, 1e3 * (time.perf_counter() - began)
+
+
 @data_app.command("ls")
 def data_list() -> None:
     """List the data sets and whether they are here."""
@@ -187,8 +252,11 @@ def data_path(name: Annotated[str, typer.Argument(help="name of a fetched data s
     entry = next((row for row in fetching.ls() if row.name == name), None)
     if entry is None or entry.path is None:
         known = ", ".join(row.name for row in fetching.ls())
-        why = f"it is {entry.status}" if entry else f"known are {known}"
-        raise DataError(f"no folder holds {name!r}: {why}; `fedradio data fetch {name}` brings what can be fetched")
+        if entry is None:
+            raise DataError(f"no data set is called {name!r}; known are {known}")
+        if entry.status == "embedded":
+            raise DataError(f"{name} is made on the spot: there is nothing to fetch and no folder")
+        raise DataError(f"{name} is {entry.status}: run `fedradio data fetch {name}`")
     out.print(str(entry.path), highlight=False, soft_wrap=True)
 
 

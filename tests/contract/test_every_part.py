@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from fedradio.core.contracts import Allocation, Clock, Samples, View
+from fedradio.core.contracts import Allocation, ChannelState, Clock, Samples, Tapes, View
 from fedradio.core.errors import DataError
 from fedradio.core.registry import FAMILIES, Part, parts
 from fedradio.core.rng import Rng
@@ -14,7 +14,8 @@ from fedradio.experiment.build import build
 from fedradio.experiment.schema import part_schema
 from fedradio.experiment.spec import Spec
 from fedradio.fleet.profile import cellular
-from fedradio.links.ideal import ideal
+from fedradio.links.digital import digital
+from fedradio.network.channel import urban_macro
 from fedradio.report.tables import parameters_table
 from fedradio.rounds.step import begin, run_round
 
@@ -47,8 +48,19 @@ def test_words_defaults_and_schema(part: Part) -> None:
     assert parameters_table(part).row_count == len(part.parameters())
 
 
-def test_every_family_but_the_channel_has_a_part() -> None:
-    assert {part.family for part in parts()} == set(FAMILIES) - {"channel"}
+def test_every_family_has_a_part() -> None:
+    assert {part.family for part in parts()} == set(FAMILIES)
+
+
+@of("channel")
+def test_channels(part: Part) -> None:
+    channel = make(part)
+    receivers, senders = torch.zeros(2, 2).double(), torch.full((5, 2), 60.0, dtype=torch.float64)
+    a, b = (channel.realise(receivers, senders, torch.zeros(5).long(), Rng(1)) for _ in range(2))
+    assert a.gain.shape == (2, 5)
+    assert torch.equal(a.gain, b.gain)
+    assert bool((a.gain > 0).all())
+    assert a.noise_w_hz > 0
 
 
 @of("topology")
@@ -68,6 +80,9 @@ def test_sources(part: Part) -> None:
         a, b = make(part, 4, Rng(1)), make(part, 4, Rng(1))
     except DataError as error:
         pytest.skip(str(error))
+    if isinstance(a, Tapes):
+        _check_tapes(a, b, 4)
+        return
     assert isinstance(a, Samples)
     assert torch.equal(a.x, b.x)
     assert torch.equal(a.y, b.y)
@@ -77,6 +92,30 @@ def test_sources(part: Part) -> None:
     assert set(a.y.unique().tolist()) == set(range(a.classes))
     assert 0.5 < float(a.x.std()) < 2.0
     assert a.sample_bits > 0
+
+
+def _check_tapes(a: Tapes, b: Tapes, clients: int) -> None:
+    """A source that gives every client its own samples: the same again, none held out and trained on, in range."""
+    assert a.clients == clients
+    assert a.offset.shape == (clients + 1,)
+    assert int(a.offset.diff().min()) > 0
+    assert len(a.index) == len(a.label) == len(a.labelled) == int(a.offset[-1])
+    assert not set(a.index.tolist()) & set(a.test.index.tolist())
+    assert torch.equal(a.test.group, a.test.group.sort().values)
+    assert set(a.test.group.tolist()) == set(range(a.test.groups))
+    assert (a.test.groups == clients) or not a.test.per_client
+    for tape, again in ((a, b), (a.test, b.test)):
+        (x, y), (other, labels) = tape.fetch(tape.index), again.fetch(again.index)
+        assert torch.equal(x, other)
+        assert torch.equal(y, labels)
+        assert x.shape == (len(tape.index), *a.shape)
+        assert (x.dtype, y.dtype) == (torch.float32, torch.int64)
+        assert float(x.abs().max()) <= 10
+        assert 0 <= int(y.min()) <= int(y.max()) < a.classes
+    assert torch.equal(a.fetch(a.index)[1], a.label)
+    assert a.sample_bits > 0
+    assert dict(a.reference) == dict(b.reference)
+    assert all(0 <= accuracy <= 1 for accuracy in a.reference.values())
 
 
 @of("partition")
@@ -106,7 +145,10 @@ def test_policies(part: Part) -> None:
     policy = make(part)
     parent = torch.tensor([0, 0, 0, 1, 1, 1])
     signals = {"epoch_steps": torch.arange(1, 7), "samples": torch.arange(10, 16)}
-    view = View(Clock(0), parent, 2, None, ideal(), cellular(6, Rng(0)), torch.full((6,), 1e6), 100.0, 10.0, signals)
+    where = torch.arange(12, dtype=torch.float64).view(6, 2) * 20
+    channel = urban_macro().realise(where[::3], where, parent, Rng(1))
+    cycles = torch.full((6,), 1e6, dtype=torch.float64)
+    view = View(Clock(0), parent, 2, channel, digital(), cellular(6, Rng(0)), cycles, 1e6, 10.0, signals)
     before = {name: rows.clone() for name, rows in signals.items()}
     state = policy.start(6)
     a, b = policy.decide(view, state, Rng(3))[0], policy.decide(view, state, Rng(3))[0]
@@ -123,11 +165,13 @@ def test_policies(part: Part) -> None:
 def test_links(part: Part) -> None:
     link = make(part)
     parent = torch.tensor([0, 0, 1, 1])
-    alloc = Allocation(torch.ones(4, dtype=torch.bool), torch.ones(4).long(), None, None, torch.zeros(4).long())
-    airtime = link.plan(None, alloc, parent, 10, torch.zeros(4).double(), None, Rng(0))
+    ones = torch.ones(4, dtype=torch.float64)
+    alloc = Allocation(torch.ones(4, dtype=torch.bool), torch.ones(4).long(), ones, ones, torch.zeros(4).long())
+    channel = ChannelState(torch.full((3, 4), 1e-9, dtype=torch.float64), 4e-21)
+    airtime = link.plan(channel, alloc, parent, 10, torch.zeros(4).double(), None, Rng(0))
     payload = torch.randn(4, 2, 5, generator=Rng(1).torch())
     weight, ids = torch.full((4,), 0.5).double(), torch.arange(4)
-    args = (payload, weight, ids, parent, 3, None, alloc, airtime, Rng(2))
+    args = (payload, weight, ids, parent, 3, channel, alloc, airtime, Rng(2))
     a, b = link.combine(*args), link.combine(*args)
     assert a.total.shape == (3, 2, 5)
     assert torch.equal(a.total, b.total)
@@ -164,10 +208,17 @@ def test_algorithms(part: Part, tiny: Callable[..., Spec], cells: Callable[..., 
 
 
 @of("stream")
-def test_streams(part: Part, tiny: Callable[..., Spec]) -> None:
-    stream = build(tiny(f"data.stream={part.kind}")).stream
-    state = stream.arrive(stream.start(), Clock(0), Rng(1))
-    assert stream.stats(state)["samples"].shape == (6,)
+@pytest.mark.parametrize("source", ["digits", "{kind: videos, requests: 300, test_requests: 5}"])
+def test_streams(part: Part, source: str, tiny: Callable[..., Spec]) -> None:
+    stream = build(tiny(f"data.stream={part.kind}", f"data.source={source}", "data.partition=null")).stream
+    begun = stream.start()
+    state, again = stream.arrive(begun, Clock(0), Rng(1)), stream.arrive(begun, Clock(0), Rng(1))
+    assert all(torch.equal(state[name], again[name]) for name in state)
+    assert all(torch.equal(begun[name], fresh) for name, fresh in stream.start().items())
+    assert stream.lasts(1) == ""
+    stats = stream.stats(state)
+    assert stats["samples"].shape == stats["labelled"].shape == (6,)
+    assert stats["label_counts"].sum(dim=1).equal(stats["labelled"])
     who, updates = torch.tensor([1, 4]), torch.tensor([3, 30])
     both = stream.draw(state, who, updates, 8, Rng(2)).labelled
     alone = stream.draw(state, who[:1], updates[:1], 8, Rng(2)).labelled

@@ -15,7 +15,16 @@ from fedradio.rounds.step import begin, run_round
 
 BASE: dict[str, Any] = {
     "topology": {"kind": "hierarchical", "edges": 2, "clients_per_edge": 2},
-    "hops": [{"policy": {"kind": "fixed", "steps": 1}, "fleet": "cellular", "deadline_s": 5.0}, {}],
+    "hops": [
+        {
+            "policy": {"kind": "fixed", "steps": 1},
+            "link": "digital",
+            "channel": "urban_macro",
+            "fleet": "cellular",
+            "deadline_s": 5.0,
+        },
+        {},
+    ],
     "data": {"source": {"kind": "synthetic_images", "height": 12, "width": 12, "samples": 200, "test_samples": 20}},
     "model": "logistic",
 }
@@ -48,6 +57,7 @@ BAD: list[Any] = [
 PLACES = {
     "topology": ("topology",),
     "fleet": ("hops", 0, "fleet"),
+    "channel": ("hops", 0, "channel"),
     "link": ("hops", 0, "link"),
     "policy": ("hops", 0, "policy"),
     "source": ("data", "source"),
@@ -58,6 +68,16 @@ PLACES = {
     "schedule": ("schedule",),
     "algorithm": ("algorithm",),
 }
+
+
+TINY: dict[tuple[str, str], dict[str, Any]] = {
+    ("source", "synthetic_images"): BASE["data"]["source"],
+    ("source", "videos"): {"genres": 2, "contents_per_genre": 3, "requests": 20, "test_requests": 5},
+    ("stream", "growing"): {"history": 10},
+    ("policy", "joint"): {"clients": 1, "max_steps": 2},
+    ("policy", "budget"): {"max_steps": 2},
+}
+"""Keywords that keep a part small."""
 
 
 def put(plain: dict[str, Any], place: tuple[str | int, ...], value: Any) -> dict[str, Any]:
@@ -92,9 +112,7 @@ def survives(plain: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(("family", "kind", "name"), list(fields_of_parts()))
 def test_fields_of_parts(family: str, kind: str, name: str) -> None:
     place = PLACES[family]
-    small: dict[str, Any] = {"kind": kind}
-    if (family, kind) == ("source", "synthetic_images"):
-        small |= BASE["data"]["source"]
+    small: dict[str, Any] = {"kind": kind} | TINY.get((family, kind), {})
     if kind == "central":
         small |= {"steps": 1}
     if (family, kind) == ("policy", "sampling"):
@@ -108,7 +126,20 @@ def test_fields_of_parts(family: str, kind: str, name: str) -> None:
         survives(plain)
 
 
-FRAME = ["name", "about", "seed", "rounds", "eval_every", "clock", "topology", "hops", "data", "model", "rule"]
+FRAME = [
+    "name",
+    "about",
+    "seed",
+    "rounds",
+    "eval_every",
+    "eval_top",
+    "clock",
+    "topology",
+    "hops",
+    "data",
+    "model",
+    "rule",
+]
 HOP = ["link", "policy", "channel", "fleet", "period", "deadline_s"]
 DATA = ["source", "partition", "stream", "test", "test_fraction", "unlabelled"]
 

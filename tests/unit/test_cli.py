@@ -87,7 +87,7 @@ def test_divergence_has_its_own_exit_code(here: Path) -> None:
 
 def test_missing_data_says_what_to_do(here: Path) -> None:
     done = fedradio("run", "small.yaml", "data.source=mnist", cwd=here, FEDRADIO_HOME=str(here / "home"))
-    assert done.returncode == 2
+    assert done.returncode == 4
     assert "fedradio data fetch mnist" in done.stderr
     listed = fedradio("data", "ls", cwd=here, FEDRADIO_HOME=str(here / "home"))
     assert "absent" in listed.stdout

@@ -46,7 +46,7 @@ class DivergenceError(FedradioError):
     def __init__(self, round_: int, clients: Sequence[int], what: str) -> None:
         self.round = round_
         self.clients = list(clients)
-        who = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " in the merged model"
+        who = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " of the merged model"
         more = f" and {len(self.clients) - 8} more" if len(self.clients) > 8 else ""
         super().__init__(
             f"round {round_}: {what} is NaN or infinite{who}{more}; a smaller rule.lr or algorithm rate usually helps"

@@ -77,8 +77,8 @@ class Requests:
         leave = (1 - self.stay[client]) * self.explore()[client]  # [G, G]
         law = leave[:, None, :, None] * self.entry  # [G, 1, G, M]
         law = np.repeat(law, size, axis=1)
-        within = np.arange(genres)
-        law[within, :, within] += self.stay[client] * self.near
+        own = np.arange(genres)
+        law[own, :, own] += self.stay[client] * self.near
         return law.reshape(self.contents, self.contents)
 
     def ceiling(self) -> Floats:
@@ -86,15 +86,17 @@ class Requests:
 
         Nobody who knows the client's law and its last request can be right more often than its mean.
         """
+        genres, size = self.entry.shape
         leave = (1 - self.stay)[:, None, None] * self.explore()  # [C, G, G]
-        again = np.einsum("cgg->cg", leave).copy()  # entering the own genre: 0 but for those who like no other
         away = leave * self.entry.max(axis=1)
-        np.einsum("cgg->cg", away)[:] = 0
-        best = np.empty((self.clients, *self.entry.shape))  # [C, G, M]
-        for genre, (near, entry) in enumerate(zip(self.near, self.entry, strict=True)):
-            within = self.stay[:, None, None] * near + again[:, genre, None, None] * entry  # [C, M, M]
-            best[:, genre] = within.max(axis=2)
-        return np.maximum(best, away.max(axis=2)[:, :, None]).reshape(self.clients, self.contents)
+        away[:, np.arange(genres), np.arange(genres)] = 0
+        best = np.repeat(away.max(axis=2), size, axis=1)  # [C, N], outside the genre
+        for n in range(self.contents):
+            g, i = divmod(n, size)
+            again = leave[:, g, g, None] * self.entry[g]  # [C, M], 0 but for those who like no other genre
+            inside = (self.stay[:, None] * self.near[g, i] + again).max(axis=1)
+            best[:, n] = np.maximum(best[:, n], inside)
+        return best
 
 
 def _cumulated(law: Floats) -> Floats:

@@ -98,9 +98,13 @@ class Window:
 
 
 class Pooled:
-    """All windows of a stream as those of a single client: central training on the union."""
+    """All windows of a stream as those of a single client: central training on the union.
 
-    def __init__(self, stream: Stream) -> None:
+    A round of it lasts as long as ``exchanges`` edge rounds, so as many arrivals come before it.
+    """
+
+    def __init__(self, stream: Stream, exchanges: int = 1) -> None:
+        self.exchanges = exchanges
         self.clients = 1
         self.shape = stream.shape
         self.classes = stream.classes
@@ -111,10 +115,12 @@ class Pooled:
         return self.stream.start()
 
     def lasts(self, exchanges: int) -> str:
-        return self.stream.lasts(exchanges)
+        return self.stream.lasts(exchanges * self.exchanges)
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
-        return self.stream.arrive(state, clock, rng)
+        for e in range(self.exchanges):
+            state = self.stream.arrive(state, Clock(clock.t, e), rng.sibling(e))
+        return state
 
     def stats(self, state: Slots) -> Slots:
         return {name: values.sum(dim=0, keepdim=True) for name, values in self.stream.stats(state).items()}

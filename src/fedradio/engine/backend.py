@@ -17,7 +17,8 @@ class Engine:
     """A :class:`~fedradio.core.contracts.Backend` on this machine.
 
     ``workers`` threads (default: one per core) train groups of clients, each on one core. The groups depend on the work
-    alone, so that results are bit for bit the same for any number of workers. On a GPU there is one worker.
+    alone, so that results are bit for bit the same for any number of workers. On a GPU there is one worker (untested
+    here).
     """
 
     def __init__(self, workers: int | None = None) -> None:

@@ -37,7 +37,7 @@ class Dense:
         """``clamp(4 MB / bytes of one client, 1, 64)``, the bytes being its parameters' and activations'."""
         parameters = sum(field.size for layer in self.layers for field in layer.fields)
         units = self.layers[0].inputs + sum(2 * layer.outputs for layer in self.layers)
-        each = (parameters + job.index.shape[2] * units) * job.delta.element_size()
+        each = (parameters + job.batch * units) * job.delta.element_size()
         return int(min(max(STACK_BYTES / each, 1), MAX_STACK))
 
     @torch.no_grad()
@@ -51,11 +51,11 @@ class Dense:
 
     def _workspace(self, job: Job) -> Workspace:
         """This thread's buffers; made anew when the work changes its shape."""
-        batch, names = job.index.shape[2], _needed(job)
-        key = (self.stack(job), batch, names, job.delta.dtype, job.delta.device)
+        names = _needed(job)
+        key = (self.stack(job), job.batch, names, job.delta.dtype, job.delta.device)
         if getattr(self._thread, "key", None) != key:
             class_major = self.layers[-1].outputs <= SKINNY
-            self._thread.space = Workspace(self.layers, key[0], batch, names, class_major, job.delta)
+            self._thread.space = Workspace(self.layers, *key[:3], class_major, job.delta)
             self._thread.key = key
         space: Workspace = self._thread.space
         return space
@@ -145,8 +145,8 @@ def _forward(view: View, h: Tensor) -> None:
 def _output_gradient(view: View, y: Tensor, counts: list[int] | None) -> Tensor:
     """``g = softmax(z) - onehot(y)`` of the last layer; returns each client's log likelihood ``[k]``.
 
-    Full batches (``counts`` None) give sums, the factor ``1/b`` goes into the update's products. Of ragged ones both are
-    means over the real samples, and the padded rows of ``g`` are 0.
+    Full batches (``counts`` None) give sums, the factor ``1/b`` goes into the update's products. Of ragged ones both
+    are means over the real samples, and the padded rows of ``g`` are 0.
     """
     layer = view.layers[-1]
     z, g, axis = (layer.z_t, layer.g_t, -2) if layer.class_major else (layer.z, layer.g, -1)

@@ -19,6 +19,7 @@ from fedradio.engine.threads import each
 class Scores:
     """Top-1 accuracy and cross entropy in nats, per group ``[G]`` (NaN without samples), and plain means over groups.
 
+    ``top [M]`` and ``group_top [G, M]`` count the label among the ``m = 1..M`` likeliest classes: first the accuracy.
     A group is one of the test set's, or a client where every client has a model of its own and all share the samples.
     """
 
@@ -26,6 +27,8 @@ class Scores:
     loss: float
     group_accuracy: Tensor
     group_loss: Tensor
+    top: Tensor
+    group_top: Tensor
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,19 @@ class _Chunk:
 
 
 def evaluate(
-    model: Model, ensemble: Ensemble, test: TestSet, local: Tensor | None, workers: int, chunk: int | None = None
+    model: Model,
+    ensemble: Ensemble,
+    test: TestSet,
+    local: Tensor | None,
+    workers: int,
+    chunk: int | None = None,
+    top: int = 1,
 ) -> Scores:
     """Evaluate members ``[1, d]`` (everybody's) or ``[C, d]`` (one per client), with local parts ``[1 or C, d_local]``.
 
     Probabilities are mixed, ``p = sum_m a_m softmax(z_m)``. One model per client is evaluated on its client's samples
     if the test set has them (``per_client``), and on all samples otherwise. ``chunk`` samples go through a model at
-    once (default: 4096 for dense stacks, 500 for others).
+    once (default: 4096 for dense stacks, 500 for others). Hits count among the ``1..top`` likeliest classes.
     """
     clients = max([1, *(len(member) for member in ensemble.members), 1 if local is None else len(local)])
     size = chunk or (4096 if dense_layers(model) else 500)
@@ -58,35 +67,46 @@ def evaluate(
     else:
         chunks = [part for client in range(clients) for part in _cut(client, 0, len(test.index), size)]
 
-    def score(part: _Chunk) -> tuple[Tensor, Tensor]:
-        return _score(model, ensemble, test, local, part)
+    def score(part: _Chunk) -> Tensor:
+        return _score(model, ensemble, test, local, part, top)
 
     results = each(score, chunks, workers)
     own = clients > 1 and not test.per_client
     groups = clients if own else test.groups
-    total = torch.zeros(2, groups, dtype=torch.float64)
+    total = torch.zeros(groups, 1 + top, dtype=torch.float64)
     count = torch.zeros(groups, dtype=torch.float64)
-    for part, (hit, loss) in zip(chunks, results, strict=True):  # in the order of the chunks, whoever computed them
+    for part, found in zip(chunks, results, strict=True):  # in the order of the chunks, whoever computed them
         group = torch.full((part.hi - part.lo,), part.client) if own else test.group[part.lo : part.hi].cpu()
-        total += group_sum(torch.stack([hit, loss], dim=1), group, groups).T
+        total += group_sum(found, group, groups)
         count += torch.bincount(group, minlength=groups)
-    accuracy, loss = total / count
-    return Scores(_mean(accuracy), _mean(loss), accuracy, loss)
+    mean = total / count[:, None]
+    loss, hits = mean[:, 0], mean[:, 1:]
+    return Scores(_mean(hits[:, 0]), _mean(loss), hits[:, 0], loss, hits.nanmean(dim=0), hits)
 
 
-def _score(
-    model: Model, ensemble: Ensemble, test: TestSet, local: Tensor | None, part: _Chunk
-) -> tuple[Tensor, Tensor]:
-    """Hits (0 or 1) and losses ``[hi - lo]`` of a chunk, float64 on the CPU."""
+def _score(model: Model, ensemble: Ensemble, test: TestSet, local: Tensor | None, part: _Chunk, top: int) -> Tensor:
+    """Loss and hits (0 or 1) among the ``1..top`` likeliest classes, ``[hi - lo, 1 + top]`` float64 on the CPU."""
     x, y = test.fetch(test.index[part.lo : part.hi])
     likelihoods = []
     for member in ensemble.members:
         row = _row(member, local, part.client)
         likelihoods.append(model.apply(row, x).log_softmax(dim=1))
     mixed = _mix(likelihoods, ensemble.weight)
-    loss = -mixed.gather(1, y.to(mixed.device)[:, None])[:, 0]
-    hit = mixed.argmax(dim=1) == y.to(mixed.device)
-    return hit.double().cpu(), loss.double().cpu()
+    y = y.to(mixed.device)[:, None]
+    loss = -mixed.gather(1, y)
+    hits = mixed.argmax(dim=1, keepdim=True) == y if top == 1 else _rank(mixed, y) < torch.arange(1, top + 1).to(y)
+    return torch.cat([loss, hits], dim=1).double().cpu()
+
+
+def _rank(likelihood: Tensor, y: Tensor) -> Tensor:
+    """Place ``[n, 1]`` of the label ``y [n, 1]`` among the classes by falling likelihood, 0 the first.
+
+    Of equals the lower number is first, as it is in argmax; what is not a number comes last.
+    """
+    own = likelihood.gather(1, y)
+    number = torch.arange(likelihood.shape[1], device=y.device)
+    behind = (likelihood < own) | ((likelihood == own) & (number >= y))
+    return likelihood.shape[1] - behind.sum(dim=1, keepdim=True)
 
 
 def _mix(likelihoods: Sequence[Tensor], weights: Sequence[float]) -> Tensor:

@@ -22,9 +22,10 @@ MEMORY = ("momentum", "adam_m", "adam_v")
 class Job:
     """One cohort to train. Kernels fill the rows of the results of every client that has updates to make.
 
-    ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``rates [T]`` the learning rate of each update;
-    ``adam_n [A]`` updates made in earlier rounds. Results: ``delta [A, d]``, ``local [A, d_local + d_buffers]``,
-    ``loss [A]`` (the sum of mini-batch losses), ``memory`` (the optimiser's ``[A, d_trainable]``, where it is kept).
+    ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the largest count; ``rates [T]`` the
+    learning rate of each update; ``adam_n [A]`` updates made in earlier rounds. Results: ``delta [A, d]``,
+    ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses), ``memory`` (the optimiser's
+    ``[A, d_trainable]``, where it is kept).
     """
 
     rule: LocalRule
@@ -32,6 +33,7 @@ class Job:
     start: Start
     index: Tensor
     count: Tensor
+    batch: int
     fetch: Fetch
     updates: list[int]
     adam_n: list[float]
@@ -80,6 +82,7 @@ def prepare(model: Model, rule: LocalRule, t: int, start: Start, batches: Batche
         start=start,
         index=batches.labelled.index,
         count=batches.labelled.count,
+        batch=int(batches.labelled.count.max()) if batches.labelled.count.numel() else 0,
         fetch=batches.fetch,
         updates=updates.tolist(),
         adam_n=[0.0] * clients if counts is None else counts.double().tolist(),
@@ -135,8 +138,8 @@ def drive(g: Tensor, w: Tensor, w0: Tensor | None, shift: Tensor | None, prox: f
 def adam_scales(rule: LocalRule, n: float, rate: float) -> tuple[float, float]:
     """``(size, eps)`` of Adam's update ``n`` (from 1) written without bias-corrected copies:
 
-    ``rate * mhat / (sqrt(vhat) + eps) = size * m / (sqrt(v) + eps')`` with ``size = rate * sqrt(1 - b2^n) / (1 - b1^n)``
-    and ``eps' = eps * sqrt(1 - b2^n)``.
+    ``rate * mhat / (sqrt(vhat) + eps) = size * m / (sqrt(v) + eps')`` with
+    ``size = rate * sqrt(1 - b2^n) / (1 - b1^n)`` and ``eps' = eps * sqrt(1 - b2^n)``.
     """
     root = math.sqrt(1.0 - rule.beta2**n)
     return rate * root / (1.0 - rule.beta1**n), rule.eps * root

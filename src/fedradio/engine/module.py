@@ -63,7 +63,7 @@ class Autograd:
 
 
 class Network:
-    """A module whose trainable tensors ``[shared | local]`` are views of ``w``, and their gradients views of ``grad``."""
+    """A module whose trainable tensors ``[shared | local]`` are views of ``w``, their gradients views of ``grad``."""
 
     def __init__(self, model: Model, memory: list[str], like: Tensor) -> None:
         self.shared, self.trainable = model.shared.size, model.shared.size + model.local.size

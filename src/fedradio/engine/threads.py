@@ -29,7 +29,7 @@ def each(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R
 
     Every item is a piece of work of its own, so that results do not depend on ``workers``.
     """
-    with _one_torch_thread():
+    with one_torch_thread():
         if workers == 1 or len(items) <= 1:
             return [function(item) for item in items]
         with _quick_turns():
@@ -37,7 +37,8 @@ def each(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R
 
 
 @contextmanager
-def _one_torch_thread() -> Iterator[None]:
+def one_torch_thread() -> Iterator[None]:
+    """One thread inside torch's own operations: the same sums in the same order on every machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -20,8 +20,8 @@ MOST_VIEWS = 256
 class LayerView:
     """A layer as ``k`` live clients with ``b`` samples each see it; without the client axis when ``k = 1``.
 
-    ``z [k, b, out]`` are its outputs and ``g [k, b, out]`` their gradients; ``z_t`` and ``g_t`` are the same memory with
-    the last two axes exchanged. Where ``class_major``, the latter are the contiguous ones and biases are columns.
+    ``z [k, b, out]`` are its outputs and ``g [k, b, out]`` their gradients; ``z_t`` and ``g_t`` are the same memory
+    with the last two axes exchanged. Where ``class_major``, the latter are the contiguous ones and biases are columns.
     """
 
     weight: Parameter

@@ -26,6 +26,7 @@ class _Bench:
     """Where parts are made; what goes wrong is collected under the path of the part."""
 
     problems: list[Problem] = field(default_factory=list)
+    absent: DataError | None = None
 
     def make(self, where: str, family: str, plain: Plain | None, *context: Any) -> Any:
         """The part, or None where the spec has none or it could not be made."""
@@ -40,11 +41,14 @@ class _Bench:
         except SpecError as error:
             self.problems += [replace(p, path=_rebase(p.path, family, where)) for p in error.problems]
         except DataError as error:
+            self.absent = error
             self.problems.append(Problem(where, str(error)))
         return None
 
     def settle(self) -> None:
-        """Stop here if anything went wrong so far."""
+        """Stop here if anything went wrong so far; absent data alone is an error of its own kind."""
+        if self.absent is not None and len(self.problems) == 1:
+            raise self.absent
         if self.problems:
             raise SpecError(self.problems)
 
@@ -77,6 +81,7 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simula
         clock=plain["clock"],
         device=device,
         workers=workers,
+        eval_top=plain["eval_top"],
     )
 
 
@@ -99,10 +104,22 @@ def _stream(bench: _Bench, plain: Plain, topology: Topology, world: Rng, device:
     found = bench.make("data.source", "source", plain["source"], topology.clients, world.child("source"))
     if isinstance(found, Samples):
         found = _split(bench, plain, found.to(device), topology, world)
-    elif plain["partition"] is not None:
-        remedy = "leave data.partition out"
-        bench.problems.append(Problem("data.partition", "this source gives every client its own samples", remedy))
+    elif isinstance(found, Tapes):
+        found = found.to(device)
+        bench.problems += _unasked(plain)
     return None if found is None else bench.make("data.stream", "stream", plain["stream"], found, world.child("stream"))
+
+
+def _unasked(plain: Plain) -> list[Problem]:
+    """What a spec may not ask for where the source itself gives every client its samples, labelled and split."""
+    own, found = "this source gives every client its own samples", []
+    if plain["partition"] is not None:
+        found.append(Problem("data.partition", own, "leave data.partition out"))
+    if plain["unlabelled"] > 0:
+        found.append(
+            Problem("data.unlabelled", f"{own}, all labelled", "leave data.unlabelled out", plain["unlabelled"])
+        )
+    return found
 
 
 def _split(bench: _Bench, plain: Plain, samples: Samples, topology: Topology, world: Rng) -> Tapes | None:

@@ -31,7 +31,7 @@ def estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
 def _estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
     state = begin(sim)
     work = open_round(sim, state)
-    alloc = plan_exchange(sim, work, 0).alloc
+    alloc = plan_exchange(sim, work, 0, Clock(0)).alloc
     updates = int(alloc.steps.sum()) * sim.rule.updates_per_step
     trial = replace(alloc, steps=alloc.steps.clamp(max=2))
     per_update = 0.0

@@ -55,6 +55,7 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         seed=_field(int, 0, "root of all randomness", ge=0, le=2**63 - 1),
         rounds=_field(int, 20, "rounds of the server", ge=1, le=10_000_000),
         eval_every=_field(int, 1, "evaluate after every so many rounds", ge=1, le=10_000_000),
+        eval_top=_field(int, 1, "report top-m accuracies up to this m", ge=1, le=100),
         clock=_field(Literal["slowest", "deadline"], "slowest", "what a receiver waits for"),
         topology=_part_field("topology", "flat", "who exists and who reports to whom"),
         hops=_field(_some(hop), (hop(),), "one entry a hop, the clients' first"),

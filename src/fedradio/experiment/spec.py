@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import load_plugins
 from fedradio.experiment.problems import problems_of
 from fedradio.experiment.read import Plain, apply_overrides, read_spec
 from fedradio.experiment.schema import spec_schema
@@ -56,6 +58,8 @@ def load_spec(source: str | Path, overrides: Sequence[str] = ()) -> Spec:
 
 def check_spec(plain: Mapping[str, Any]) -> Spec:
     """Validate plain data; raises :class:`SpecError` with every problem of every field."""
+    for failure in load_plugins():
+        warnings.warn(failure, stacklevel=2)
     try:
         text = json.dumps(plain, default=str)
     except (TypeError, ValueError) as error:

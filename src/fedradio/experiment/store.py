@@ -92,8 +92,9 @@ def round_row(record: RoundRecord, wall_s: float) -> dict[str, Any]:
     return {"type": "round", **row, "wall_s": round(wall_s, 6)}
 
 
-def read_records(folder: Path, kind: str | None = None) -> Iterator[dict[str, Any]]:
+def read_records(folder: Path | str, kind: str | None = None) -> Iterator[dict[str, Any]]:
     """The records of a run folder as plain data, all or of one type (``exchange``, ``round``, ``eval``)."""
+    folder = Path(folder)
     try:
         with (folder / RECORDS).open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -107,7 +108,8 @@ def read_records(folder: Path, kind: str | None = None) -> Iterator[dict[str, An
         raise StoreError(f"cannot read {folder / RECORDS}: {error.strerror or error}") from None
 
 
-def read_summary(folder: Path) -> dict[str, Any]:
+def read_summary(folder: Path | str) -> dict[str, Any]:
+    folder = Path(folder)
     try:
         found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -22,7 +22,9 @@ def cellular(
     rng: Rng,
     /,
     *,
-    cycles_per_bit: Annotated[Range, Arg("CPU cycles per bit of data, drawn uniformly", gt=0, le=1e9)] = (25.0, 40.0),
+    cycles_per_bit: Annotated[
+        Range, Arg("CPU cycles per bit of data, drawn uniformly", unit="cycle/bit", gt=0, le=1e9)
+    ] = (25.0, 40.0),
     f_max_hz: Annotated[Range, Arg("highest CPU frequency, drawn uniformly", unit="Hz", gt=0, le=1e12)] = (1.2e9, 2e9),
     p_max_dbm: Annotated[Range, Arg("highest transmit power, drawn uniformly in dBm", unit="dBm", ge=-100, le=100)] = (
         20.0,

@@ -22,14 +22,14 @@ def weighted_total(payload: Tensor, weight: Tensor, parent: Tensor, receivers: i
 
 @dataclass(frozen=True)
 class Ideal:
-    """See :func:`ideal`."""
+    """See :func:`ideal`; without ``bits_per_value`` nothing is sent that could be counted."""
 
-    bits_per_value: float
+    bits_per_value: float | None
     offers = frozenset({"individual"})
     needs = frozenset[str]()
 
-    def bits(self, values: int) -> float:
-        return self.bits_per_value * values
+    def bits(self, values: int) -> float | None:
+        return None if self.bits_per_value is None else self.bits_per_value * values
 
     def plan(
         self,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from fedradio.core.contracts import Topology
+
 COLUMN_IN = 3.5
 """Width of a column of a two-column paper, in inches."""
 
@@ -34,6 +36,30 @@ def curves(series: Mapping[str, Curve], x_label: str, y_label: str, title: str =
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+PLACES = {"selected": ("#009E73", "o"), "eligible": ("#0072B2", "o"), "out": ("#D55E00", "x")}
+"""Colour and marker of a client's place in a slot."""
+
+
+def network_map(topology: Topology, places: Sequence[str]) -> Figure:
+    """Clients by their place in a slot (``selected``, ``eligible``, ``out``), edges, and who belongs to whom."""
+    figure = Figure(figsize=(COLUMN_IN * 1.4, COLUMN_IN * 1.4), layout="constrained")
+    axes = figure.subplots()
+    clients, edges = topology.positions[0], topology.positions[1]
+    for client, edge in zip(clients.tolist(), edges[topology.parents[0]].tolist(), strict=True):
+        axes.plot(*zip(client, edge, strict=True), color="0.85", linewidth=0.6, zorder=1)
+    for place, (colour, marker) in PLACES.items():
+        chosen = clients[[name == place for name in places]]
+        x, y = chosen.T.tolist()
+        axes.scatter(x, y, s=22, color=colour, marker=marker, label=f"{place} ({len(chosen)})", zorder=2)
+    x, y = edges.T.tolist()
+    axes.scatter(x, y, s=60, color="black", marker="^", label="edge", zorder=3)
+    axes.set_aspect("equal")
+    axes.set_xlabel("m")
+    axes.set_ylabel("m")
+    axes.legend(frameon=False, fontsize=7, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.12))
     return figure
 
 

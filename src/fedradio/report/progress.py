@@ -51,7 +51,7 @@ class RunProgress:
     def started(self, sim: Simulation, spec: Spec, folder: Path | None) -> None:
         say = self.console.print
         say(f"[bold]{spec.name}[/]  {spec.plain['about']}".rstrip())
-        for line in simulation_lines(sim):
+        for line in simulation_lines(sim, spec):
             say(f"  {line}", highlight=False)
         for warning in sim.warnings:
             say(f"  [yellow]warning[/]   {warning}", highlight=False)

@@ -13,6 +13,7 @@ from fedradio.core.errors import Problem
 from fedradio.core.registry import FAMILIES, Parameter, Part
 from fedradio.core.units import show, show_seconds
 from fedradio.experiment.run import Summary
+from fedradio.experiment.spec import Spec
 from fedradio.rounds.simulation import Simulation
 
 
@@ -40,8 +41,8 @@ def parameters_table(part: Part) -> Table:
     for parameter in part.parameters():
         table.add_row(
             parameter.name,
-            type_name(parameter.annotation),
-            default_text(parameter),
+            Text(type_name(parameter.annotation)),
+            Text(default_text(parameter)),
             parameter.arg.unit or "",
             parameter.arg.bounds(),
             Text(parameter.arg.doc),
@@ -86,19 +87,19 @@ def problems_table(problems: Sequence[Problem]) -> Table:
     return table
 
 
-def simulation_lines(sim: Simulation) -> list[str]:
+def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
     """What is about to run, in three lines."""
     topology = sim.topology
     tiers = " -> ".join(
         f"{len(positions)} {name}" for positions, name in zip(topology.positions, _tier_names(sim), strict=True)
     )
-    kinds = ", ".join(type(hop.link).__name__.lower() for hop in sim.hops)
+    kinds = ", ".join(hop["link"]["kind"] for hop in spec.plain["hops"][: len(sim.hops)])
     return [
         f"network   {tiers}; links {kinds}; exchanges a round "
         + " x ".join(str(hop.period) for hop in reversed(sim.hops)),
         f"model     {sim.model.shared.size:,} shared parameters"
         + (f" and {sim.model.local.size + sim.model.buffers.size:,} local" if sim.model.local.size else ""),
-        f"learning  {type(sim.algorithm).__name__.lower()}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
+        f"learning  {spec.plain['algorithm']['kind']}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
         f"batch {sim.rule.batch}",
     ]
 
@@ -108,24 +109,50 @@ def summary_table(summary: Summary) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
-    rows: dict[str, str] = {
+    rows = {
         "accuracy": _percent(summary.accuracy),
         "best accuracy": f"{_percent(summary.best_accuracy)} (round {summary.best_round})",
         "test loss": "-" if summary.loss is None else f"{summary.loss:.4f}",
     }
-    extra = {k: v for k, v in summary.metrics.items() if k not in ("accuracy", "loss")}
-    rows |= {name.replace("_", " "): _percent(v) if "accuracy" in name else f"{v:.4g}" for name, v in extra.items()}
+    extra = {name: value for name, value in summary.metrics.items() if name not in ("accuracy", "loss")}
+    rows |= {WORDS.get(name, name.replace("_", " ")): _metric(name, value) for name, value in extra.items()}
+    each = None if summary.energy_j is None or not summary.rounds else summary.energy_j / summary.rounds
     rows |= {
         "rounds": str(summary.rounds),
+        "clients": _clients(summary),
         "simulated time": show_seconds(summary.time_s),
-        "energy": show(summary.energy_j, "J"),
-        "uplink": show(summary.bits, "bit"),
+        "energy": show(summary.energy_j, "J") + ("" if each is None else f" ({show(each, 'J')} a round)"),
+        "uplink": _uplink(summary),
         "wall time": show_seconds(summary.wall_s),
         "seed": str(summary.seed),
     }
     for name, value in rows.items():
         table.add_row(name, value)
     return table
+
+
+WORDS = {"bayes": "Bayes ceiling", "top_popular": "Top-Popular"}
+"""Metrics that have a name of their own."""
+
+
+def _metric(name: str, value: float) -> str:
+    return f"{value:.4g}" if name.endswith("loss") else _percent(value)
+
+
+def _clients(summary: Summary) -> str:
+    if summary.clients is None:
+        return "-"
+    text = f"{summary.clients:.3g} an edge round"
+    if summary.arrived is not None and summary.arrived < summary.clients:
+        text += f", {summary.arrived:.3g} arrived"
+    return text if summary.eligible is None else f"{text}, {summary.eligible:.3g} eligible"
+
+
+def _uplink(summary: Summary) -> str:
+    if len(summary.hop_bits) != 2:
+        return show(summary.bits, "bit")
+    access, backhaul = summary.hop_bits
+    return f"{show(access, 'bit')} access, {show(backhaul, 'bit')} backhaul"
 
 
 def _tier_names(sim: Simulation) -> list[str]:

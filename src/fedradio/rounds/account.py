@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fedradio.core.contracts import Airtime, Allocation, Delivery, ExchangeRecord, Hop
 from fedradio.core.params import group_sum
-from fedradio.fleet.costs import compute_j
+from fedradio.fleet.costs import compute_j, transmit_j
 from fedradio.rounds.planning import Plan
 
 
@@ -60,6 +60,14 @@ def exchange_record(
         effective=effective,
         notes={name: values.tolist() for name, values in alloc.notes.items()},
     )
+
+
+def planned_j(hop: Hop, plan: Plan) -> Tensor | None:
+    """Joules ``[S]`` of computing and sending as planned; None where they depend on the payload or on no device."""
+    computing = _computing_j(hop, plan)
+    if computing is None or plan.airtime.tx_s is None or plan.alloc.power_w is None or hop.fleet is None:
+        return None
+    return torch.where(plan.alloc.active, computing + transmit_j(hop.fleet, plan.alloc.power_w, plan.airtime.tx_s), 0.0)
 
 
 def _computing_j(hop: Hop, plan: Plan) -> Tensor | None:

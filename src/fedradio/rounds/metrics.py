@@ -12,8 +12,9 @@ def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
     """Accuracy and loss on the held-out data, means over evaluation groups.
 
     The algorithm's first prediction is the run's ``accuracy``; further ones carry their name as a prefix. Where there
-    are several groups (one per client), ``accuracy_spread`` is the standard deviation over them. Norm layers' local
-    parts of the global model are the mean over clients.
+    are several groups (one per client), ``accuracy_spread`` is the standard deviation over them. With ``sim.eval_top``
+    above 1, ``top_m_accuracy`` counts the label among the ``m`` likeliest classes. Norm layers' local parts of the
+    global model are the mean over clients.
     """
     shared = {name: vector.unsqueeze(0) for name, vector in state.memory.shared.items()}
     local = state.memory.client.get(LOCAL)
@@ -23,9 +24,12 @@ def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
     test = sim.stream.test()
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
         prefix = "" if number == 0 else f"{name}_"
-        scores = evaluate(sim.model, ensemble, test, local, sim.workers)
-        found[f"{prefix}accuracy"] = scores.accuracy
+        scores = evaluate(sim.model, ensemble, test, local, sim.workers, top=sim.eval_top)
+        spread = scores.group_top.std(dim=0, unbiased=False).tolist()
+        for m, (mean, deviation) in enumerate(zip(scores.top.tolist(), spread, strict=True), start=1):
+            top = f"{prefix}accuracy" if m == 1 else f"{prefix}top_{m}_accuracy"
+            found[top] = mean
+            if test.groups > 1:
+                found[f"{top}_spread"] = deviation
         found[f"{prefix}loss"] = scores.loss
-        if test.groups > 1:
-            found[f"{prefix}accuracy_spread"] = float(scores.group_accuracy.double().std(unbiased=False))
     return found | sim.stream.reference(state.stream)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Airtime, Allocation, ChannelState, Clock, Reason, Slots, View
+from fedradio.core.contracts import Airtime, Allocation, ChannelState, Clock, Reason, SimState, Slots, View
 from fedradio.fleet.costs import compute_s, cycles_per_step
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.working import Working
+from fedradio.rounds.working import Working, open_round
 
 
 @dataclass(frozen=True)
@@ -25,10 +27,19 @@ class Plan:
     airtime: Airtime
 
 
-def plan_exchange(sim: Simulation, work: Working, h: int) -> Plan:
+def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Plan]:
+    """Every edge round of so many rounds as the policy of hop 0 would plan it. Nothing is trained, nothing is sent."""
+    edge_rounds = prod(hop.period for hop in sim.hops)
+    for t in range(state.t, state.t + rounds):
+        work = open_round(sim, replace(state, t=t))
+        for e in range(edge_rounds):
+            yield plan_exchange(sim, work, 0, Clock(t, e))
+        state = replace(state, stream=work.stream, policy=tuple(work.policy), signals=work.signals)
+
+
+def plan_exchange(sim: Simulation, work: Working, h: int, clock: Clock) -> Plan:
     """Let samples arrive, realise the channel, ask the policy, and see who can arrive when. Nothing is trained."""
     hop, parent = sim.hops[h], sim.topology.parents[h]
-    clock = Clock(work.t, sum(record.hop == h for record in work.exchanges))
     rng = sim.rng.child("hop", h, clock.t, clock.e)
     if h == 0:
         work.stream = sim.stream.arrive(work.stream, clock, sim.rng.child("arrive", clock.t, clock.e))

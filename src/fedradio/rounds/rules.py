@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 PIECES = frozenset({"fleet", "channel", "deadline"})
 """Pieces of a hop that a policy or a link may need."""
 
-DATA_SIGNALS = frozenset({"samples", "labelled", "epoch_steps", "loss"})
-"""Signals that every run publishes to the policy of hop 0."""
+DATA_SIGNALS = frozenset({"samples", "labelled", "label_counts", "epoch_steps", "loss"})
+"""Signals that every run publishes to the policy of hop 0; a client's loss is NaN until it has trained."""
 
 
 def problems_of(sim: Simulation) -> list[Problem]:
@@ -53,6 +53,9 @@ def _shape_problems(sim: Simulation) -> list[Problem]:
     if sim.model.classes < sim.stream.classes:
         reason = f"has {sim.model.classes} outputs, the data {sim.stream.classes} classes"
         found.append(Problem("model", reason, "build the model for the data's classes"))
+    if not 1 <= sim.eval_top <= sim.stream.classes:
+        reason = f"the data has {sim.stream.classes} classes"
+        found.append(Problem("eval_top", reason, f"from 1 to {sim.stream.classes}", sim.eval_top))
     return found
 
 
@@ -141,7 +144,8 @@ def _has_clock(sim: Simulation, h: int) -> bool:
 
 
 def _links_with(traits: frozenset[str]) -> str:
-    found = [part.kind for part in parts("link") if traits <= part.factory().offers]
+    free = [part for part in parts("link") if not any(keyword.required for keyword in part.parameters())]
+    found = [part.kind for part in free if traits <= part.factory().offers]
     return ", ".join(found) or "none is registered"
 
 

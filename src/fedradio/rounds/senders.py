@@ -30,8 +30,7 @@ def send_clients(sim: Simulation, work: Working, h: int, plan: Plan) -> tuple[Te
     weight = sim.algorithm.weights(work.ledger, info) * arrived
     loss = cohort.trained.loss.double().cpu()
     work.losses.append(float(loss.mean()))
-    losses = work.signals.get("loss", torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64))
-    work.signals = work.signals | {"loss": losses.index_copy(0, ids, loss)}
+    work.signals = work.signals | {"loss": work.signals["loss"].index_copy(0, ids, loss)}
     return payload, weight, ids, info
 
 

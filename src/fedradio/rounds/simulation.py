@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Literal
 
 import torch
@@ -21,7 +22,7 @@ from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.data.streams import Pooled
 from fedradio.engine.backend import Engine
-from fedradio.links.ideal import ideal
+from fedradio.links.ideal import Ideal
 from fedradio.policies.fixed import fixed
 from fedradio.rounds.rules import problems_of, warnings_of
 
@@ -30,7 +31,10 @@ RoundClock = Literal["slowest", "deadline"]
 
 @dataclass(frozen=True)
 class Simulation:
-    """A checked product of parts; make one with :func:`compose`. ``rule`` is already as the algorithm wants it."""
+    """A checked product of parts; make one with :func:`compose`. ``rule`` is already as the algorithm wants it.
+
+    Accuracies are reported for the ``1..eval_top`` likeliest classes.
+    """
 
     topology: Topology
     hops: tuple[Hop, ...]
@@ -43,6 +47,7 @@ class Simulation:
     device: torch.device
     workers: int
     backend: Backend
+    eval_top: int = 1
     warnings: tuple[str, ...] = ()
 
     @property
@@ -62,6 +67,7 @@ def compose(
     clock: RoundClock = "slowest",
     device: torch.device | str = "cpu",
     workers: int | None = None,
+    eval_top: int = 1,
 ) -> Simulation:
     """Put parts together; raises :class:`SpecError` with every reason why they do not fit."""
     engine = Engine(workers)
@@ -77,6 +83,7 @@ def compose(
         device=torch.device(device),
         workers=engine.workers,
         backend=engine,
+        eval_top=eval_top,
     )
     if algorithm.pooling is not None:
         simulation = _pooled(simulation)
@@ -98,7 +105,7 @@ def _pooled(simulation: Simulation) -> Simulation:
     return replace(
         simulation,
         topology=Topology((torch.zeros(1, dtype=torch.long),), (node, node)),
-        hops=(Hop(ideal(), fixed(steps=pooling.steps, epochs=pooling.epochs)),),
-        stream=Pooled(simulation.stream),
+        hops=(Hop(Ideal(bits_per_value=None), fixed(steps=pooling.steps, epochs=pooling.epochs)),),
+        stream=Pooled(simulation.stream, prod(hop.period for hop in simulation.hops)),
         clock="slowest",
     )

@@ -6,13 +6,14 @@ happens on hop 0; outer hops relay the change of every shared vector.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import ExchangeRecord, Memory, RoundRecord, SimState, Slots
+from fedradio.core.contracts import Clock, ExchangeRecord, Memory, RoundRecord, SimState, Slots
 from fedradio.core.errors import DivergenceError
 from fedradio.rounds import account, clients
 from fedradio.rounds.metrics import metrics
@@ -28,7 +29,8 @@ def begin(sim: Simulation) -> SimState:
     memory = sim.algorithm.init(row[: sim.model.shared.size].clone(), sim.topology.clients)
     memory = replace(memory, client=memory.client | clients.client_slots(sim, row))
     policy = tuple(hop.policy.start(sim.topology.senders(h)) for h, hop in enumerate(sim.hops))
-    return SimState(0, 0.0, 0.0, 0.0, memory, sim.stream.start(), policy, {})
+    signals = {"loss": torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64)}
+    return SimState(0, 0.0, 0.0, 0.0, memory, sim.stream.start(), policy, signals)
 
 
 def run_round(
@@ -54,6 +56,8 @@ def run_round(
     )
     if evaluate:
         record = replace(record, metrics=metrics(sim, after))
+        if not all(map(math.isfinite, record.metrics.values())):
+            raise DivergenceError(state.t, [], "the test loss")
     return after, record, work.exchanges
 
 
@@ -78,13 +82,14 @@ def climb(sim: Simulation, work: Working, h: int) -> None:
 def exchange(sim: Simulation, work: Working, h: int) -> None:
     """One run of a hop: plan, payloads, sums, merge or relay, accounts."""
     hop, parent, receivers = sim.hops[h], sim.topology.parents[h], sim.topology.receivers(h)
-    plan = plan_exchange(sim, work, h)
+    clock = Clock(work.t, sum(record.hop == h for record in work.exchanges))
+    plan = plan_exchange(sim, work, h, clock)
     alloc, airtime = plan.alloc, plan.airtime
     delivery, effective = None, [0.0] * receivers
     if bool(alloc.active.any()):
         send = send_clients if h == 0 else send_changes
         payload, weight, ids, info = send(sim, work, h, plan)
-        group, air = parent[ids], sim.rng.child("air", h, plan.clock.t, plan.clock.e)
+        group, air = parent[ids], sim.rng.child("air", h, clock.t, clock.e)
         delivery = hop.link.combine(payload, weight, ids, group, receivers, plan.channel, alloc, airtime, air)
         effective = account.effective_clients(weight, group, receivers)
         merge(sim, work, h, plan, delivery, info)
@@ -110,7 +115,7 @@ def _round_record(sim: Simulation, work: Working) -> RoundRecord:
         compute_j=compute,
         tx_j=tx,
         bits=[_sum([record.bits for record in records]) for records in mine],
-        loss=sum(work.losses) / len(work.losses) if work.losses else None,
+        train_loss=sum(work.losses) / len(work.losses) if work.losses else None,
         metrics={},
     )
 

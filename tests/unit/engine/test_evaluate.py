@@ -26,17 +26,14 @@ def _test_set(model: FlatModel, per_client: bool, sizes: list[int] = SIZES) -> t
 
 
 def _rows(model: FlatModel, n: int) -> Tensor:
-    return torch.stack([model.init(Rng(i)) for i in range(n)]) + 0.3 * torch.randn(
-        n, model.size, generator=Rng(9).torch()
-    )
+    starts = torch.stack([model.init(Rng(i)) for i in range(n)])
+    return starts + 0.3 * torch.randn(n, model.size, generator=Rng(9).torch())
 
 
 def _plain(probabilities: Tensor, y: Tensor) -> tuple[float, float]:
-    losses = [-math.log(p[label]) for p, label in zip(probabilities.tolist(), y.tolist(), strict=True)]
-    hits = [
-        max(range(len(p)), key=p.__getitem__) == label
-        for p, label in zip(probabilities.tolist(), y.tolist(), strict=True)
-    ]
+    pairs = list(zip(probabilities.tolist(), y.tolist(), strict=True))
+    losses = [-math.log(p[label]) for p, label in pairs]
+    hits = [p.index(max(p)) == label for p, label in pairs]
     return sum(hits) / len(y), sum(losses) / len(y)
 
 
@@ -85,10 +82,8 @@ def test_local_parts_complete_the_row() -> None:
     scores = evaluate(model, Ensemble((shared,)), test, local, 1)
     for client in range(4):
         mine = test.group == client
-        row = torch.cat([shared[0], local[client]])
-        assert scores.group_loss[client] == pytest.approx(
-            _plain(model.apply(row, x[mine]).softmax(1), y[mine])[1], rel=1e-5
-        )
+        p = model.apply(torch.cat([shared[0], local[client]]), x[mine]).softmax(1)
+        assert scores.group_loss[client] == pytest.approx(_plain(p, y[mine])[1], rel=1e-5)
 
 
 def test_chunks_and_workers_change_nothing() -> None:
@@ -127,3 +122,38 @@ def test_models_and_clients_must_match() -> None:
     test, _, _ = _test_set(model, per_client=True)
     with pytest.raises(ValueError, match="3 models for 4 clients"):
         evaluate(model, Ensemble((_rows(model, 3),)), test, None, 1)
+
+
+@pytest.mark.parametrize("per_client", [True, False])
+def test_top_m_against_a_sorted_list(per_client: bool) -> None:
+    model = mlp((6,), 4, hidden=(8,))
+    members = (_rows(model, 1), _rows(model, 4))
+    test, x, y = _test_set(model, per_client)
+    ensemble = Ensemble(members, (0.4, 0.6))
+    scores = evaluate(model, ensemble, test, None, 2, chunk=5, top=4)
+    assert scores.group_top.shape == (4, 4)
+    for client in range(4):
+        mine = test.group == client if per_client else torch.ones_like(test.group, dtype=torch.bool)
+        p = 0.4 * model.apply(members[0][0], x[mine]).softmax(1) + 0.6 * model.apply(
+            members[1][client], x[mine]
+        ).softmax(1)
+        order = [sorted(range(4), key=row.__getitem__, reverse=True) for row in p.tolist()]
+        for m in range(1, 5):
+            hits = [label in likely[:m] for likely, label in zip(order, y[mine].tolist(), strict=True)]
+            assert float(scores.group_top[client, m - 1]) == pytest.approx(sum(hits) / len(hits))
+    assert scores.top.tolist() == pytest.approx(scores.group_top.mean(dim=0).tolist())
+    assert scores.top[-1] == 1.0
+    plain = evaluate(model, ensemble, test, None, 2, chunk=5)
+    assert torch.equal(plain.group_top, scores.group_top[:, :1])
+    assert torch.equal(plain.group_accuracy, scores.group_top[:, 0])
+    assert (plain.loss, plain.accuracy) == (scores.loss, scores.accuracy)
+
+
+def test_top_m_of_equals_and_of_what_is_not_a_number() -> None:
+    """All classes alike: lower numbers come first, as in argmax. Not a number: never a hit."""
+    model = logistic((6,), 4)
+    test, _, y = _test_set(model, per_client=False, sizes=[20])
+    scores = evaluate(model, Ensemble((torch.zeros(1, model.size),)), test, None, 1, top=3)
+    assert scores.top.tolist() == pytest.approx([float((y < m).double().mean()) for m in (1, 2, 3)])
+    broken = evaluate(model, Ensemble((torch.full((1, model.size), math.inf),)), test, None, 1, top=3)
+    assert broken.top.tolist() == [0.0, 0.0, 0.0]

@@ -49,7 +49,7 @@ def test_the_run_folder(cells: Callable[..., Spec], tmp_path: Path) -> None:
     kinds = [row["type"] for row in found]
     assert kinds.count("exchange") == 3 * 3
     assert kinds.count("round") == 3
-    assert [row["t"] for row in found if row["type"] == "eval"] == [2, 3]
+    assert [row["t"] for row in found if row["type"] == "eval"] == [1, 2]
     rounds = [row for row in found if row["type"] == "round"]
     assert sum(row["time_s"] for row in rounds) == pytest.approx(stored["time_s"])
     assert sum(row["energy_j"] for row in rounds) == pytest.approx(stored["energy_j"])
@@ -127,7 +127,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 def test_records_can_be_read_back_and_half_lines_are_told(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     run(tiny(), tmp_path / "a")
-    assert [row["t"] for row in store.read_records(tmp_path / "a", "eval")] == [1, 2]
+    assert [row["t"] for row in store.read_records(tmp_path / "a", "eval")] == [0, 1]
     with (tmp_path / "a" / "records.jsonl").open("a") as file:
         file.write('{"type": "rou')
     with pytest.raises(StoreError, match="not a whole record"):

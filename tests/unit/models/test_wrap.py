@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -177,16 +177,9 @@ def test_threads_may_share_a_model() -> None:
     model = wrap(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)), (4,), 3)
     rows, x = torch.randn(4, model.size), torch.randn(50, 4)
     expected = [model.apply(row, x) for row in rows]
-    wrong = []
 
-    def work(number: int) -> None:
-        for _ in range(100):
-            if not torch.equal(model.apply(rows[number], x), expected[number]):
-                wrong.append(number)
+    def right(number: int) -> bool:
+        return all(torch.equal(model.apply(rows[number], x), expected[number]) for _ in range(100))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(right, range(4)))

@@ -20,7 +20,7 @@ from fedradio.network.channel import urban_macro
 from fedradio.network.topology import hierarchical
 from fedradio.policies.budget import budget
 from fedradio.policies.joint import Joint, joint
-from fedradio.policies.slot import Offer, Slot, full_power_offer, slot_of
+from fedradio.policies.slot import Offer, Slot, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
 BITS = 219_648 * 33

@@ -193,6 +193,7 @@ def test_central_is_one_node_with_everything(cells: MakeSpec) -> None:
     assert len(exchanges) == 1
     assert exchanges[0].steps == [7]
     assert record.time_s is None
+    assert record.bits == [None]
     everything = int(sim.stream.stats(sim.stream.start())["samples"].sum())
     assert everything == 1797 - len(sim.stream.test().index)
 
@@ -208,6 +209,14 @@ def test_per_client_evaluation_reports_the_spread(tiny: MakeSpec) -> None:
     _, record, _ = run_round(*_started(tiny("data.test=client", "data.partition={kind: shards}")))
     assert {"accuracy", "loss", "accuracy_spread"} <= set(record.metrics)
     assert record.metrics["accuracy_spread"] > 0
+
+
+def test_top_accuracies_rise_and_change_nothing_else(tiny: MakeSpec) -> None:
+    plain = run_round(*_started(tiny("data.test=client")))[1].metrics
+    top = run_round(*_started(tiny("data.test=client", "eval_top=3")))[1].metrics
+    assert {name: top[name] for name in plain} == plain
+    assert set(top) - set(plain) == {f"top_{m}_accuracy{end}" for m in (2, 3) for end in ("", "_spread")}
+    assert plain["accuracy"] < top["top_2_accuracy"] < top["top_3_accuracy"] <= 1
 
 
 def test_three_hops_equal_two_when_the_middle_is_single(cells: MakeSpec) -> None:

@@ -22,6 +22,7 @@ from fedradio.rounds.rules import problems_of
         (["hops.0.deadline_s=3"], "hops.0.deadline_s", "fleet"),
         (["clock=deadline"], "clock", "hops.0.deadline_s"),
         (["rule.keep_state=true"], "rule.keep_state", "momentum"),
+        (["eval_top=11"], "eval_top", "10 classes"),
         (["hops.0.policy={kind: sampling, clients: 7}"], "hops.0.policy", "only 6"),
         (["algorithm=fednova", "rule={kind: adam}"], "rule.kind", "sgd"),
         (["hops.0.policy={kind: fixed, steps: 3, epochs: 1}"], "hops.0.policy.epochs", "keep one"),

@@ -77,6 +77,36 @@ class Tapes:
     def clients(self) -> int:
         return len(self.offset) - 1
 
+    def to(self, device: torch.device | str) -> Tapes:
+        """The same tapes with everything that is fetched on another device; samples stay where they are gathered."""
+        if torch.device(device) == self.index.device:
+            return self
+        test = self.test
+        return replace(
+            self,
+            index=self.index.to(device),
+            offset=self.offset.to(device),
+            label=self.label.to(device),
+            labelled=self.labelled.to(device),
+            fetch=_onto(self.fetch, self.index.device, device),
+            test=replace(
+                test,
+                index=test.index.to(device),
+                group=test.group.to(device),
+                fetch=_onto(test.fetch, test.index.device, device),
+            ),
+        )
+
+
+def _onto(fetch: Fetch, home: torch.device, device: torch.device | str) -> Fetch:
+    """A fetch whose samples are gathered on their home device and handed over."""
+
+    def fetched(index: Tensor) -> tuple[Tensor, Tensor]:
+        x, y = fetch(index.to(home))
+        return x.to(device), y.to(device)
+
+    return fetched
+
 
 @dataclass(frozen=True)
 class Picks:

@@ -56,5 +56,5 @@ class RoundRecord:
     compute_j: float | None
     tx_j: list[float | None]
     bits: list[float | None]
-    loss: float | None
+    train_loss: float | None
     metrics: dict[str, float]

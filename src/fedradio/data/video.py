@@ -1,0 +1,192 @@
+"""A world of video requests: contents with features in genres, clients with tastes, and what each client requests.
+
+A sample is two whole numbers, what a client requested last and what it requested next; features are gathered from a
+table with a row for every client and content.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Tapes, TestSet
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.data.draw import Ints
+from fedradio.data.requests import Floats, Requests
+
+MAX_VALUES = 250_000_000
+"""Of the table of features: 1 GB."""
+
+MAX_REQUESTS = 10_000_000
+"""Of all clients, training and test together: 240 MB of random numbers while they are drawn."""
+
+Range = tuple[float, float]
+
+
+@register("source", "videos", paper="RawHFL, sections II-B and V-A")
+def videos(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    genres: Annotated[int, Arg("genres", ge=1, le=100)] = 8,
+    contents_per_genre: Annotated[int, Arg("contents of every genre", ge=2, le=200)] = 32,
+    content_features: Annotated[int, Arg("random features of a content, behind the similarities", ge=1, le=1000)] = 16,
+    preference: Annotated[float, Arg("Dirichlet concentration of a client's genres", ge=1e-3, le=1e6)] = 0.3,
+    preferences: Annotated[
+        tuple[float, ...] | None, Arg("every client's taste, one share a genre, instead of drawn ones", ge=0, le=1)
+    ] = None,
+    similarity: Annotated[
+        float | Range, Arg("probability v that the next request is the most similar content; or its range", ge=0, le=1)
+    ] = (0.1, 0.8),
+    requests: Annotated[int, Arg("samples of every client, history and future together", ge=1, le=10**6)] = 600,
+    test_requests: Annotated[int, Arg("held-out samples of every client", ge=1, le=10**6)] = 1000,
+) -> Tapes:
+    """What clients of a video service request next: 43 features, 256 contents, one test group per client.
+
+    A client's first request is the most popular content of a genre drawn by its preferences. Then with probability
+    ``v`` it requests the single most similar other content of the same genre; otherwise another genre, in proportion
+    to its preferences, and its most popular content. A client that likes no other genre returns to the most popular
+    content of its own. Preferences are Dirichlet, ``v`` is uniform in a range or the same for all; similarities are
+    cosines of standard normal features; which content of a genre is most popular is drawn too.
+
+    The features of a request are ``v`` (1), the preferences (``genres``), ``g/genres`` (1), the similarities to all
+    contents of its genre, itself included (``contents_per_genre``), and ``i/contents_per_genre`` (1) for content ``i``
+    of genre ``g``; the label is the next request ``g*contents_per_genre + i``. 32 bits a feature.
+
+    ``bayes`` is the best accuracy that anybody can expect on the test samples, the mean of
+    ``max(v, (1-v) * max_{h != g} p_h / (1 - p_g))``; ``top_popular`` that of always naming the content that is
+    requested most often on all tapes together.
+    """
+    v = (similarity, similarity) if isinstance(similarity, int | float) else similarity
+    _check(clients, genres, contents_per_genre, preferences, v, requests + test_requests)
+    taste = preference if preferences is None else preferences
+    world, cosine = draw_world(clients, genres, contents_per_genre, content_features, taste, v, rng)
+    past, held = world.simulate(requests + 1, rng.child("tape")), world.simulate(test_requests + 1, rng.child("test"))
+    return _tapes(world, _features(world, cosine), past, held)
+
+
+def draw_world(
+    clients: int, genres: int, contents: int, features: int, taste: float | tuple[float, ...], v: Range, rng: Rng
+) -> tuple[Requests, Floats]:
+    """The law of the requests, and the cosine similarities ``[G, M, M]`` inside the genres.
+
+    ``taste`` is the Dirichlet concentration of the preferences, or everybody's preferences ``[G]``.
+    """
+    cosine = _cosines(genres, contents, features, rng.child("features"))
+    popular = rng.child("popularity").numpy().random((genres, contents)).argmax(axis=1)  # [G]
+    if isinstance(taste, tuple):
+        preference = np.tile(np.array(taste) / math.fsum(taste), (clients, 1))
+    else:
+        preference = rng.child("preferences").numpy().dirichlet(np.full(genres, taste), size=clients)
+    stay = v[0] + (v[1] - v[0]) * rng.child("similarity").numpy().random(clients)
+    certain = np.eye(contents)
+    return Requests(preference, stay, near=certain[_most_similar(cosine)], entry=certain[popular]), cosine
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A :data:`Fetch` over pairs of whole numbers: ``row [n]`` of a table ``[rows, features]`` and ``label [n]``."""
+
+    table: Tensor
+    row: Tensor
+    label: Tensor
+
+    def __call__(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Sample numbers of any shape to ``(x [*index, features], y [*index])``."""
+        flat = index.flatten()
+        x = self.table.index_select(0, self.row.index_select(0, flat)).view(*index.shape, self.table.shape[1])
+        return x, self.label.index_select(0, flat).view(index.shape)
+
+
+def _cosines(genres: int, contents: int, features: int, rng: Rng) -> Floats:
+    """Cosine similarities inside the genres, ``[G, M, M]``."""
+    drawn = rng.numpy().standard_normal((genres, contents, features))
+    unit = drawn / np.linalg.norm(drawn, axis=2, keepdims=True)
+    return np.asarray(np.clip(unit @ unit.transpose(0, 2, 1), -1, 1))
+
+
+def _most_similar(cosine: Floats) -> Ints:
+    """The most similar other content of the genre, ``[G, M]``; the first of equals."""
+    return np.asarray(np.where(np.eye(cosine.shape[1], dtype=bool), -np.inf, cosine).argmax(axis=2))
+
+
+def _features(world: Requests, cosine: Floats) -> Tensor:
+    """A row for every client and content, ``[C*N, 1 + G + 1 + M + 1]`` float32."""
+    genres, size = world.entry.shape
+    of_client = np.column_stack([world.stay, world.preference])  # [C, 1 + G]
+    place = np.arange(world.contents)
+    of_content = np.column_stack(
+        [place // size / genres, cosine.reshape(world.contents, size), place % size / size]
+    )  # [N, 1 + M + 1]
+    table = np.empty((world.clients, world.contents, of_client.shape[1] + of_content.shape[1]), np.float32)
+    table[:, :, : of_client.shape[1]] = of_client[:, None]
+    table[:, :, of_client.shape[1] :] = of_content
+    return torch.from_numpy(table.reshape(-1, table.shape[2]))
+
+
+def _tapes(world: Requests, table: Tensor, past: Ints, held: Ints) -> Tapes:
+    """Pairs of successive requests: of ``past [C, requests + 1]`` on the tapes, of ``held`` likewise for tests."""
+    first = np.arange(world.clients)[:, None] * world.contents  # row of a client's content 0
+    row = np.concatenate([(first + chain[:, :-1]).ravel() for chain in (past, held)])
+    label = np.concatenate([chain[:, 1:].ravel() for chain in (past, held)])
+    pairs = Pairs(table, torch.from_numpy(row), torch.from_numpy(label))
+    trained = world.clients * (past.shape[1] - 1)
+    number, who = torch.arange(len(label)), torch.arange(world.clients)
+    test = TestSet(number[trained:], who.repeat_interleave(held.shape[1] - 1), world.clients, True, pairs)
+    favourite = np.bincount(label[:trained]).argmax()
+    return Tapes(
+        index=number[:trained],
+        offset=torch.arange(world.clients + 1) * (past.shape[1] - 1),
+        label=pairs.label[:trained],
+        labelled=torch.ones(trained, dtype=torch.bool),
+        fetch=pairs,
+        test=test,
+        shape=(table.shape[1],),
+        classes=world.contents,
+        sample_bits=32.0 * table.shape[1],
+        reference={
+            "bayes": float(world.ceiling().ravel()[row[trained:]].mean()),
+            "top_popular": float((label[trained:] == favourite).mean()),
+        },
+    )
+
+
+def _check(
+    clients: int, genres: int, contents: int, preferences: tuple[float, ...] | None, v: Range, requests: int
+) -> None:
+    problems = []
+    if not 0 <= v[0] <= v[1] <= 1:
+        reason = "a probability, or the lowest and the highest one"
+        problems.append(Problem("data.source.similarity", reason, "such as 0.3 or [0.1, 0.8]", v))
+    if preferences is not None:
+        problems += _check_preferences(preferences, genres)
+    if clients * requests > MAX_REQUESTS:
+        reason = f"{clients} clients with {requests} requests are more than {MAX_REQUESTS:,} in all"
+        problems.append(Problem("data.source.requests", reason, "fewer requests, test_requests or clients"))
+    if (values := clients * genres * contents * (genres + contents + 3)) > MAX_VALUES:
+        reason = f"{clients} clients and {genres * contents} contents have {values:,} features, above {MAX_VALUES:,}"
+        problems.append(
+            Problem("data.source.contents_per_genre", reason, "fewer contents, genres or clients", contents)
+        )
+    if problems:
+        raise SpecError(problems)
+
+
+def _check_preferences(preferences: tuple[float, ...], genres: int) -> list[Problem]:
+    where = "data.source.preferences"
+    if len(preferences) != genres:
+        return [Problem(where, f"{len(preferences)} shares for {genres} genres", "one share a genre", preferences)]
+    if min(preferences) < 0:
+        return [Problem(where, "a share is negative", "shares from 0 to 1", preferences)]
+    if not math.isclose(math.fsum(preferences), 1, abs_tol=1e-6):
+        reason = f"the shares sum to {math.fsum(preferences):g}"
+        return [Problem(where, reason, "shares that sum to 1", preferences)]
+    return []

@@ -1,0 +1,247 @@
+"""RawHFL's Algorithm 2: problem (29) relaxed to a difference of convex functions, linearised and solved repeatedly.
+
+Every iteration solves problem (40), a linear programme: all of (36)-(39) are first-order expansions around the last
+iterate. It is the published method, kept beside the exact optimum of :mod:`fedradio.policies.solvers`. As printed it
+fails: nothing keeps it near the point where the expansions hold, and it drives ``f`` and ``P`` to 0. The repairs:
+
+- a trust region: ``f`` and ``P`` change by at most a factor that shrinks from 4 to 1;
+- scaled variables ``1_u``, ``Lbar/L_max``, ``f/f(i) - 1``, ``P/P(i) - 1`` (not ``P/P_max``: solutions lie
+  near 1e-5 of it) and constraints in shares of deadline and budget;
+- positive floors for ``f``, ``P`` and the relaxed selection: at ``1_u = 0`` the expansions of ``1_u t`` and ``1_u e``
+  have no slope, and a client once left out would keep the plan it had then;
+- ``rho = 0``, see :data:`RHO`;
+- the objective gains the constant ``theta L_max sum(1_u)``, fixed by C2, so that joules do not drown in steps;
+- the result is rounded and made feasible, for an iterate satisfies the expansions only.
+
+Typos in the paper: beta in (35) and (36) is theta, and the squared logarithm of (37) and (39) divides. The weights
+``alpha`` are equal and left out. Static and circuit powers, where the fleet has them, are expanded with their times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import cvxpy as cp
+import torch
+from torch import Tensor
+
+from fedradio.core.params import group_sum
+from fedradio.fleet.costs import compute_j, compute_s, transmit_j
+from fedradio.links.rates import airtime_s, power_for_w
+from fedradio.policies.slot import Offer, Slot, full_power_offer
+from fedradio.policies.solvers import least_energy_offer, select
+
+ITERATIONS = 50
+"""I of Algorithm 2."""
+TRUST = 4.0
+"""Factor by which frequency and power may change in the first iteration; the last one's is TRUST^(1/ITERATIONS)."""
+RHO = 0.0
+"""Penalty of selections between 0 and 1. With the paper's 1 the first selection, made at full power, is never left
+(here 16 to 55 times the optimal energy); without it selections come out as 0 or 1 all the same."""
+LEAST_SHARE = 0.01
+"""Floor of a relaxed selection; without it the energy is 1.3 to 2.4 times the optimal one."""
+LEAST_CPU, LEAST_POWER = 1e-6, 1e-15
+"""Floors of frequency and power as shares of their maxima, where the fleet has no higher ones."""
+PRECISION = 1e-3
+"""Algorithm 2 ends before its last iteration if no scaled variable moves by more."""
+NEARLY = 1e-4
+"""A relaxed number of steps this little below an integer counts as that integer."""
+TIE = 1e-6
+"""Weight of a client's own cost (29) beside its relaxed selection when selections are rounded."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """An iterate, per client ``[U]``: ``share`` is 1_u, ``work`` is Lbar_u / L_max."""
+
+    share: Tensor
+    work: Tensor
+    cpu_hz: Tensor
+    power_w: Tensor
+
+
+def dc_decision(
+    slot: Slot, clients: int, max_steps: int, theta: float, overlap: int, before: Tensor, *, rho: float = RHO
+) -> tuple[Offer, Tensor, dict[str, Tensor]]:
+    """Plans, selection ``[S]`` and notes ``[R]`` of one slot: those of ``select``, and ``iterations``.
+
+    Whoever can make one step within deadline and budget takes part in the programme. It starts at full CPU and power
+    where that is feasible, else at the plan of least energy for one step, because the method needs a feasible start. A
+    client whose final plan cannot be made feasible goes back to that start.
+    """
+    begin = _feasible_start(slot, max_steps)
+    ids = begin.eligible.nonzero().flatten()
+    offer, score, iterations = begin, torch.zeros(slot.clients, dtype=torch.float64), 0
+    if len(ids):
+        some = _only(slot, ids)
+        start = Offer(*(getattr(begin, name)[ids] for name in Offer.__dataclass_fields__))
+        point, iterations = _iterate(some, start, clients, max_steps, theta, overlap, before[ids], rho)
+        plans = _feasible(some, point, start, max_steps)
+        offer = Offer(*(_put(getattr(begin, name), ids, getattr(plans, name)) for name in Offer.__dataclass_fields__))
+        cost = (1 - theta) * plans.energy_j - theta * plans.steps
+        score[ids] = TIE * cost - point.share
+    # the Z largest relaxed selections of each cell: a cost of -1_u, in joules only by name
+    relaxed = replace(offer, steps=torch.zeros_like(offer.steps), energy_j=score)
+    active, notes = select(slot, relaxed, 0.0, clients, overlap, before)
+    return offer, active, notes | {"iterations": torch.full((slot.receivers,), iterations)}
+
+
+def _feasible_start(slot: Slot, max_steps: int) -> Offer:
+    """Full CPU and power where the budget allows, else the cheapest single step; or the reason why not even that."""
+    full, one = full_power_offer(slot, max_steps), least_energy_offer(slot, 1, 0.0)
+    ok = full.eligible
+    usable = one.eligible & ~ok
+    return Offer(
+        eligible=ok | usable,
+        steps=torch.where(usable, one.steps, full.steps),
+        cpu_hz=torch.where(usable, one.cpu_hz, full.cpu_hz),
+        power_w=torch.where(usable, one.power_w, full.power_w),
+        energy_j=torch.where(usable, one.energy_j, torch.where(ok, full.energy_j, 0.0)),
+        reason=torch.where(ok, full.reason, one.reason),
+    )
+
+
+def _iterate(
+    slot: Slot, start: Offer, clients: int, max_steps: int, theta: float, overlap: int, before: Tensor, rho: float
+) -> tuple[Point, int]:
+    """Algorithm 2; a programme that cannot be solved ends it at the last iterate."""
+    many = group_sum(torch.ones_like(slot.parent), slot.parent, slot.receivers)
+    wanted = many.clamp(max=clients)
+    programme = _Programme(slot, wanted, overlap, before, max_steps)
+    share = (wanted / many)[slot.parent].double().clamp(min=LEAST_SHARE)
+    point = Point(share, share * start.steps / max_steps, start.cpu_hz, start.power_w)
+    floor_hz = (LEAST_CPU * slot.fleet.f_max_hz).clamp(min=slot.fleet.cpu_min_hz)
+    floor_w = (LEAST_POWER * slot.fleet.p_max_w).clamp(min=slot.fleet.tx_min_w)
+    for i in range(ITERATIONS):
+        seconds, joules = _expanded(slot, point, max_steps)
+        cost = (1 - theta) * joules
+        cost[0] += theta * max_steps + rho * (1 - 2 * point.share)
+        cost[1] -= theta * max_steps
+        factor = TRUST ** (1 - i / ITERATIONS)
+        low = torch.stack((floor_hz / point.cpu_hz, floor_w / point.power_w)).clamp(min=1 / factor)
+        high = torch.stack((slot.fleet.f_max_hz / point.cpu_hz, slot.fleet.p_max_w / point.power_w)).clamp(max=factor)
+        plan = programme.solve(cost, seconds / slot.deadline_s, joules / slot.fleet.energy_j, low - 1, high - 1)
+        if plan is None:
+            return point, i
+        moved = max(float((plan[:2] - torch.stack((point.share, point.work))).abs().max()), float(plan[2:].abs().max()))
+        share = plan[0].clamp(LEAST_SHARE, 1.0)
+        point = Point(
+            share=share,
+            work=torch.minimum(torch.maximum(plan[1], share / max_steps), share),
+            cpu_hz=torch.minimum(torch.maximum(point.cpu_hz * (1 + plan[2]), floor_hz), slot.fleet.f_max_hz),
+            power_w=torch.minimum(torch.maximum(point.power_w * (1 + plan[3]), floor_w), slot.fleet.p_max_w),
+        )
+        if moved < PRECISION:
+            return point, i + 1
+    return point, ITERATIONS
+
+
+def _expanded(slot: Slot, point: Point, max_steps: int) -> tuple[Tensor, Tensor]:
+    """Seconds (38), (39), joules (36), (37): coefficients ``[4, U]`` of 1_u, Lbar/L_max, f/f(i) - 1, P/P(i) - 1."""
+    f, p, share, work = point.cpu_hz, point.power_w, point.share, point.work
+    tau = airtime_s(slot.bits, slot.bandwidth_hz, p, slot.unit_w)
+    snr = p / slot.unit_w
+    slope = -snr / ((1 + snr) * torch.log1p(snr))  # d log tau / d log P: the squared logarithm divides
+    step = slot.cycles * max_steps / f
+    joule = 0.5 * slot.fleet.capacitance * slot.cycles * max_steps * f**2
+    none = torch.zeros_like(f)
+    computing = torch.stack((none, step, -step * work, none))
+    sending = torch.stack((tau, none, none, tau * share * slope))
+    joules = torch.stack((p * tau, joule, 2 * joule * work, p * tau * share * (1 + slope)))
+    return computing + sending, joules + slot.fleet.cpu_static_w * computing + slot.fleet.circuit_w * sending
+
+
+class _Programme:
+    """Problem (40) around an iterate, compiled once: only its coefficients change from one iteration to the next."""
+
+    def __init__(self, slot: Slot, wanted: Tensor, overlap: int, before: Tensor, max_steps: int) -> None:
+        n = slot.clients
+        cell = (slot.parent == torch.arange(slot.receivers)[:, None]).double()  # [R, U]
+        cell, wanted = cell[wanted > 0], wanted[wanted > 0]
+        again = (cell * before).sum(1)
+        allowed = torch.maximum(wanted - (cell.sum(1) - again), torch.full_like(again, overlap)) + LEAST_SHARE * again
+        self.plan = cp.Variable((4, n))
+        steps = cp.Variable(n)  # L / L_max
+        self.parameters = [cp.Parameter((rows, n)) for rows in (4, 4, 4, 2, 2)]
+        cost, seconds, joules, low, high = self.parameters
+        share, work = self.plan[0], self.plan[1]
+        constraints = [
+            share >= LEAST_SHARE,  # (34)
+            share <= 1,
+            cell.numpy() @ share == wanted.double().numpy(),  # C2
+            (cell * before).numpy() @ share <= allowed.numpy(),  # C3, relaxed where it must be
+            work >= share / max_steps,  # (30)
+            work <= share,
+            steps >= 1 / max_steps,  # C4
+            steps <= 1,
+            steps - work >= (1 - share) / max_steps,  # (31), which implies (32)
+            steps - work <= 1 - share,
+            self.plan[2:] >= low,  # C5, C6 and the trust region
+            self.plan[2:] <= high,
+            cp.sum(cp.multiply(seconds, self.plan), axis=0) <= share,  # (40c), in shares of the deadline
+            cp.sum(cp.multiply(joules, self.plan), axis=0) <= share,  # (40d), in shares of the budget
+        ]
+        self.problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(cost, self.plan))), constraints)
+
+    def solve(self, cost: Tensor, seconds: Tensor, joules: Tensor, low: Tensor, high: Tensor) -> Tensor | None:
+        """The best plan ``[4, U]``, or None where the solver finds none."""
+        try:
+            for parameter, value in zip(self.parameters, (cost, seconds, joules, low, high), strict=True):
+                parameter.value = value.numpy()
+            self.problem.solve(solver=cp.CLARABEL, warm_start=False)  # cold: the same slot gives the same answer
+        except (cp.SolverError, ValueError, ArithmeticError):
+            return None
+        if self.problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+            return None
+        plan = torch.from_numpy(self.plan.value)
+        return plan if bool(plan.isfinite().all()) else None
+
+
+def _feasible(slot: Slot, point: Point, start: Offer, max_steps: int) -> Offer:
+    """The iterate's plans in whole steps, each with power, then frequency raised as far as the deadline demands.
+
+    Where that breaks the budget the frequency falls to the lowest that is in time, then the steps become fewer.
+    """
+    fleet, deadline = slot.fleet, slot.deadline_s
+    most = torch.floor(point.work / point.share * max_steps + NEARLY)
+    steps = torch.arange(1, max_steps + 1, dtype=torch.float64)
+    n = slot.cycles[:, None] * steps  # [U, L]
+    unit, f_max, p_max = slot.unit_w[:, None], fleet.f_max_hz[:, None], fleet.p_max_w[:, None]
+    left = (deadline - n / f_max).clamp(min=0.0)
+    power = torch.maximum(power_for_w(slot.bits, slot.bandwidth_hz, left, unit), point.power_w[:, None])
+    possible = (power <= p_max) & (steps <= most[:, None])
+    power = torch.minimum(power, p_max)
+    tau = airtime_s(slot.bits, slot.bandwidth_hz, power, unit)
+    lowest = torch.minimum((n / (deadline - tau)).clamp(min=fleet.cpu_min_hz), f_max)
+    up_j = transmit_j(fleet, power, tau)
+    cpu = torch.maximum(lowest, point.cpu_hz[:, None])
+    cpu = torch.where(up_j + compute_j(fleet, n, cpu) <= fleet.energy_j[:, None], cpu, lowest)
+    joules = up_j + compute_j(fleet, n, cpu)
+    possible &= (joules <= fleet.energy_j[:, None]) & (compute_s(n, cpu) + tau <= deadline * (1 + 1e-13))
+    best = (possible * steps).argmax(dim=1, keepdim=True)
+    ok = possible.any(dim=1)
+
+    def chosen(values: Tensor, otherwise: Tensor) -> Tensor:
+        return torch.where(ok, values.gather(1, best).squeeze(1), otherwise)
+
+    return replace(
+        start,
+        steps=torch.where(ok, best.squeeze(1) + 1, start.steps),
+        cpu_hz=chosen(cpu, start.cpu_hz),
+        power_w=chosen(power, start.power_w),
+        energy_j=chosen(joules, start.energy_j),
+    )
+
+
+def _only(slot: Slot, ids: Tensor) -> Slot:
+    """The same slot with these clients alone."""
+    vectors = {name: getattr(slot.fleet, name)[ids] for name in ("cycles_per_bit", "f_max_hz", "p_max_w", "energy_j")}
+    fleet = replace(slot.fleet, **vectors)
+    return replace(slot, parent=slot.parent[ids], cycles=slot.cycles[ids], unit_w=slot.unit_w[ids], fleet=fleet)
+
+
+def _put(all_rows: Tensor, ids: Tensor, rows: Tensor) -> Tensor:
+    """A copy of ``all_rows [S]`` with these rows instead."""
+    out = all_rows.clone()
+    out[ids] = rows.to(out.dtype)
+    return out

@@ -1,0 +1,126 @@
+"""One slot of the network for people: a map, who takes part and why not, seconds and joules per client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from rich.table import Table
+from rich.text import Text
+from torch import Tensor
+
+from fedradio.core.contracts import Reason, Topology
+from fedradio.core.units import show, w_to_dbm
+from fedradio.rounds.account import planned_j
+from fedradio.rounds.planning import Plan
+from fedradio.rounds.simulation import Simulation
+
+MARKS = {"selected": ("●", "green"), "eligible": ("○", "blue"), "out": ("x", "red"), "edge": ("▲", "bold yellow")}
+
+
+def standing(plan: Plan) -> list[str]:
+    """Each client's place in the slot: ``selected``, ``eligible`` (but not selected) or ``out``."""
+    able = plan.alloc.reason == int(Reason.NOT_SELECTED)
+    pairs = zip(plan.alloc.active.tolist(), able.tolist(), strict=True)
+    return ["selected" if active else "eligible" if could else "out" for active, could in pairs]
+
+
+def map_text(topology: Topology, plan: Plan, columns: int = 64) -> Text:
+    """The network as characters: edges, and clients by their place in the slot."""
+    nodes = torch.cat((topology.positions[0], topology.positions[1]))
+    marks = [*standing(plan), *["edge"] * topology.receivers(0)]
+    low, high = nodes.min(dim=0).values, nodes.max(dim=0).values
+    span = float((high - low).max()) or 1.0
+    rows = max(1, round(columns / 2 * float(high[1] - low[1]) / span))  # a character is twice as high as wide
+    grid = [[(" ", "")] * (columns + 1) for _ in range(rows + 1)]
+    for (x, y), mark in zip(((nodes - low) / span).tolist(), marks, strict=True):
+        grid[rows - round(y * columns / 2)][round(x * columns)] = MARKS[mark]
+    text = Text()
+    for line in grid:
+        for character, style in line:
+            text.append(character, style)
+        text.append("\n")
+    for name, (character, style) in MARKS.items():
+        text.append(f"{character} ", style).append(f"{name}   ")
+    return text
+
+
+def clients_table(sim: Simulation, plan: Plan) -> Table:
+    """One row a client."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("client", "cell", "distance", "gain", "", "reason", "steps", "CPU", "power", "seconds", "joules"):
+        table.add_column(name, justify="left" if name in ("", "reason") else "right")
+    joules = planned_j(sim.hops[0], plan)
+    parent, positions = sim.topology.parents[0], sim.topology.positions
+    distance = (positions[0] - positions[1][parent]).norm(dim=1)
+    for i, place in enumerate(standing(plan)):
+        active = place == "selected"
+        reason = Reason(int(plan.alloc.reason[i])).name.lower().replace("_", " ") if not active else ""
+        table.add_row(
+            str(i),
+            str(int(parent[i])),
+            f"{distance[i]:.0f} m",
+            _gain(plan, int(parent[i]), i),
+            Text(*MARKS[place]),
+            reason,
+            str(int(plan.alloc.steps[i])) if active else "",
+            show(_value(plan.alloc.cpu_hz, i, active), "Hz") if active else "",
+            _power(_value(plan.alloc.power_w, i, active)),
+            f"{v:.3g}" if (v := _value(plan.airtime.done_s, i, active)) is not None else "",
+            f"{v:.3g}" if (v := _value(joules, i, active)) is not None else "",
+        )
+    return table
+
+
+def compare_table(found: Mapping[str, tuple[Simulation, Plan, float]]) -> Table:
+    """The same slot under several modes: ``mode -> (simulation, plan, milliseconds)``."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("mode", "eligible", "selected", "steps", "joules", "median CPU", "median power", "ms"):
+        table.add_column(name, justify="left" if name == "mode" else "right")
+    for mode, (sim, plan, milliseconds) in found.items():
+        on = plan.alloc.active
+        joules = planned_j(sim.hops[0], plan)
+        places = standing(plan)
+        table.add_row(
+            mode,
+            str(len(places) - places.count("out")),
+            str(places.count("selected")),
+            str(int(plan.alloc.steps.sum())),
+            "-" if joules is None else f"{float(joules.sum()):.4g}",
+            show(_median(plan.alloc.cpu_hz, on), "Hz"),
+            _power(_median(plan.alloc.power_w, on)) or "-",
+            f"{milliseconds:.1f}",
+        )
+    return table
+
+
+def cells_table(sim: Simulation, plan: Plan) -> Table:
+    """What the policy noted of every cell."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    notes = {name: values for name, values in plan.alloc.notes.items() if len(values) == sim.topology.receivers(0)}
+    for name in ("cell", "clients", "selected", *notes):
+        table.add_column(name, justify="right")
+    parent = sim.topology.parents[0]
+    for cell in range(sim.topology.receivers(0)):
+        mine = parent == cell
+        selected = int(plan.alloc.active[mine].sum())
+        table.add_row(str(cell), str(int(mine.sum())), str(selected), *(f"{float(v[cell]):g}" for v in notes.values()))
+    return table
+
+
+def _value(values: Tensor | None, i: int, wanted: bool) -> float | None:
+    return None if values is None or not wanted else float(values[i])
+
+
+def _median(values: Tensor | None, on: Tensor) -> float | None:
+    return None if values is None or not bool(on.any()) else float(values[on].median())
+
+
+def _power(watts: float | None) -> str:
+    return "" if watts is None else f"{w_to_dbm(watts):.1f} dBm" if watts > 0 else "0 W"
+
+
+def _gain(plan: Plan, receiver: int, client: int) -> str:
+    if plan.channel is None:
+        return "-"
+    return f"{10 * torch.log10(plan.channel.gain[receiver, client]):.0f} dB"
