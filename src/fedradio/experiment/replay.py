@@ -127,8 +127,13 @@ class Seen:
     power: Tensor
 
 
-def replay(run: StoredRun, part: Participation, busy: list[int], rounds: int, tell: Tell) -> list[Seen]:
-    """Run the first ``rounds`` rounds again and look at every one in which somebody trained."""
+def replay(
+    run: StoredRun, part: Participation, busy: list[int], rounds: int, tell: Tell, probe: bool = True
+) -> list[Seen]:
+    """Run the first ``rounds`` rounds again and look at every one in which somebody trained.
+
+    ``probe``: look for sharper directions than the run's own, which costs some more gradients of one client.
+    """
     sim, seen = run.sim, []
     state = begin(sim)
     for t in range(rounds):
@@ -139,7 +144,7 @@ def replay(run: StoredRun, part: Participation, busy: list[int], rounds: int, te
         _refuse_another(run, t, records)
         if t in busy:
             k = busy.index(t)
-            seen.append(_look(sim, part.only(slice(k, k + 1)), t, stream, w, state.memory.shared["w"]))
+            seen.append(_look(sim, part.only(slice(k, k + 1)), t, stream, w, state.memory.shared["w"], probe))
     return seen
 
 
@@ -151,7 +156,7 @@ def _refuse_another(run: StoredRun, t: int, records: list[ExchangeRecord]) -> No
         raise StoreError(f"{run.folder}, round {t}: {reason}")
 
 
-def _look(sim: Simulation, part: Participation, t: int, stream: Slots, w: Tensor, after: Tensor) -> Seen:
+def _look(sim: Simulation, part: Participation, t: int, stream: Slots, w: Tensor, after: Tensor, probe: bool) -> Seen:
     """Full gradients at both ends of the round, and mini-batch gradients at its start, on the data of its beginning."""
     ids = part.alpha[0].sum(dim=0).nonzero().flatten()
     rng = sim.rng.child("theory", t)
@@ -183,7 +188,8 @@ def _look(sim: Simulation, part: Participation, t: int, stream: Slots, w: Tensor
         x, y = held.fetch(held.labelled.index[sharpest, 0, : int(held.labelled.count[sharpest, 0])])
         return estimate.gradient(sim.model, at, x, y)[1]
 
-    probed = estimate.probed_smoothness(slope, w, ends[sharpest] - rows[sharpest], moved) if moved > 0 else 0.0
+    bend = ends[sharpest] - rows[sharpest]
+    probed = estimate.probed_smoothness(slope, w, bend, moved) if probe and moved > 0 else 0.0
     constants = Constants(
         smoothness=max(*ratio, probed),
         variance=max(noise),

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from fedradio.core.contracts import ExchangeRecord, RoundRecord, SimState
 from fedradio.core.errors import DivergenceError
-from fedradio.engine.threads import one_torch_thread
 from fedradio.experiment import store
 from fedradio.experiment.build import build
 from fedradio.experiment.spec import Spec
@@ -126,13 +125,12 @@ def run(
     """
     sim = build(spec, device, workers) if simulation is None else simulation
     watch = observer or Silent()
-    with one_torch_thread():
-        if out is None:
-            return _loop(sim, spec, None, watch)
-        with store.RunFolder(Path(out)) as folder:
-            store.write_text(folder.path / store.SPEC, spec.yaml())
-            store.write_json(folder.path / store.ENVIRONMENT, store.environment(device, sim.workers))
-            return _loop(sim, spec, folder, watch)
+    if out is None:
+        return _loop(sim, spec, None, watch)
+    with store.RunFolder(Path(out)) as folder:
+        store.write_text(folder.path / store.SPEC, spec.yaml())
+        store.write_json(folder.path / store.ENVIRONMENT, store.environment(device, sim.workers))
+        return _loop(sim, spec, folder, watch)
 
 
 def _loop(sim: Simulation, spec: Spec, folder: store.RunFolder | None, watch: Observer) -> Summary:

@@ -100,7 +100,7 @@ def _rawhfl(run: StoredRun, rounds: int, given: dict[str, float], tell: Tell) ->
         raise SpecError(problems)
     part, busy = participation(run, averaging)
     refuse_weights(part, averaging, run)
-    seen = replay(run, part, busy, min(rounds, len(run.exchanges)), tell)
+    seen = replay(run, part, busy, min(rounds, len(run.exchanges)), tell, probe="smoothness" not in given)
     lossy = bool((part.p_sc < 1).any())
     if not seen and (lossy or set(given) != set(SYMBOLS)):
         reason = "no round in which somebody trained was replayed, so nothing can be estimated"

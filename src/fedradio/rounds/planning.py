@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Airtime, Allocation, ChannelState, Clock, Reason, SimState, Slots, View
+from fedradio.engine.threads import one_torch_thread
 from fedradio.fleet.costs import compute_s, cycles_per_step
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.working import Working, open_round
@@ -33,7 +34,9 @@ def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Plan]:
     for t in range(state.t, state.t + rounds):
         work = open_round(sim, replace(state, t=t))
         for e in range(edge_rounds):
-            yield plan_exchange(sim, work, 0, Clock(t, e))
+            with one_torch_thread():
+                plan = plan_exchange(sim, work, 0, Clock(t, e))
+            yield plan
         state = replace(state, stream=work.stream, policy=tuple(work.policy), signals=work.signals)
 
 

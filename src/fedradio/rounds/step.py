@@ -15,6 +15,7 @@ from torch import Tensor
 
 from fedradio.core.contracts import Clock, ExchangeRecord, Memory, RoundRecord, SimState, Slots
 from fedradio.core.errors import DivergenceError
+from fedradio.engine.threads import one_torch_thread
 from fedradio.rounds import account, clients
 from fedradio.rounds.metrics import metrics
 from fedradio.rounds.planning import plan_exchange
@@ -39,7 +40,8 @@ def run_round(
     """One round. ``state`` is spent: its client and ledger tensors are updated in place, not copied."""
     last = len(sim.hops) - 1
     work = open_round(sim, state)
-    climb(sim, work, last)
+    with one_torch_thread():
+        climb(sim, work, last)
     shared = {name: rows[0] for name, rows in work.shared[last].items()}
     _refuse_divergence(shared, state.t)
     record = _round_record(sim, work)

@@ -189,7 +189,8 @@ def best_rate(part: Participation, constants: Constants, gap: float) -> float:
     """The rate that makes all of (21) least, for a given gap and everything else fixed.
 
     (21) is ``a/eta`` plus a polynomial in eta without negative coefficients, hence convex: a search by thirds in the
-    logarithm finds its only minimum. Infinite where nothing speaks against large steps. It may exceed the limits.
+    logarithm finds its only minimum. Infinite where nothing speaks against large steps, NaN where (21) is infinite at
+    every rate. It may exceed the limits.
     """
     drops = even_drops(gap, part.rounds)
     if gap <= 0:
@@ -198,6 +199,8 @@ def best_rate(part: Participation, constants: Constants, gap: float) -> float:
     def height(log_rate: float) -> float:
         return bound_21(part, constants, math.exp(log_rate), drops).total
 
+    if not math.isfinite(height(0.0)):
+        return math.nan
     low, high = math.log(1e-12), math.log(1e12)
     while high - low > 1e-9:
         left, right = low + (high - low) / 3, high - (high - low) / 3

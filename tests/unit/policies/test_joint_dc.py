@@ -5,6 +5,7 @@ how far the iteration came), and three slots run them all.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import cvxpy as cp
@@ -27,6 +28,15 @@ from fedradio.policies.solvers import least_energy_offer, select
 Z, PSI, MOST, THETA = 4, 2, 50, 0.4
 FLOORS = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05}
 BOTH = pytest.mark.parametrize("floors", [{}, FLOORS], ids=["free", "floors"])
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Tensors of 2400 numbers: a second torch thread gains nothing and waits for long on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def view(seed: int, edges: int = 4, each: int = 12, **floors: float) -> View:

@@ -95,8 +95,8 @@ def test_one_client_by_hand() -> None:
 
 
 def test_two_cells_by_hand() -> None:
-    """Two cells of two clients, all weights 1/2, L_u = 1, 3 | 1, 3, E = K = 1, eta = .1, beta = 2, p = 1: Omega = 2, L = 3,
-    x = .6. N_1 = 60*.216 + 1.8 + 2 * .5*(.5 + 2.4)*(2*.25) = 12.96 + 1.8 + 1.45 = 16.21; variance (sigma^2 = .5)
+    """Two cells of two clients, all weights 1/2, L_u = 1, 3 | 1, 3, E = K = 1, eta = .1, beta = 2, p = 1: Omega = 2,
+    L = 3, x = .6. N_1 = 60*.216 + 1.8 + 2 * .5*(.5 + 2.4)*(2*.25) = 12.96 + 1.8 + 1.45 = 16.21; variance (sigma^2 = .5)
     2*2*.1*3*.5 * 16.21/2 = 4.863. Gap .4: 2/.1*.4/2 = 4."""
     half = torch.full((1, 1, 4), 0.5, dtype=torch.float64)
     part = Participation(
@@ -168,7 +168,7 @@ def test_larger_constants_give_a_larger_bound(name: str) -> None:
 
 
 def test_linear_speed_up() -> None:
-    """Remark 3: B edges of U equal clients have spread 1/(B U), so that (27) at its minimum is 4 sqrt(F beta s/(E K L B U)).
+    """Remark 3: B edges of U equal clients have spread 1/(B U), the least (27) is 4 sqrt(F beta sigma^2/(E K L B U)).
 
     F = 2, beta = 3, sigma^2 = 5, E K L = 1000, B U = 20: eta* = sqrt(2*20/(1000*15)) = .05164, (27) there .15492."""
     alpha = torch.full((2, 1, 20), 1 / 5, dtype=torch.float64)
@@ -191,6 +191,8 @@ def test_best_rates_are_minima() -> None:
     free = rate_27(0.6, 1.7, 2.3, 30.0, 0.2)
     lowest = dominant_27(free, 0.6, 1.7, 2.3, 30.0, 0.2)
     assert all(lowest < dominant_27(free * f, 0.6, 1.7, 2.3, 30.0, 0.2) for f in (0.5, 0.99, 1.01, 2.0))
+    never = replace(part, p_sc=torch.zeros_like(part.p_sc))
+    assert math.isnan(best_rate(never, constants, 0.6))
     quiet = replace(cells(), p_sc=torch.ones_like(part.p_sc))
     assert best_rate(quiet, Constants(1.0, 0.0, 0.0, 0.0), 0.6) == math.inf
     with pytest.raises(ValueError, match="gap"):
