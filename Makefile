@@ -23,7 +23,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed  ## run a federated experiment on embedded data
-	$(BIN)/fedradio run demo
+	$(BIN)/fedradio run rawhfl
 
 test: lint types imports docs unit  ## all default checks
 
@@ -55,6 +55,7 @@ bench: $(VENV)/.installed  ## speed of kernels and of whole rounds, beside plain
 	$(BIN)/fedradio data fetch cifar10
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/round.py
+	$(BIN)/python benchmarks/policies.py
 
 clean:  ## remove what make made
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -42,9 +42,7 @@ def main() -> None:
         seed=SEED,
     )
     for record in iterate(simulation, ROUNDS):
-        print(
-            f"round {record.t + 1:2d}  accuracy {record.metrics['accuracy']:.3f}  training loss {record.train_loss:.3f}"
-        )
+        print(f"round {record.t + 1:2d}  accuracy {record.metrics['accuracy']:.3f}  loss {record.train_loss:.3f}")
 
 
 if __name__ == "__main__":

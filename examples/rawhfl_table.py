@@ -1,0 +1,77 @@
+"""RawHFL and its baselines in two tables: joules of planning at paper scale, accuracy at quick scale.
+
+Run: python examples/rawhfl_table.py [--seeds 3] [--only energy|learning] (embedded data; some minutes)
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+
+from rich.progress import track
+
+from fedradio import begin, build, iterate, load_spec
+from fedradio.rounds.account import planned_j
+from fedradio.rounds.planning import plan_slots
+
+ROUNDS = 100
+FULL = "hops.0.policy.mode=paper"
+ENERGY = {
+    "H-FedAvg-UB": ("ub", (), "13836"),
+    "H-FedAvg-M2, common minimum": ("m2", (), "-"),
+    "H-FedAvg-M2, own steps": ("m2", ("hops.0.policy.share=own",), "11226"),
+    "H-FedAvg-M1": ("m1", (), "490"),
+    "RawHFL Z=2, full power": ("z2", (FULL, "hops.0.policy.overlap=2"), "1508"),
+    "RawHFL Z=4, full power": ("z4", (FULL, "hops.0.policy.overlap=4"), "2848"),
+    "RawHFL Z=6, full power": ("z6", (FULL, "hops.0.policy.overlap=6"), "4138"),
+    "RawHFL Z=2, exact": ("z2", (), "-"),
+    "RawHFL Z=4, exact": ("z4", (), "-"),
+    "RawHFL Z=6, exact": ("z6", (), "-"),
+}
+LEARNING = {
+    "RawHFL Z=2": "z2",
+    "RawHFL Z=4": "z4",
+    "RawHFL Z=6": "z6",
+    "H-FedAvg-UB": "ub",
+    "H-FedAvg-M2": "m2",
+    "H-FedAvg-M1": "m1",
+    "FedAvg-UB (flat)": "fedavg_ub",
+    "Central-SGD": "central",
+}
+
+
+def spread(values: list[float], digits: int = 1) -> str:
+    """Mean and standard deviation for people."""
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return f"{statistics.mean(values):.{digits}f} ± {deviation:.{digits}f}"
+
+
+def energy(name: str, overrides: tuple[str, ...], seed: int) -> float:
+    """Joules of 400 planned edge rounds."""
+    sim = build(load_spec(f"rawhfl/paper/{name}", [f"seed={seed}", *overrides]))
+    found = [planned_j(sim.hops[0], plan) for plan in plan_slots(sim, begin(sim), ROUNDS)]
+    return sum(float(joules.sum()) for joules in found if joules is not None)
+
+
+def main() -> None:
+    """Print both tables as Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", choices=("energy", "learning"))
+    options = parser.parse_args()
+    seeds = range(1, options.seeds + 1)
+    if options.only != "learning":
+        print(f"| joules of 400 edge rounds, {len(seeds)} seeds | ours | paper |\n|---|---|---|")
+        for title, (name, overrides, paper) in track(ENERGY.items(), "planning"):
+            print(f"| {title} | {spread([energy(name, overrides, seed) for seed in seeds])} | {paper} |")
+    if options.only != "energy":
+        print(f"| accuracy in %, {len(seeds)} seeds | round 2 | round 4 | round 6 | joules |\n|---|---|---|---|---|")
+        for title, name in track(LEARNING.items(), "learning"):
+            runs = [list(iterate(build(load_spec(f"rawhfl/quick/{name}", [f"seed={s}"])), 6)) for s in seeds]
+            cells = [spread([100 * run[t - 1].metrics["accuracy"] for run in runs]) for t in (2, 4, 6)]
+            joules = [sum(record.energy_j or 0.0 for record in run) for run in runs]
+            print(f"| {title} | {' | '.join(cells)} | {spread(joules, 2) if joules[0] else '-'} |")
+
+
+if __name__ == "__main__":
+    main()
