@@ -69,8 +69,9 @@ def main() -> None:
         for title, name in track(LEARNING.items(), "learning"):
             runs = [list(iterate(build(load_spec(f"rawhfl/quick/{name}", [f"seed={s}"])), 6)) for s in seeds]
             cells = [spread([100 * run[t - 1].metrics["accuracy"] for run in runs]) for t in (2, 4, 6)]
-            joules = [sum(record.energy_j or 0.0 for record in run) for run in runs]
-            print(f"| {title} | {' | '.join(cells)} | {spread(joules, 2) if joules[0] else '-'} |")
+            joules = [sum(record.energy_j for record in run if record.energy_j is not None) for run in runs]
+            defined = runs[0][0].energy_j is not None
+            print(f"| {title} | {' | '.join(cells)} | {spread(joules, 2) if defined else '-'} |")
 
 
 if __name__ == "__main__":
