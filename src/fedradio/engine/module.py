@@ -32,7 +32,7 @@ class Autograd:
         network = self._network(job)
         for row in rows:
             if self.dropout:
-                set_generator(network.module, job.rng.child("dropout", row).torch(job.delta.device))
+                set_generator(network.module, job.rng.child("dropout", job.start.name(row)).torch(job.delta.device))
             network.load(job, row)
             job.loss[row] = self._steps(network, job, row)
             network.store(job, row)

@@ -38,7 +38,7 @@ def _client(
     buffers = rest[model.local.size :].clone()
     state = _state(rule, start, row, w)
     module = copy.deepcopy(model.module).to(w.device).train()
-    set_generator(module, rng.child("dropout", row).torch(w.device))
+    set_generator(module, rng.child("dropout", start.name(row)).torch(w.device))
     losses = []
     for j, rate in enumerate(rule.rates(t, updates)):
         count = int(batches.labelled.count[row, j])

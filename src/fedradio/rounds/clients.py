@@ -56,6 +56,7 @@ def train(sim: Simulation, got: Slots, client: Slots, stream: Slots, alloc: Allo
     start = replace(
         sim.algorithm.start(got, group.to(sim.device), own),
         local=mine.get(LOCAL),
+        ids=ids,
         slots={name.removeprefix(RULE): rows for name, rows in mine.items() if name.startswith(RULE)},
     )
     rng = sim.rng.child("train", clock.t, clock.e)

@@ -7,12 +7,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Reason, SimState
+from fedradio.core.contracts import Clock, Reason, SimState
 from fedradio.core.errors import DivergenceError
 from fedradio.experiment.build import build
 from fedradio.experiment.spec import Spec
+from fedradio.models.model import wrap
+from fedradio.rounds.clients import train
+from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.step import begin, run_round
+from fedradio.rounds.working import open_round
 
 MakeSpec = Callable[..., Spec]
 
@@ -239,3 +243,17 @@ def test_three_hops_equal_two_when_the_middle_is_single(cells: MakeSpec) -> None
 def _started(spec: Spec) -> tuple[Simulation, SimState]:
     sim = build(spec)
     return sim, begin(sim)
+
+
+def test_dropout_masks_belong_to_the_client(tiny: MakeSpec) -> None:
+    """A client's change is the same whoever else is active, also with dropout."""
+    net = torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(64, 8), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(8, 10)
+    )
+    sim = replace(build(tiny()), model=wrap(net, (1, 8, 8), 10))
+    work = open_round(sim, begin(sim))
+    alloc = plan_exchange(sim, work, 0, Clock(0)).alloc
+    everyone = train(sim, work.shared[0], work.client, work.stream, alloc, Clock(0)).trained.delta
+    one = alloc.active & (torch.arange(6) == 4)
+    alone = train(sim, work.shared[0], work.client, work.stream, replace(alloc, active=one), Clock(0)).trained.delta
+    assert torch.equal(alone[0], everyone[4])

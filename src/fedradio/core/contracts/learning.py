@@ -95,13 +95,18 @@ class LocalRule:
 @dataclass(frozen=True)
 class Start:
     """Where a cohort starts: ``w [G, d]`` and for each client its row ``group [A]``; a constant added to its gradients
-    ``shift [A, d]``; its local parameters and buffers ``local [A, d_local]``; its optimiser's memory."""
+    ``shift [A, d]``; its local parameters and buffers ``local [A, d_local]``; its optimiser's memory; its number."""
 
     w: Tensor
     group: Tensor
     shift: Tensor | None = None
     local: Tensor | None = None
     slots: Slots = field(default_factory=dict)
+    ids: Tensor | None = None
+
+    def name(self, row: int) -> int:
+        """The client's number, so that its dropout masks do not depend on who else is active."""
+        return row if self.ids is None else int(self.ids[row])
 
 
 @dataclass(frozen=True)
