@@ -46,36 +46,31 @@ def map_text(topology: Topology, plan: Plan, columns: int = 64) -> Text:
 
 
 def clients_table(sim: Simulation, plan: Plan) -> Table:
-    """One row a client."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("client", "cell", "distance", "gain", "", "reason", "steps", "CPU", "power", "seconds", "joules"):
-        table.add_column(name, justify="left" if name in ("", "reason") else "right")
-    joules = planned_j(sim.hops[0], plan)
+    """One row a client; units are in the head, so that it fits a narrow terminal."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    for name in ("client", "cell", "m", "gain dB", "", "reason", "steps", "CPU MHz", "dBm", "s", "J"):
+        table.add_column(name, justify="left" if name in ("", "reason") else "right", no_wrap=True)
     parent, positions = sim.topology.parents[0], sim.topology.positions
     distance = (positions[0] - positions[1][parent]).norm(dim=1)
+    joules = planned_j(sim.hops[0], plan)
     for i, place in enumerate(standing(plan)):
-        active = place == "selected"
-        reason = Reason(int(plan.alloc.reason[i])).name.lower().replace("_", " ") if not active else ""
-        table.add_row(
-            str(i),
-            str(int(parent[i])),
-            f"{distance[i]:.0f} m",
-            _gain(plan, int(parent[i]), i),
-            Text(*MARKS[place]),
-            reason,
-            str(int(plan.alloc.steps[i])) if active else "",
-            show(_value(plan.alloc.cpu_hz, i, active), "Hz") if active else "",
-            _power(_value(plan.alloc.power_w, i, active)),
-            f"{v:.3g}" if (v := _value(plan.airtime.done_s, i, active)) is not None else "",
-            f"{v:.3g}" if (v := _value(joules, i, active)) is not None else "",
-        )
+        row: list[str | Text] = [str(i), str(int(parent[i])), f"{distance[i]:.0f}", _gain(plan, int(parent[i]), i)]
+        row.append(Text(*MARKS[place]))
+        if place == "selected":
+            cpu = _value(plan.alloc.cpu_hz, i)
+            power = _value(plan.alloc.power_w, i)
+            row += ["", str(int(plan.alloc.steps[i])), "-" if cpu is None else f"{cpu / 1e6:.4g}", _dbm(power)]
+            row += [_short(_value(plan.airtime.done_s, i)), _short(_value(joules, i))]
+        else:
+            row += [Reason(int(plan.alloc.reason[i])).name.lower().replace("_", " "), *[""] * 5]
+        table.add_row(*row)
     return table
 
 
 def compare_table(found: Mapping[str, tuple[Simulation, Plan, float]]) -> Table:
     """The same slot under several modes: ``mode -> (simulation, plan, milliseconds)``."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("mode", "eligible", "selected", "steps", "joules", "median CPU", "median power", "ms"):
+    for name in ("mode", "eligible", "selected", "steps", "joules", "median CPU", "median dBm", "ms"):
         table.add_column(name, justify="left" if name == "mode" else "right")
     for mode, (sim, plan, milliseconds) in found.items():
         on = plan.alloc.active
@@ -88,7 +83,7 @@ def compare_table(found: Mapping[str, tuple[Simulation, Plan, float]]) -> Table:
             str(int(plan.alloc.steps.sum())),
             "-" if joules is None else f"{float(joules.sum()):.4g}",
             show(_median(plan.alloc.cpu_hz, on), "Hz"),
-            _power(_median(plan.alloc.power_w, on)) or "-",
+            _dbm(_median(plan.alloc.power_w, on)),
             f"{milliseconds:.1f}",
         )
     return table
@@ -108,19 +103,23 @@ def cells_table(sim: Simulation, plan: Plan) -> Table:
     return table
 
 
-def _value(values: Tensor | None, i: int, wanted: bool) -> float | None:
-    return None if values is None or not wanted else float(values[i])
+def _value(values: Tensor | None, i: int) -> float | None:
+    return None if values is None else float(values[i])
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
 
 
 def _median(values: Tensor | None, on: Tensor) -> float | None:
     return None if values is None or not bool(on.any()) else float(values[on].median())
 
 
-def _power(watts: float | None) -> str:
-    return "" if watts is None else f"{w_to_dbm(watts):.1f} dBm" if watts > 0 else "0 W"
+def _dbm(watts: float | None) -> str:
+    return "-" if watts is None else f"{w_to_dbm(watts):.1f}" if watts > 0 else "-inf"
 
 
 def _gain(plan: Plan, receiver: int, client: int) -> str:
     if plan.channel is None:
         return "-"
-    return f"{10 * torch.log10(plan.channel.gain[receiver, client]):.0f} dB"
+    return f"{10 * torch.log10(plan.channel.gain[receiver, client]):.0f}"

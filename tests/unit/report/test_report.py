@@ -12,11 +12,14 @@ from fedradio.core.registry import part
 from fedradio.experiment import estimate
 from fedradio.experiment.build import build
 from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.experiment.spec import Spec, load_spec
 from fedradio.report import progress as progress_module
-from fedradio.report.figures import COLOURS, curves, save
+from fedradio.report.figures import COLOURS, curves, network_map, save
+from fedradio.report.plan import cells_table, clients_table, compare_table, map_text, standing
 from fedradio.report.progress import RunProgress
 from fedradio.report.tables import default_text, problems_table, summary_table, type_name
+from fedradio.rounds.planning import plan_slots
+from fedradio.rounds.step import begin
 
 
 def shown(*things: object, width: int = 120) -> str:
@@ -90,3 +93,26 @@ def test_figures_are_pictures(tmp_path: Path) -> None:
         save(figure, tmp_path / "new" / f"a.{ending}")
         assert (tmp_path / "new" / f"a.{ending}").stat().st_size > 1000
     assert Image.open(tmp_path / "new" / "a.png").size[0] == round(3.5 * 1.6 * 200)
+
+
+def test_a_slot_for_people(cells: Callable[..., Spec]) -> None:
+    """RawHFL's slot fits 80 columns, a network without radio shows dashes."""
+    sim = build(load_spec("rawhfl", ["hops.0.policy.mode=paper"]))
+    plan = next(plan_slots(sim, begin(sim), 1))
+    text = shown(map_text(sim.topology, plan), clients_table(sim, plan), cells_table(sim, plan), width=80)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    places = standing(plan)
+    drawn = "\n".join(lines[: next(i for i, line in enumerate(lines) if "selected" in line)])
+    assert places.count("selected") == 16
+    assert drawn.count("▲") == 4
+    assert 0 < drawn.count("●") <= 16
+    assert text.count("energy") == places.count("out")
+    assert "…" not in text
+    plain = build(cells())
+    bare = shown(clients_table(plain, next(plan_slots(plain, begin(plain), 1))))
+    assert " - " in bare
+    table = shown(compare_table({"paper": (sim, plan, 1.0)}))
+    assert "paper" in table
+    figure = network_map(sim.topology, places)
+    assert f"selected ({places.count('selected')})" in figure.axes[0].get_legend_handles_labels()[1]
