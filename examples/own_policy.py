@@ -31,6 +31,7 @@ class HighestLoss:
     effort: Effort
     needs = frozenset[str]()
     reads = frozenset({"loss"})
+    everyone = False
 
     def check(self, parent: Tensor, receivers: int) -> str:
         smallest = int(torch.bincount(parent, minlength=receivers).min())

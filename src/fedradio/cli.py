@@ -201,7 +201,10 @@ def plan(
     out.print(plan_report.cells_table(sim, planned))
     out.print(plan_report.clients_table(sim, planned))
     if figure is not None:
-        save(network_map(sim.topology, plan_report.standing(planned)), figure)
+        try:
+            save(network_map(sim.topology, plan_report.standing(planned)), figure)
+        except (OSError, ValueError) as error:
+            raise SpecError(Problem("--figure", f"cannot be drawn: {error}", "a PNG or PDF", figure.name)) from None
         out.print(f"map: {figure}", highlight=False, soft_wrap=True)
 
 

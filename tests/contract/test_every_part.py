@@ -1,5 +1,6 @@
 """What every registered part must do, whoever wrote it."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 import torch
 
 from fedradio.core.contracts import Allocation, ChannelState, Clock, Samples, Tapes, View
-from fedradio.core.errors import DataError
+from fedradio.core.errors import DataError, SpecError
 from fedradio.core.registry import FAMILIES, Part, parts
 from fedradio.core.rng import Rng
 from fedradio.experiment.build import build
@@ -176,7 +177,7 @@ def test_links(part: Part) -> None:
     assert a.total.shape == (3, 2, 5)
     assert torch.equal(a.total, b.total)
     assert float(a.total[2].abs().max()) == 0.0
-    assert link.offers <= {"individual", "rate", "superposition"}
+    assert link.offers <= {"individual", "rate", "superposition", "lossless"}
     assert ("individual" in link.offers) == (a.rows is not None)
 
 
@@ -238,3 +239,28 @@ def _learns(spec: Spec) -> None:
         results.append((record.metrics["accuracy"], state.memory.shared["w"]))
     assert results[0][0] > 0.5
     assert torch.equal(results[0][1], results[1][1])
+
+
+@of("schedule")
+@pytest.mark.parametrize("algorithm", [part.kind for part in parts("algorithm")])
+def test_every_schedule_with_every_algorithm(part: Part, algorithm: str, tiny: Callable[..., Spec]) -> None:
+    """Two rounds with finite weights, or a refusal before the run."""
+    keywords = {"kind": part.kind, **NEEDED.get(("schedule", part.kind), {})}
+    flow = json.dumps(keywords)  # JSON is YAML
+    sim = build(tiny(f"schedule={flow}", f"algorithm={algorithm}"))
+    state = begin(sim)
+    for _ in range(2):
+        state, _, _ = run_round(sim, state, evaluate=False)
+    assert bool(torch.isfinite(state.memory.shared["w"]).all())
+
+
+@of("policy")
+def test_every_policy_on_the_outer_hop(part: Part, cells: Callable[..., Spec]) -> None:
+    """It runs, or is refused before the run."""
+    radio = ("link=digital", "channel=urban_macro", "fleet=cellular", "deadline_s=9", f"policy={part.kind}")
+    try:
+        sim = build(cells(*[f"hops.1.{piece}" for piece in radio]))
+    except SpecError as error:
+        assert {problem.path for problem in error.problems} == {"hops.1.policy"}  # noqa: PT017
+        return
+    run_round(sim, begin(sim))

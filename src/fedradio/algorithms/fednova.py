@@ -35,10 +35,13 @@ class FedNova(FedAvg):
 
 
 def require_sgd(kind: str, rule: LocalRule) -> None:
-    """Refuse a local rule whose step is not linear in the gradients."""
+    """Refuse a local rule whose change is not a number of steps times a mean gradient of this round."""
     if rule.optimiser != "sgd":
         reason = f"{kind} divides changes by their number of gradient steps, which only plain or momentum SGD defines"
         raise SpecError(Problem("rule.kind", reason, "use sgd", rule.optimiser))
+    if rule.keep_state:
+        reason = f"{kind} needs changes of this round's gradients alone, kept momentum carries older ones"
+        raise SpecError(Problem("rule.keep_state", reason, "set it to false", True))
 
 
 @register("algorithm", "fednova", paper="Wang et al., NeurIPS 2020, eq. (6)")

@@ -56,10 +56,14 @@ class Scaffold(FedAvg):
 
 
 def _variate_change(got: Slots, group: Tensor, trained: Trained, work: Work) -> Tensor:
-    """``-(c + D_i / (eta Qt_i))`` (option II; ``Qt = K`` without momentum); ``eta`` is the mean rate of the updates."""
+    """``-(c + D_i / (eta Qt_i))`` (option II; ``Qt = K`` without momentum); ``eta`` is the mean rate of the updates.
+
+    Exact for a rate that is constant within the round. A client that trained at rate 0 has learnt nothing: 0.
+    """
     eta = work.rate / work.updates
-    scale = -1.0 / (eta * work.effective)
-    return trained.delta * scale.to(trained.delta).unsqueeze(1) - got["c"][group]
+    moved = (eta > 0).to(trained.delta).unsqueeze(1)
+    scale = torch.where(eta > 0, -1.0 / (eta * work.effective), 0.0).to(trained.delta).unsqueeze(1)
+    return trained.delta * scale - moved * got["c"][group]
 
 
 @register("algorithm", "scaffold", paper="Karimireddy et al., ICML 2020, Algorithm 1, option II")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from operator import index
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ class Rng:
 
     def child(self, *names: str | int) -> Rng:
         """The node below this one; every name is a string or an integer."""
-        return Rng(self.seed, self.path + names)
+        return Rng(self.seed, self.path + tuple(name if isinstance(name, str) else index(name) for name in names))
 
     def sibling(self, name: str | int) -> Rng:
         """The node beside this one: the same parent, another last name."""

@@ -41,8 +41,9 @@ def make_tapes(
     """Every client's samples in random order, some held out for testing, some without their labels.
 
     ``test="source"``: one group, the source's own test part. ``test="client"``: ``test_fraction`` of each client's own
-    samples (rounded, at least one) is its test group. Of what is left, a share ``unlabelled`` (rounded) loses its
-    labels, at random places of the tape. Of 3000 samples .2 and .9 leave 600 test, 240 labelled, 2160 unlabelled.
+    samples (rounded, at least one) is its test group. Of what is left, a share ``unlabelled`` (rounded, but below 1 not
+    all) loses its labels, at random places of the tape. Of 3000 samples .2 and .9 leave 600 test, 240 labelled and 2160
+    unlabelled.
     """
     _check_shares(test_fraction, unlabelled)
     device = samples.y.device
@@ -58,7 +59,8 @@ def make_tapes(
     out = _rank(owner, size) < held[owner]
     pool = Pool(samples.x, samples.y)
     mine, kept, left = index[~out], owner[~out], size - held
-    dark = _rank_of(rng.child("unlabelled").numpy().random(len(mine)), kept, left) < _rounded(unlabelled * left)[kept]
+    hidden = np.minimum(_rounded(unlabelled * left), left - (unlabelled < 1))  # rounding takes nobody's last label
+    dark = _rank_of(rng.child("unlabelled").numpy().random(len(mine)), kept, left) < hidden[kept]
 
     def tensor(values: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(values).to(device)

@@ -32,7 +32,7 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
     where, kind = ".".join(path) or "spec", item["type"]
     family = _family(path)
     if kind == "extra_forbidden":
-        keys = _known_keys(path[:-1], node)
+        keys = _known_keys(path[:-1])
         return Problem(where, "unknown key", suggest(path[-1], keys) or f"known here: {', '.join(keys)}")
     if family and (kind in ("union_tag_invalid", "union_tag_not_found") or item["loc"][-1] == "kind"):
         kinds = [p.kind for p in parts(family)]
@@ -65,7 +65,7 @@ def _family(path: Sequence[str]) -> str | None:
     return next((name for name in reversed(path) if name in FAMILIES), None)
 
 
-def _known_keys(path: Sequence[str], _node: Any) -> list[str]:
+def _known_keys(path: Sequence[str]) -> list[str]:
     """The keys that may stand below ``path``."""
     fields: Any = spec_schema().model_fields
     if path and path[0] in ("hops", "data"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,13 @@ def read_spec(source: str | Path) -> Plain:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML with numbers as people write them (``1e-3`` is a number) and without repeated keys."""
+    """YAML with numbers as people write them (``1e-3`` is a number), without repeated keys and without aliases, which
+    could make a small file enormous."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "aliases are not taken", None)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -83,9 +89,18 @@ def _parse(text: str, where: str) -> Plain:
     return found
 
 
+def plain_copy(plain: Mapping[str, Any]) -> Plain:
+    """A copy that is plain data all through; raises :class:`SpecError` for what JSON cannot hold."""
+    try:
+        found: Plain = json.loads(json.dumps(plain, default=str))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SpecError(Problem("spec", f"not plain data: {error}", "use numbers, strings, lists, mappings")) from None
+    return found
+
+
 def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
     """``key=value`` with dotted keys and list positions: ``rule.lr=0.05``, ``data.source=mnist``."""
-    result: Plain = json.loads(json.dumps(plain, default=str))
+    result = plain_copy(plain)
     problems = []
     for text in overrides:
         key, sign, value = text.partition("=")
@@ -94,7 +109,7 @@ def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
             continue
         try:
             _assign(result, key.strip(), yaml.load(value, Loader=_Loader))
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
             problems.append(Problem(key, "value is not valid YAML: " + " ".join(str(error).split()), value=value))
         except LookupError as error:
             problems.append(Problem(key, str(error.args[0])))
@@ -135,6 +150,6 @@ def _put(node: Any, name: str, value: Any) -> None:
 
 
 def _position(node: list[Any], name: str) -> int:
-    if not name.isdigit() or int(name) >= len(node):
+    if not name.isdecimal() or int(name) >= len(node):
         raise LookupError(f"the list has positions 0 to {len(node) - 1}, not {name!r}")
     return int(name)

@@ -33,7 +33,7 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         channel=_part_field("channel", None, "what the air does"),
         fleet=_part_field("fleet", None, "what devices can do; without it seconds and joules are undefined"),
         period=_field(int, 1, "runs of this hop for one of the hop above", ge=1, le=100_000),
-        deadline_s=_field(float | None, None, "seconds after which a payload is lost", gt=0, le=1e9),
+        deadline_s=_field(float | None, None, "seconds after the last broadcast when payloads are lost", gt=0, le=1e9),
     )
     data = create_model(
         "Data",

@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.errors import SpecError
 from fedradio.core.registry import load_plugins
 from fedradio.experiment.problems import problems_of
-from fedradio.experiment.read import Plain, apply_overrides, read_spec
+from fedradio.experiment.read import Plain, apply_overrides, plain_copy, read_spec
 from fedradio.experiment.schema import spec_schema
 
 
@@ -60,12 +60,9 @@ def check_spec(plain: Mapping[str, Any]) -> Spec:
     """Validate plain data; raises :class:`SpecError` with every problem of every field."""
     for failure in load_plugins():
         warnings.warn(failure, stacklevel=2)
+    copied = plain_copy(plain)
     try:
-        text = json.dumps(plain, default=str)
-    except (TypeError, ValueError) as error:
-        raise SpecError(Problem("spec", f"not plain data: {error}", "use numbers, strings, lists, mappings")) from None
-    try:
-        model = spec_schema().model_validate_json(text)
+        model = spec_schema().model_validate_json(json.dumps(copied))
     except ValidationError as error:
-        raise SpecError(problems_of(error, json.loads(text))) from None
+        raise SpecError(problems_of(error, copied)) from None
     return Spec(model.model_dump(mode="json"))

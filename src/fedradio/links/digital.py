@@ -22,8 +22,11 @@ class Digital:
     bandwidth_hz: float
     bits_per_value: float
     erasure: float
-    offers = frozenset({"individual", "rate"})
     needs = frozenset({"channel", "fleet"})
+
+    @property
+    def offers(self) -> frozenset[str]:
+        return frozenset({"individual", "rate"} | ({"lossless"} if self.erasure == 0 else set()))
 
     def bits(self, values: int) -> float:
         return self.bits_per_value * values

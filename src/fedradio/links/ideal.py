@@ -25,7 +25,7 @@ class Ideal:
     """See :func:`ideal`; without ``bits_per_value`` nothing is sent that could be counted."""
 
     bits_per_value: float | None
-    offers = frozenset({"individual"})
+    offers = frozenset({"individual", "lossless"})
     needs = frozenset[str]()
 
     def bits(self, values: int) -> float | None:

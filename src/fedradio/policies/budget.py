@@ -23,8 +23,9 @@ class Budget:
 
     max_steps: int
     share: Share
-    needs = frozenset({"rate", "fleet", "channel", "deadline"})
+    needs = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
     reads = frozenset[str]()
+    everyone = False
 
     def check(self, parent: Tensor, receivers: int) -> str:
         return ""

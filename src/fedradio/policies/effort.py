@@ -53,3 +53,11 @@ def _span(name: str, amount: Amount | None) -> tuple[int, int] | None:
     if low > high:
         raise SpecError(Problem(f"policy.{name}", "the lowest value stands first", "swap the two", amount))
     return low, high
+
+
+def more_than_a_cell(clients: int, parent: Tensor, receivers: int) -> str:
+    """Why so many clients of each receiver cannot be chosen, or an empty string."""
+    smallest = int(torch.bincount(parent, minlength=receivers).min())
+    if clients <= smallest:
+        return ""
+    return f"clients = {clients} of a receiver that has only {smallest}; at most {smallest} can be chosen"

@@ -32,6 +32,7 @@ class Fixed:
     effort: Effort
     needs = frozenset[str]()
     reads = frozenset[str]()
+    everyone = True
 
     def check(self, parent: Tensor, receivers: int) -> str:
         return ""

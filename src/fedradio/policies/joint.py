@@ -11,6 +11,7 @@ from torch import Tensor
 from fedradio.core.contracts import Allocation, Reason, Slots, View
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
+from fedradio.policies.effort import more_than_a_cell
 from fedradio.policies.slot import Offer, Slot, full_power_offer, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
@@ -39,14 +40,12 @@ class Joint:
     mode: Mode
     theta: float
     overlap: int
-    needs = frozenset({"rate", "fleet", "channel", "deadline"})
+    needs = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
     reads = frozenset[str]()
+    everyone = False
 
     def check(self, parent: Tensor, receivers: int) -> str:
-        smallest = int(torch.bincount(parent, minlength=receivers).min())
-        if self.clients <= smallest:
-            return ""
-        return f"clients = {self.clients} of a cell that has only {smallest}; at most {smallest} can be selected"
+        return more_than_a_cell(self.clients, parent, receivers)
 
     def start(self, senders: int) -> Slots:
         return {"before": torch.zeros(senders, dtype=torch.bool)}

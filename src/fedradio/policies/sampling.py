@@ -12,7 +12,7 @@ from fedradio.core.contracts import Allocation, Reason, Slots, View
 from fedradio.core.params import group_rank
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
-from fedradio.policies.effort import Effort, Epochs, Steps, effort
+from fedradio.policies.effort import Effort, Epochs, Steps, effort, more_than_a_cell
 from fedradio.policies.fixed import at_full_power
 
 
@@ -24,12 +24,10 @@ class Sampling:
     effort: Effort
     needs = frozenset[str]()
     reads = frozenset[str]()
+    everyone = False
 
     def check(self, parent: Tensor, receivers: int) -> str:
-        smallest = int(torch.bincount(parent, minlength=receivers).min())
-        if self.clients <= smallest:
-            return ""
-        return f"clients = {self.clients} of a receiver that has only {smallest}; at most {smallest} can be sampled"
+        return more_than_a_cell(self.clients, parent, receivers)
 
     def start(self, senders: int) -> Slots:
         return {}

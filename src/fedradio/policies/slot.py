@@ -23,7 +23,8 @@ SLACK = 1e-12
 
 @dataclass(frozen=True)
 class Slot:
-    """``cycles [S]`` of one local step, ``unit_w [S]`` the power for an SNR of 1, ``bits`` of a payload."""
+    """``cycles [S]`` of one local step, ``unit_w [S]`` the power for an SNR of 1, ``bits`` of a payload; ``able [S]``:
+    who has data."""
 
     parent: Tensor
     receivers: int
@@ -33,6 +34,7 @@ class Slot:
     bits: float
     bandwidth_hz: float
     deadline_s: float
+    able: Tensor
 
     @property
     def clients(self) -> int:
@@ -57,6 +59,7 @@ def slot_of(view: View) -> Slot:
     assert view.channel is not None
     assert view.cycles_per_step is not None
     assert view.payload_bits is not None
+    assert view.deadline_s is not None
     link = cast(RateLink, view.link)
     return Slot(
         parent=view.parent,
@@ -66,7 +69,8 @@ def slot_of(view: View) -> Slot:
         fleet=view.fleet,
         bits=view.payload_bits,
         bandwidth_hz=link.bandwidth_hz,
-        deadline_s=float("inf") if view.deadline_s is None else view.deadline_s * (1.0 - SLACK),
+        deadline_s=view.deadline_s * (1.0 - SLACK),
+        able=torch.ones(view.senders, dtype=torch.bool) if view.able is None else view.able,
     )
 
 
@@ -80,8 +84,9 @@ def full_power_offer(slot: Slot, max_steps: int) -> Offer:
     in_time = torch.floor((slot.deadline_s - tau) / step_s).nan_to_num(posinf=max_steps)
     in_budget = torch.floor((fleet.energy_j - up_j) / step_j).nan_to_num(posinf=max_steps)
     steps = torch.minimum(in_time, in_budget).clamp(max=max_steps).long()
-    eligible = steps >= 1
+    eligible = (steps >= 1) & slot.able
     late = torch.where(in_time < 1, int(Reason.DEADLINE), int(Reason.ENERGY))
+    late = torch.where(slot.able, late, int(Reason.NO_DATA))
     steps = steps.clamp(min=0)
     return Offer(
         eligible=eligible,

@@ -41,8 +41,9 @@ def least_energy_offer(slot: Slot, max_steps: int, theta: float) -> Offer:
     feasible = possible & (joules <= fleet.energy_j[:, None])
     cost = torch.where(feasible, (1 - theta) * joules - theta * steps, math.inf)
     best = cost.argmin(dim=1, keepdim=True)
-    eligible = feasible.any(dim=1)
+    eligible = feasible.any(dim=1) & slot.able
     why = torch.where(possible[:, 0], int(Reason.ENERGY), int(Reason.DEADLINE))
+    why = torch.where(slot.able, why, int(Reason.NO_DATA))
 
     def chosen(values: Tensor) -> Tensor:
         return values.gather(1, best).squeeze(1)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -50,11 +51,11 @@ class RunProgress:
 
     def started(self, sim: Simulation, spec: Spec, folder: Path | None) -> None:
         say = self.console.print
-        say(f"[bold]{spec.name}[/]  {spec.plain['about']}".rstrip())
+        say(f"[bold]{spec.name}[/]  {escape(spec.plain['about'])}".rstrip())
         for line in simulation_lines(sim, spec):
-            say(f"  {line}", highlight=False)
+            say(f"  {escape(line)}", highlight=False)
         for warning in sim.warnings:
-            say(f"  [yellow]warning[/]   {warning}", highlight=False)
+            say(f"  [yellow]warning[/]   {escape(warning)}", highlight=False)
         expected = estimate_s(sim, spec.rounds, spec.eval_every)
         if expected > LONG_S:
             say(f"  [yellow]expected[/]  about {show_seconds(expected)} for {spec.rounds} rounds", highlight=False)

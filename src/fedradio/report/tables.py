@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedradio.core.errors import Problem
-from fedradio.core.registry import FAMILIES, Parameter, Part
+from fedradio.core.registry import Parameter, Part
 from fedradio.core.units import show, show_seconds
 from fedradio.experiment.run import Summary
 from fedradio.experiment.spec import Spec
@@ -27,10 +27,6 @@ def parts_table(found: Sequence[Part]) -> Table:
         table.add_row(part.family if part.family != last else "", part.kind, Text(part.summary.replace("``", "")))
         last = part.family
     return table
-
-
-def families_line() -> str:
-    return ", ".join(FAMILIES)
 
 
 def parameters_table(part: Part) -> Table:

@@ -11,20 +11,20 @@ from fedradio.fleet.costs import compute_j, transmit_j
 from fedradio.rounds.planning import Plan
 
 
-def receiver_times(hop: Hop, clock: str, airtime: Airtime, alloc: Allocation, parent: Tensor, n: int) -> Tensor | None:
+def receiver_times(hop: Hop, clock: str, plan: Plan, parent: Tensor, receivers: int) -> Tensor | None:
     """Seconds ``[R]`` until each receiver may merge.
 
-    ``deadline``: it waits for the deadline. ``slowest``: for the last of its active senders, but never beyond the
-    deadline; without active senders it does not wait.
+    ``deadline``: it waits for the deadline. ``slowest``: for the last of its senders, but never beyond the deadline. A
+    sender that stays silent is done when it is ready: at once on hop 0, after its own edge rounds further up.
     """
     if clock == "deadline" and hop.deadline_s is not None:
-        return torch.full((n,), hop.deadline_s, dtype=torch.float64)
-    if airtime.done_s is None:
+        return torch.full((receivers,), hop.deadline_s, dtype=torch.float64)
+    if plan.airtime.done_s is None or plan.ready_s is None:
         return None
-    waits = torch.where(alloc.active, airtime.done_s.double(), 0.0)
+    waits = torch.where(plan.alloc.active, plan.airtime.done_s, plan.ready_s).double()
     if hop.deadline_s is not None:
         waits = waits.clamp(max=hop.deadline_s)
-    return torch.zeros(n, dtype=torch.float64).scatter_reduce_(0, parent, waits, "amax")
+    return torch.zeros(receivers, dtype=torch.float64).scatter_reduce_(0, parent, waits, "amax")
 
 
 def effective_clients(weight: Tensor, group: Tensor, receivers: int) -> list[float]:

@@ -25,6 +25,7 @@ class Plan:
     values: int
     cycles: Tensor | None
     alloc: Allocation
+    ready_s: Tensor | None
     airtime: Airtime
 
 
@@ -54,7 +55,7 @@ def plan_exchange(sim: Simulation, work: Working, h: int, clock: Clock) -> Plan:
     alloc = _able(work, h, alloc)
     ready = _ready(work, h, alloc, parent, view.cycles_per_step)
     airtime = hop.link.plan(channel, alloc, parent, values, ready, hop.deadline_s, rng.child("plan"))
-    return Plan(clock, channel, values, view.cycles_per_step, alloc, airtime)
+    return Plan(clock, channel, values, view.cycles_per_step, alloc, ready, airtime)
 
 
 def _data_signals(sim: Simulation, stream: Slots) -> Slots:
@@ -93,12 +94,18 @@ def _view(sim: Simulation, work: Working, h: int, clock: Clock, channel: Channel
         payload_bits=hop.link.bits(values),
         deadline_s=hop.deadline_s,
         signals=signals,
+        able=_can(work, h),
     )
 
 
+def _can(work: Working, h: int) -> Tensor:
+    """Without labelled data a client cannot train; without news an edge has nothing to hand up."""
+    return work.signals["labelled"] > 0 if h == 0 else work.mass[h - 1] > 0
+
+
 def _able(work: Working, h: int, alloc: Allocation) -> Allocation:
-    """Without data a client cannot train; without news an edge has nothing to hand up."""
-    can = work.signals["samples"] > 0 if h == 0 else work.mass[h - 1] > 0
+    """Whoever cannot take part does not, whatever the policy says."""
+    can = _can(work, h)
     why = Reason.NO_DATA if h == 0 else Reason.NO_NEWS
     active = alloc.active & can
     return replace(

@@ -6,6 +6,8 @@ import math
 import os
 from typing import TYPE_CHECKING
 
+import torch
+
 from fedradio.core.contracts import Hop
 from fedradio.core.errors import Problem
 from fedradio.core.registry import parts
@@ -14,7 +16,7 @@ from fedradio.core.units import show
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
 
-PIECES = frozenset({"fleet", "channel", "deadline"})
+PIECES = frozenset({"fleet", "channel", "deadline", "steps"})
 """Pieces of a hop that a policy or a link may need."""
 
 DATA_SIGNALS = frozenset({"samples", "labelled", "label_counts", "epoch_steps", "loss"})
@@ -71,17 +73,34 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
         found.append(Problem(f"hops.{h}.period", reason, "set it on a hop below, or raise rounds", hop.period))
     if hop.period < 1:
         found.append(Problem(f"hops.{h}.period", "a hop is run at least once", "use 1 or more", hop.period))
-    if hop.deadline_s is not None and not _has_clock(sim, h):
-        reason = "nothing on this hop takes a defined time, so a deadline cannot be kept"
-        found.append(Problem(f"hops.{h}.deadline_s", reason, "give hop 0 a fleet, or use a link with rates"))
-    if h > 0 and hop.deadline_s is not None and sim.algorithm.relay == "standing":
-        reason = "control variates and fixed weights need every node of an outer hop"
-        found.append(Problem(f"hops.{h}.deadline_s", reason, "remove the deadline of the outer hop", hop.deadline_s))
+    if hop.deadline_s is not None and sim.hops[0].fleet is None:
+        reason = "without devices nothing takes a defined time, so a deadline cannot be kept"
+        found.append(Problem(f"hops.{h}.deadline_s", reason, "set hops.0.fleet"))
+    found += _outer_problems(sim, h) if h > 0 else []
     if hop.fleet is not None and len(hop.fleet.f_max_hz) != sim.topology.senders(h):
         reason = f"describes {len(hop.fleet.f_max_hz)} devices, the hop has {sim.topology.senders(h)} senders"
         found.append(Problem(f"hops.{h}.fleet", reason, "one device a sender"))
     if h == 0 and sim.clock == "deadline" and hop.deadline_s is None:
         found.append(Problem("clock", "clock 'deadline' without a deadline", "set hops.0.deadline_s", sim.clock))
+    return found
+
+
+def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
+    """Outer hops under fixed weights may lose nobody, and their deadline must leave time for the hops below."""
+    hop, below, found = sim.hops[h], sim.hops[h - 1], []
+    if sim.algorithm.relay == "standing":
+        why = "control variates and fixed weights need every node of an outer hop"
+        if hop.deadline_s is not None:
+            found.append(Problem(f"hops.{h}.deadline_s", why, "remove the deadline of the outer hop", hop.deadline_s))
+        if "lossless" not in hop.link.offers:
+            found.append(Problem(f"hops.{h}.link", why, "a link without erasures, such as ideal"))
+        if not hop.policy.everyone:
+            found.append(Problem(f"hops.{h}.policy", why, "use fixed"))
+    if sim.clock == "deadline" and hop.deadline_s is not None and below.deadline_s is not None:
+        least = below.period * below.deadline_s
+        if hop.deadline_s < least:
+            reason = f"the {below.period} exchange(s) below already last {least:g} s"
+            found.append(Problem(f"hops.{h}.deadline_s", reason, f"more than {least:g}", hop.deadline_s))
     return found
 
 
@@ -105,13 +124,14 @@ def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
 
 
 def _missing_pieces(h: int, hop: Hop, where: str, who: str, needs: frozenset[str]) -> list[Problem]:
-    have = {"fleet": hop.fleet, "channel": hop.channel, "deadline": hop.deadline_s}
-    keys = {"fleet": "fleet", "channel": "channel", "deadline": "deadline_s"}
-    return [
-        Problem(where, f"{who} needs a {piece}", f"set hops.{h}.{keys[piece]}")
-        for piece in sorted(needs & PIECES)
-        if have[piece] is None
-    ]
+    found = []
+    for piece, value in (("fleet", hop.fleet), ("channel", hop.channel), ("deadline", hop.deadline_s)):
+        if piece in needs and value is None:
+            key = "deadline_s" if piece == "deadline" else piece
+            found.append(Problem(where, f"{who} needs a {piece}", f"set hops.{h}.{key}"))
+    if "steps" in needs and h > 0:
+        found.append(Problem(where, f"{who} plans local steps, which only hop 0 has", "use fixed or sampling here"))
+    return found
 
 
 def _learning_problems(sim: Simulation) -> list[Problem]:
@@ -123,10 +143,18 @@ def _learning_problems(sim: Simulation) -> list[Problem]:
 
 
 def _memory_problems(sim: Simulation) -> list[Problem]:
-    """A run that cannot fit the machine is refused before it starts, not killed by the system in the middle."""
+    """A run that cannot fit the machine is refused before it starts, not killed by the system in the middle.
+
+    Counted are what clients and receivers keep and, where everybody takes part, the rows that a round works on.
+    """
+    clients, width = sim.topology.clients, sim.model.shared.size + sim.model.local.size
+    memory = sim.algorithm.init(torch.empty(sim.model.shared.size, device="meta"), clients)
+    kept = sum(rows.numel() for rows in (*memory.client.values(), *memory.ledger.values()))
     slots = len(sim.rule.state_names) if sim.rule.keep_state else 0
-    rows = sim.topology.clients * (1 + sim.algorithm.blocks + slots)
-    need = 4.0 * rows * (sim.model.shared.size + sim.model.local.size)
+    kept += slots * clients * width
+    rows = 1 + (3 * sim.algorithm.blocks if sim.algorithm.blocks > 1 else 0)
+    work = kept + rows * clients * width if sim.hops[0].policy.everyone else 0
+    need = 4.0 * (kept + work)
     have = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
     if need <= have:
         return []
@@ -134,13 +162,6 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
         f"{sim.topology.clients} clients of this model need about {show(need, 'B')}, the machine has {show(have, 'B')}"
     )
     return [Problem("model", reason, "fewer clients or a smaller model")]
-
-
-def _has_clock(sim: Simulation, h: int) -> bool:
-    def timed(hop: Hop) -> bool:
-        return hop.fleet is not None or "rate" in hop.link.offers
-
-    return any(timed(hop) for hop in sim.hops[: h + 1])
 
 
 def _links_with(traits: frozenset[str]) -> str:

@@ -84,7 +84,8 @@ def climb(sim: Simulation, work: Working, h: int) -> None:
 def exchange(sim: Simulation, work: Working, h: int) -> None:
     """One run of a hop: plan, payloads, sums, merge or relay, accounts."""
     hop, parent, receivers = sim.hops[h], sim.topology.parents[h], sim.topology.receivers(h)
-    clock = Clock(work.t, sum(record.hop == h for record in work.exchanges))
+    clock = Clock(work.t, work.done[h])
+    work.done[h] += 1
     plan = plan_exchange(sim, work, h, clock)
     alloc, airtime = plan.alloc, plan.airtime
     delivery, effective = None, [0.0] * receivers
@@ -95,7 +96,7 @@ def exchange(sim: Simulation, work: Working, h: int) -> None:
         delivery = hop.link.combine(payload, weight, ids, group, receivers, plan.channel, alloc, airtime, air)
         effective = account.effective_clients(weight, group, receivers)
         merge(sim, work, h, plan, delivery, info)
-    times = account.receiver_times(hop, sim.clock, airtime, alloc, parent, receivers)
+    times = account.receiver_times(hop, sim.clock, plan, parent, receivers)
     work.elapsed[h] = _later(work.elapsed[h], times)
     work.exchanges.append(account.exchange_record(h, hop, plan, delivery, times, effective))
 

@@ -14,7 +14,7 @@ from fedradio.rounds.simulation import Simulation
 @dataclass
 class Working:
     """What a round works on. Tier ``i`` is the receivers of hop ``i``: vectors ``shared[i][name] [R_i, d]``, seconds
-    since the round began, and the mass that arrived since the tier last handed its result up."""
+    since the round began, the mass that arrived since the tier last handed its result up; ``done`` exchanges a hop."""
 
     t: int
     shared: list[Slots]
@@ -25,6 +25,7 @@ class Working:
     stream: Slots
     policy: list[Slots]
     signals: Slots
+    done: list[int]
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
 
@@ -42,6 +43,7 @@ def open_round(sim: Simulation, state: SimState) -> Working:
         stream=state.stream,
         policy=list(state.policy),
         signals=state.signals,
+        done=[0] * len(tiers),
     )
 
 

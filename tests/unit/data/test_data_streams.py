@@ -142,8 +142,8 @@ def test_labelled_and_unlabelled_apart(dim: Tapes) -> None:
         rest = set(flat(real(batches.unlabelled, client)))
         assert labelled == mine & known
         assert rest == mine - known
-    assert (batches.labelled.count[1] == 0).all()  # client 1 has one sample and no label
-    assert (batches.unlabelled.count[1] == 1).all()
+    assert (batches.labelled.count[1] == 1).all()  # client 1 has one sample, which keeps its label
+    assert (batches.unlabelled.count[1] == 0).all()
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

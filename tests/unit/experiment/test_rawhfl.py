@@ -56,7 +56,7 @@ def test_one_round_reports_everything() -> None:
     assert {"accuracy", "bayes", "top_popular", "accuracy_spread"} <= set(record.metrics)
     first = exchanges[0]
     assert sum(first.active) == 16
-    assert first.notes["eligible"] >= [4.0] * 4
+    assert min(first.notes["eligible"]) >= 4
     assert first.cpu_hz is not None
     assert first.power_w is not None
 

@@ -83,7 +83,10 @@ def test_overrides() -> None:
     assert plain["rule"]["lr"] == 1
 
 
-@pytest.mark.parametrize("text", ["rounds", "=3", "hops.1.period=2", "hops.x=1", "rounds.x=1", "rule={"])
+@pytest.mark.parametrize(
+    "text",
+    ["rounds", "=3", "hops.1.period=2", "hops.x=1", "rounds.x=1", "rule={", "rule.lr=2020-13-45", "hops.².period=1"],
+)
 def test_wrong_overrides(text: str) -> None:
     with pytest.raises(SpecError):
         apply_overrides({"hops": [{}], "rounds": 3}, [text])
@@ -106,6 +109,9 @@ def test_reading_files(tmp_path: Path) -> None:
         ("- 1\n", "mapping"),
         ("!!python/object/apply:os.system ['true']", "YAML"),
         ("when: 2026-01-01\n", "when"),
+        ("a: &x [*x]", "aliases"),
+        ("2020-01-01: 3", "plain data"),
+        ("!!binary aGk=: 3", "plain data"),
     ]:
         bad = tmp_path / "bad.yaml"
         bad.write_text(text)

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedradio.core.contracts import Clock, Reason, SimState
 from fedradio.core.errors import DivergenceError
 from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
+from fedradio.experiment.spec import Spec, load_spec
 from fedradio.models.model import wrap
 from fedradio.rounds.clients import train
 from fedradio.rounds.planning import plan_exchange
@@ -165,6 +165,7 @@ def test_edges_without_news_stay_silent(cells: MakeSpec) -> None:
     assert last.active == [False, False]
     assert last.reason == [Reason.NO_NEWS] * 2
     assert record.bits[1] == 0.0
+    assert record.time_s == pytest.approx(2e-9)  # two edge rounds of waiting for the deadline
     assert torch.equal(state.memory.shared["w"], begin(sim).memory.shared["w"])
 
 
@@ -257,3 +258,34 @@ def test_dropout_masks_belong_to_the_client(tiny: MakeSpec) -> None:
     one = alloc.active & (torch.arange(6) == 4)
     alone = train(sim, work.shared[0], work.client, work.stream, replace(alloc, active=one), Clock(0)).trained.delta
     assert torch.equal(alone[0], everyone[4])
+
+
+def test_time_passes_though_nobody_trains(cells: MakeSpec) -> None:
+    """With the deadline clock a round lasts its edge rounds, also where no client can afford a step."""
+    radio = ("link=digital", "channel=urban_macro", "fleet={kind: cellular, energy_j: [0, 0]}", "policy=budget")
+    sim = build(cells("clock=deadline", "hops.0.deadline_s=150", *[f"hops.0.{part}" for part in radio]))
+    state, record, exchanges = run_round(sim, begin(sim), evaluate=False)
+    assert not any(any(exchange.active) for exchange in exchanges)
+    assert record.time_s == 300.0
+    assert record.energy_j == 0.0
+    assert record.train_loss is None
+    assert state.time_s == 300.0
+
+
+def test_a_rate_of_zero_moves_nothing(tiny: MakeSpec) -> None:
+    for algorithm in ("fedavg", "scaffold", "fednova"):
+        spec = tiny(f"algorithm={algorithm}", "schedule={kind: linear, rounds: 1}")
+        sim = build(spec)
+        one = after(sim, 1).memory.shared["w"]
+        assert torch.equal(after(sim, 3).memory.shared["w"], one)
+
+
+def test_clients_without_data_leave_their_place_to_others() -> None:
+    """A growing stream without history: only those with samples are eligible, and are selected."""
+    sim = build(load_spec("rawhfl", ["data.stream.history=0", "hops.0.policy.max_steps=1"]))
+    _, _, exchanges = run_round(sim, begin(sim), evaluate=False)
+    first = exchanges[0]
+    have = sum(reason != Reason.NO_DATA for reason in first.reason)
+    assert 0 < have < 48
+    assert sum(first.notes["eligible"]) <= have
+    assert sum(first.active) == 16

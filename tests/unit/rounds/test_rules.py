@@ -13,6 +13,8 @@ from fedradio.policies.effort import Effort
 from fedradio.policies.fixed import Fixed
 from fedradio.rounds.rules import problems_of
 
+RADIO = ("link=digital", "channel=urban_macro", "fleet=cellular")
+
 
 @pytest.mark.parametrize(
     ("overrides", "path", "words"),
@@ -69,3 +71,27 @@ def test_traits_and_signals(tiny: Callable[..., Spec]) -> None:
     (problem,) = problems_of(replace(sim, algorithm=Lonely()))
     assert problem.path == "hops.0.link"
     assert "superposition" in problem.reason
+
+
+SOME = "hops.1.policy={kind: sampling, clients: 1}"
+AIR = tuple(f"hops.1.{piece}" for piece in RADIO)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "path"),
+    [
+        (["algorithm=scaffold", SOME], "hops.1.policy"),
+        (["algorithm={kind: fedavg, normalise: inverse}", SOME], "hops.1.policy"),
+        (["algorithm=scaffold", "hops.1.deadline_s=9"], "hops.1.deadline_s"),
+        (["algorithm=scaffold", *AIR, "hops.1.link.erasure=0.5"], "hops.1.link"),
+        ([*AIR, "hops.1.deadline_s=9", "hops.1.policy={kind: joint, clients: 1}"], "hops.1.policy"),
+        ([*AIR, "hops.1.deadline_s=9", "hops.1.policy=budget"], "hops.1.policy"),
+        (["hops.0.fleet=null", "hops.1.fleet=cellular", "hops.1.deadline_s=1"], "hops.1.deadline_s"),
+        (["clock=deadline", "hops.0.deadline_s=10", "hops.1.deadline_s=15"], "hops.1.deadline_s"),
+        (["algorithm=scaffold", "rule={kind: sgd, momentum: 0.9, keep_state: true}"], "rule.keep_state"),
+    ],
+)
+def test_refused_in_cells(cells: Callable[..., Spec], overrides: list[str], path: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        build(cells(*overrides))
+    assert path in {problem.path for problem in caught.value.problems}

@@ -17,7 +17,7 @@ Slots = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Clock:
-    """Round ``t`` and number ``e`` of the hop-0 exchange inside the round (the edge round), both from 0."""
+    """Round ``t`` and number ``e`` of the hop's exchange inside the round (on hop 0: the edge round), both from 0."""
 
     t: int
     e: int = 0
@@ -114,7 +114,8 @@ class Allocation:
 
 @dataclass(frozen=True)
 class View:
-    """All that a policy may see. ``signals`` are plain per-sender vectors ``[S]`` (sizes, losses, scores...)."""
+    """All that a policy may see. ``signals`` are plain per-sender vectors ``[S]`` (sizes, losses, scores...);
+    ``able [S]`` tells who has data, or news, at all (None: everybody)."""
 
     clock: Clock
     parent: Tensor
@@ -126,6 +127,7 @@ class View:
     payload_bits: float | None
     deadline_s: float | None
     signals: Slots
+    able: Tensor | None = None
 
     @property
     def senders(self) -> int:
@@ -140,6 +142,11 @@ class Policy(Protocol):
 
     @property
     def reads(self) -> frozenset[str]: ...
+
+    @property
+    def everyone(self) -> bool:
+        """Whether all senders always take part."""
+        ...
 
     def check(self, parent: Tensor, receivers: int) -> str:
         """Why this policy cannot serve these senders, or an empty string."""
@@ -181,8 +188,8 @@ class Delivery:
 
 
 class Link(Protocol):
-    """How payloads become sums. ``offers`` is a subset of ``{"individual", "rate", "superposition"}``, ``needs`` of
-    ``{"channel", "fleet"}``."""
+    """How payloads become sums. ``offers`` is a subset of ``{"individual", "rate", "superposition", "lossless"}``
+    (lossless: every payload in time arrives), ``needs`` of ``{"channel", "fleet"}``."""
 
     @property
     def offers(self) -> frozenset[str]: ...
