@@ -56,7 +56,7 @@ def evaluate(
     once (default: 4096 for dense stacks, 500 for others). Hits count among the ``1..top`` likeliest classes.
     """
     clients = max([1, *(len(member) for member in ensemble.members), 1 if local is None else len(local)])
-    size = chunk or (4096 if dense_layers(model) else 500)
+    size = chunk or (1000 if dense_layers(model) else 250)
     bounds = _bounds(test)
     if clients == 1:
         chunks = _cut(0, 0, len(test.index), size)

@@ -25,7 +25,8 @@ def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
         prefix = "" if number == 0 else f"{name}_"
         scores = evaluate(sim.model, ensemble, test, local, sim.workers, top=sim.eval_top)
-        spread = scores.group_top.std(dim=0, unbiased=False).tolist()
+        seen = scores.group_top[scores.group_top.isfinite().all(dim=1)]  # groups with samples
+        spread = seen.std(dim=0, unbiased=False).tolist()
         for m, (mean, deviation) in enumerate(zip(scores.top.tolist(), spread, strict=True), start=1):
             top = f"{prefix}accuracy" if m == 1 else f"{prefix}top_{m}_accuracy"
             found[top] = mean
