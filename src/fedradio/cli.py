@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from math import prod
@@ -20,6 +21,7 @@ from fedradio.core.errors import DataError, FedradioError, Problem, SpecError
 from fedradio.core.registry import FAMILIES, load_plugins, parts
 from fedradio.data import fetch as fetching
 from fedradio.experiment.build import build
+from fedradio.experiment.problems import suggest
 from fedradio.experiment.read import shipped, shipped_text
 from fedradio.experiment.run import run as run_spec
 from fedradio.experiment.spec import Spec, load_spec
@@ -47,8 +49,18 @@ app = typer.Typer(
 data_app = typer.Typer(help="Data sets: list, fetch, locate.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 
-out = Console()
-err = Console(stderr=True)
+PIPED_COLUMNS = 160
+"""Width of the output where there is no terminal to fill."""
+
+
+def _console(*, stderr: bool) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_COLUMNS
+    return Console(stderr=stderr, width=width)
+
+
+out = _console(stderr=False)
+err = _console(stderr=True)
 
 SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)")]
 Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist")]
@@ -79,7 +91,8 @@ def list_parts(
         out.print(_specs_table())
         return
     if family is not None and family not in FAMILIES:
-        raise SpecError(Problem(family, "no such family", f"one of: {', '.join(FAMILIES)}, spec"))
+        known = [*FAMILIES, "spec"]
+        raise SpecError(Problem(family, "no such family", suggest(family, known) or f"one of: {', '.join(known)}"))
     out.print(parts_table(parts(family)))
 
 
@@ -89,8 +102,7 @@ def show(kind: Annotated[str, typer.Argument(help="kind of a part, such as fedpr
     family, _, name = kind.rpartition("/")
     found = [part for part in parts() if part.kind == name and family in ("", part.family)]
     if not found:
-        known = ", ".join(sorted({part.kind for part in parts()}))
-        raise SpecError(Problem(kind, "no such part", f"one of: {known}"))
+        raise SpecError(Problem(kind, "no such part", _elsewhere(kind)))
     for part in found:
         out.print(f"[bold]{part.family}/{part.kind}[/]", highlight=False)
         out.print(part.doc.replace("``", ""), markup=False, highlight=False)
@@ -98,6 +110,15 @@ def show(kind: Annotated[str, typer.Argument(help="kind of a part, such as fedpr
             out.print(f"[dim]paper:[/] {escape(part.paper)}", highlight=False)
         out.print(parameters_table(part) if part.parameters() else "[dim]no parameters[/]")
         out.print()
+
+
+def _elsewhere(name: str) -> str:
+    """Where something that is no part may be found."""
+    if name in FAMILIES:
+        return f"it is a family: fedradio ls {name}"
+    if name in shipped():
+        return f"it is a shipped spec: fedradio cp {name} mine.yaml"
+    return suggest(name, [part.kind for part in parts()]) or "fedradio ls lists them all"
 
 
 @app.command()
@@ -147,12 +168,12 @@ def run(
         run_spec(checked, folder, device=device, workers=workers)
         out.print(str(folder), highlight=False, soft_wrap=True)
         return
-    _run_shown(checked, folder, device, workers)
+    _run_shown(checked, folder, device, workers, [*(overrides or ()), *extra])
 
 
-def _run_shown(checked: Spec, folder: Path, device: str, workers: int | None) -> None:
+def _run_shown(checked: Spec, folder: Path, device: str, workers: int | None, changes: list[str]) -> None:
     try:
-        with RunProgress(out) as progress:
+        with RunProgress(out, changes) as progress:
             summary = run_spec(checked, folder, device=device, workers=workers, observer=progress)
     except KeyboardInterrupt:
         err.print(f"interrupted; what was done is in {folder}", highlight=False, soft_wrap=True)
@@ -185,11 +206,21 @@ def plan(
     spec: SpecArgument,
     overrides: Overrides = None,
     slot: Annotated[int, typer.Option(min=0, help="which edge round to show, from 0")] = 0,
-    compare: Annotated[str | None, typer.Option(help="modes side by side, such as paper,optimal,dc")] = None,
+    compare: Annotated[str | None, typer.Option(help="modes of policy joint, such as paper,optimal,dc")] = None,
     figure: Annotated[Path | None, typer.Option(help="also draw the map into this PNG or PDF")] = None,
 ) -> None:
     """Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules."""
+    if figure is not None and (figure.suffix.lower() not in (".png", ".pdf") or not figure.parent.is_dir()):
+        raise SpecError(
+            Problem("--figure", "not a file that can be drawn", "a .png or .pdf in a folder that exists", figure.name)
+        )
     checked = load_spec(spec, overrides or ())
+    kind = checked.plain["hops"][0]["policy"]["kind"]
+    if compare is not None and kind != "joint":
+        raise SpecError(Problem("--compare", "only policy joint has modes", "add hops.0.policy=joint", kind))
+    edge_rounds = checked.rounds * prod(hop["period"] for hop in checked.plain["hops"])
+    if slot >= edge_rounds:
+        raise SpecError(Problem("--slot", f"the run has {edge_rounds} edge rounds", f"0 to {edge_rounds - 1}", slot))
     if compare is not None:
         specs = {
             mode: load_spec(spec, [*(overrides or ()), f"hops.0.policy.mode={mode}"]) for mode in compare.split(",")
@@ -197,6 +228,7 @@ def plan(
         out.print(plan_report.compare_table({mode: _planned(one, slot) for mode, one in specs.items()}))
         return
     sim, planned, _ = _planned(checked, slot)
+    out.print(f"[bold]{checked.name}[/]  edge round {slot}, policy {kind}", highlight=False)
     out.print(plan_report.map_text(sim.topology, planned))
     out.print(plan_report.cells_table(sim, planned))
     out.print(plan_report.clients_table(sim, planned))
@@ -258,7 +290,7 @@ def data_path(name: Annotated[str, typer.Argument(help="name of a fetched data s
         if entry is None:
             raise DataError(f"no data set is called {name!r}; known are {known}")
         if entry.status == "embedded":
-            raise DataError(f"{name} is made on the spot: there is nothing to fetch and no folder")
+            raise DataError(f"{name} is embedded: there is nothing to fetch and no folder")
         raise DataError(f"{name} is {entry.status}: run `fedradio data fetch {name}`")
     out.print(str(entry.path), highlight=False, soft_wrap=True)
 

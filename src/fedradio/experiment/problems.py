@@ -32,7 +32,7 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
     where, kind = ".".join(path) or "spec", item["type"]
     family = _family(path)
     if kind == "extra_forbidden":
-        keys = _known_keys(path[:-1])
+        keys = _known_keys(path[:-1], data)
         return Problem(where, "unknown key", suggest(path[-1], keys) or f"known here: {', '.join(keys)}")
     if family and (kind in ("union_tag_invalid", "union_tag_not_found") or item["loc"][-1] == "kind"):
         kinds = [p.kind for p in parts(family)]
@@ -42,6 +42,12 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
     if kind == "missing":
         return Problem(where, "is required", _remedy_of(path, node))
     reason = item["msg"][0].lower() + item["msg"][1:]
+    if kind == "int_type" and isinstance(node, float) and node.is_integer():
+        return Problem(where, "must be a whole number", f"write it out: {int(node)}", node)
+    if kind == "string_pattern_mismatch":
+        return Problem(where, "not a name", "letters, digits, dot, dash and underscore, at most 64", node)
+    if kind in ("model_type", "model_attributes_type", "tuple_type", "list_type") and node is None:
+        return Problem(where, "must not be null", "leave it out for the default")
     if kind == "none_required":
         return Problem(where, "no such part is registered yet", "leave it out", node)
     return Problem(where, reason, value=node)
@@ -65,16 +71,23 @@ def _family(path: Sequence[str]) -> str | None:
     return next((name for name in reversed(path) if name in FAMILIES), None)
 
 
-def _known_keys(path: Sequence[str]) -> list[str]:
-    """The keys that may stand below ``path``."""
+def _known_keys(path: Sequence[str], data: Any) -> list[str]:
+    """The keys that may stand below ``path``: of the given kind where it is known."""
     fields: Any = spec_schema().model_fields
-    if path and path[0] in ("hops", "data"):
-        inner = fields[path[0]].default
-        fields = type(inner[0] if path[0] == "hops" else inner).model_fields
-        path = path[2:] if path[0] == "hops" else path[1:]
-    if not path:
+    rest = list(path)
+    if rest and rest[0] in ("hops", "data"):
+        inner = fields[rest[0]].default
+        fields = type(inner[0] if rest[0] == "hops" else inner).model_fields
+        rest = rest[2:] if rest[0] == "hops" else rest[1:]
+    if not rest:
         return list(fields)
-    return ["kind", *sorted({q.name for p in parts(path[-1]) for q in p.parameters()})] if path[-1] in FAMILIES else []
+    node = data
+    for name in path:
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    default = fields[rest[-1]].default if rest[-1] in fields else None
+    kind = node.get("kind") or getattr(default, "kind", None)
+    found = [p for p in parts(rest[-1]) if p.kind == kind]
+    return ["kind", *(q.name for p in found for q in p.parameters())]
 
 
 def _remedy_of(path: Sequence[str], node: Any) -> str:
@@ -86,5 +99,5 @@ def _remedy_of(path: Sequence[str], node: Any) -> str:
 
 
 def suggest(given: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(given, known, n=1, cutoff=0.65)
     return f"did you mean {near[0]!r}?" if near else ""

@@ -41,14 +41,18 @@ def read_spec(source: str | Path) -> Plain:
     path = Path(source)
     if str(source) in shipped() and not path.is_file():
         return _parse(shipped_text(str(source)), str(source))
+    if path.is_dir():
+        raise SpecError(Problem(str(source), "is a folder", "name a YAML file in it"))
     if not path.is_file():
         near = suggest(str(source), shipped())
         remedy = near or f"a YAML file, or one of: {', '.join(shipped())}"
         raise SpecError(Problem(str(source), "no such file, and no shipped spec of that name", remedy))
     try:
         return _parse(path.read_text(encoding="utf-8"), str(source))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(Problem(str(source), f"cannot be read: {error}")) from None
+    except UnicodeDecodeError:
+        raise SpecError(Problem(str(source), "cannot be read: not a text file")) from None
+    except OSError as error:
+        raise SpecError(Problem(str(source), f"cannot be read: {error.strerror or error}")) from None
 
 
 class _Loader(yaml.SafeLoader):
@@ -77,13 +81,18 @@ _Loader.add_implicit_resolver(
 )
 
 
+def _flat(error: Exception) -> str:
+    """A YAML error in one line, without the parser's word for its input."""
+    return " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+
+
 def _parse(text: str, where: str) -> Plain:
     try:
         found = yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SpecError(Problem(where, "not valid YAML: " + " ".join(str(error).split()))) from None
+        raise SpecError(Problem(where, "not valid YAML: " + _flat(error))) from None
     if found is None:
-        return {}
+        raise SpecError(Problem(where, "is empty", "start from a shipped one: fedradio cp demo mine.yaml"))
     if not isinstance(found, dict):
         raise SpecError(Problem(where, "a spec is a mapping of keys to values", "see `fedradio cp`", found))
     return found

@@ -113,7 +113,7 @@ def read_summary(folder: Path | str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise StoreError(f"{folder} holds no readable {SUMMARY}: {error}") from None
+        raise StoreError(f"{folder} is not a run folder: no readable {SUMMARY} ({type(error).__name__})") from None
     return found
 
 

@@ -62,13 +62,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Assessment:
-    """A theorem on a run as plain data: learning ``rates`` by what they are, ``notes`` on how to take the numbers."""
+    """A theorem on a run as plain data: learning ``rates`` by what they are; it ``applies`` at the run's own or not."""
 
     paper: str
     title: str
     constants: list[Constant]
     columns: list[Column]
     rates: dict[str, float]
+    applies: bool
     notes: list[str] = field(default_factory=list)
 
 
@@ -130,7 +131,7 @@ def _rawhfl(run: StoredRun, rounds: int, given: dict[str, float], tell: Tell) ->
         rates["best rate by (21)"] = best_rate(part, constants, gap)
     notes = _rate_notes(lr, printed, needed, columns) + _run_notes(run, part, seen)
     title = "Theorem 1, eq. (21): mean of |grad f(w^k)|^2 over rounds"
-    return Assessment("rawhfl", title, rows, columns, rates, notes)
+    return Assessment("rawhfl", title, rows, columns, rates, lr < printed, notes)
 
 
 PAPERS: dict[str, Callable[[StoredRun, int, dict[str, float], Tell], Assessment]] = {"rawhfl": _rawhfl}

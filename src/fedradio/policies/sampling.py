@@ -47,5 +47,5 @@ def sampling(
     steps: Steps = None,
     epochs: Epochs = None,
 ) -> Sampling:
-    """``clients`` of each receiver, uniformly without replacement, at full CPU and power (default: one epoch)."""
+    """A few clients of each receiver, uniformly without replacement, at full CPU and power (default: one epoch)."""
     return Sampling(clients, effort(steps, epochs))

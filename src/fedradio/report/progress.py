@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -34,8 +35,9 @@ LINE_EVERY_S = 10.0
 class RunProgress:
     """An observer of a run that shows it; also a context manager, so that the bar is always put away."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, changes: Sequence[str] = ()) -> None:
         self.console = console
+        self.changes = changes
         self.bar: Progress | None = None
         self._task = TaskID(0)
         self._rounds = 0
@@ -52,6 +54,8 @@ class RunProgress:
     def started(self, sim: Simulation, spec: Spec, folder: Path | None) -> None:
         say = self.console.print
         say(f"[bold]{spec.name}[/]  {escape(spec.plain['about'])}".rstrip())
+        if self.changes:
+            say(f"  with      {escape('  '.join(self.changes))}", highlight=False)
         for line in simulation_lines(sim, spec):
             say(f"  {escape(line)}", highlight=False)
         for warning in sim.warnings:

@@ -31,10 +31,18 @@ def assessment_view(found: Assessment) -> Group:
     """The terms of the bound, the constants with their sources, learning rates and notes."""
     notes = [Text(f"note: {note}", style="yellow") for note in found.notes]
     title = Text(f"{found.paper}, {found.title}", style="bold")
-    return Group(title, terms_table(found.columns), Text(), constants_table(found), Text(), rates_table(found), *notes)
+    return Group(
+        title,
+        terms_table(found.columns, found.applies),
+        Text(),
+        constants_table(found),
+        Text(),
+        rates_table(found),
+        *notes,
+    )
 
 
-def terms_table(columns: list[Column]) -> Table:
+def terms_table(columns: list[Column], applies: bool) -> Table:
     """One row a term, one column a range of rounds."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("term")
@@ -45,7 +53,8 @@ def terms_table(columns: list[Column]) -> Table:
     table.add_row("bound", *(number(column.bound.total) for column in columns), style="bold")
     table.add_row("measured", *(number(column.measured) for column in columns))
     verdicts = {None: "-", True: "yes", False: "NO"}
-    table.add_row("bound holds", *(verdicts[column.holds] for column in columns))
+    silent = "no claim at this rate"
+    table.add_row("bound holds", *(verdicts[column.holds] if applies else silent for column in columns))
     return table
 
 

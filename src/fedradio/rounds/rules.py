@@ -45,7 +45,7 @@ def _shape_problems(sim: Simulation) -> list[Problem]:
     found = []
     if len(sim.hops) != sim.topology.hops:
         reason = f"the topology has {sim.topology.hops} hop(s)"
-        found.append(Problem("hops", reason, "one entry a hop, the clients' first", len(sim.hops)))
+        found.append(Problem("hops", reason, "one entry a hop, such as hops=[{policy: fixed}] for one", len(sim.hops)))
     if sim.stream.clients != sim.topology.clients:
         reason = f"the data is split over {sim.stream.clients} clients, the topology has {sim.topology.clients}"
         found.append(Problem("data", reason, "use the same number"))

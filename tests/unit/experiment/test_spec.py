@@ -48,7 +48,7 @@ def test_an_empty_spec_is_complete() -> None:
         ({"hops": [{"channel": "thin_air"}]}, "hops.0.channel", "one of: urban_macro"),
         ({"topology": 7}, "topology", ""),
         ({"model": None}, "model", ""),
-        ({"name": "../../etc"}, "name", "pattern"),
+        ({"name": "../../etc"}, "name", "letters, digits"),
         ({"clock": "sundial"}, "clock", "slowest"),
     ],
 )

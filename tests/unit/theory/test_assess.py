@@ -244,7 +244,8 @@ def test_the_table_says_what_is_what(cells: Maker, tmp_path: Path) -> None:
         assert words in text
     assert "bias of unequal steps" in text
     low = replace(found, columns=[replace(found.columns[0], measured=math.inf)])
-    assert "NO" in shown(low)
+    assert "NO" in shown(replace(low, applies=True))
+    assert "no claim at this rate" in text
     assert report.number(None) == "-"
 
 
