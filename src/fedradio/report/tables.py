@@ -127,7 +127,7 @@ def summary_table(summary: Summary) -> Table:
     return table
 
 
-WORDS = {"bayes": "Bayes ceiling", "top_popular": "Top-Popular"}
+WORDS = {"bayes": "Bayes ceiling, expected", "top_popular": "Top-Popular"}
 """Metrics that have a name of their own."""
 
 
