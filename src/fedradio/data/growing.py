@@ -60,15 +60,15 @@ class Growing(Window):
         size = self.tapes.offset.diff()
         return {"lo": torch.zeros_like(size), "hi": torch.full_like(size, self.history)}
 
-    def lasts(self, exchanges: int) -> str:
-        need = self.slots * exchanges  # if every slot is used
+    def lasts(self, rounds: int, exchanges: int = 1) -> str:
+        need = self.slots * rounds * exchanges  # if every slot is used
         room = np.where(self.activity > 0, np.diff(self._offset) - self.history, np.inf)  # [C]
         worst = int(room.argmin())
         if need <= float(room[worst]):
             return ""
         size = self._offset[worst + 1] - self._offset[worst]
         return (
-            f"client {worst} has {size} samples, {exchanges} edge rounds may need {self.history + need}: raise "
+            f"client {worst} has {size} samples, {rounds * exchanges} edge rounds may need {self.history + need}: raise "
             "data.source.requests (or samples), or lower data.stream.history, data.stream.slots or the rounds"
         )
 

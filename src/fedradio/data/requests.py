@@ -99,6 +99,28 @@ class Requests:
         return best
 
 
+def zipf_mandelbrot(size: int, gamma: float, q: float) -> Floats:
+    """Popularity of the ranks ``1..size``: ``p(r) = (r + q)^-gamma / sum_s (s + q)^-gamma``, ``[size]``; q > -1.
+
+    OSAFL's eq. (80) with its sum where it belongs. Relative to the first rank, so that no power over- or underflows.
+    """
+    rank = np.arange(1, size + 1)
+    weight = np.exp(-gamma * (np.log(rank + q) - np.log(1 + q)))
+    return np.asarray(weight / weight.sum())
+
+
+def nearest(cosine: Floats, k: int) -> Floats:
+    """Which content follows which inside a genre, ``[G, M, M]``: the softmax of the cosines on the k largest ones.
+
+    OSAFL's eq. (82), renormalised on the top k (algorithm 5). No content follows itself; k is at most M - 1.
+    """
+    others = np.where(np.eye(cosine.shape[1], dtype=bool), -np.inf, cosine)
+    top = np.argsort(-others, axis=2, kind="stable")[:, :, :k]
+    law = np.zeros_like(cosine)
+    np.put_along_axis(law, top, np.exp(np.take_along_axis(others, top, axis=2)), axis=2)
+    return np.asarray(law / law.sum(axis=2, keepdims=True))
+
+
 def _cumulated(law: Floats) -> Floats:
     """Running sums of probabilities along the last axis, ending in exactly 1."""
     sums = np.cumsum(law, axis=-1)

@@ -1,7 +1,8 @@
 """Windows on tapes: how samples arrive and how mini-batches are drawn from what is there.
 
-A stream's state is ``lo [C]`` and ``hi [C]``: client ``c`` holds the samples ``lo[c] .. hi[c]-1`` of its tape. Streams
-differ by the rule that moves the window (:meth:`Window.arrive`) and by where it starts; the rest is here.
+A stream's state is ``lo [C]`` and ``hi [C]``: client ``c`` holds the samples ``lo[c] .. hi[c]-1`` of its tape, so that
+``hi`` counts all that it has seen. Streams differ by the rule that moves the window (:meth:`Window.arrive`) and by
+where it starts; the rest is here.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Window:
         size = self.tapes.offset.diff()
         return {"lo": torch.zeros_like(size), "hi": size}
 
-    def lasts(self, exchanges: int) -> str:
+    def lasts(self, rounds: int, exchanges: int = 1) -> str:
         return ""
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
@@ -62,6 +63,7 @@ class Window:
         counts = np.bincount(owner * self.classes + self._labels[place], minlength=cells)
         return {
             "samples": self._tensor(end - begin),
+            "seen": state["hi"],
             "labelled": self._tensor(size),
             "label_counts": self._tensor(counts.reshape(self.clients, self.classes)),
         }
@@ -114,8 +116,8 @@ class Pooled:
     def start(self) -> Slots:
         return self.stream.start()
 
-    def lasts(self, exchanges: int) -> str:
-        return self.stream.lasts(exchanges * self.exchanges)
+    def lasts(self, rounds: int, exchanges: int = 1) -> str:
+        return self.stream.lasts(rounds, exchanges * self.exchanges)
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
         for e in range(self.exchanges):

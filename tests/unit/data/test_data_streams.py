@@ -224,6 +224,7 @@ def test_pooled_is_the_union(dim: Tapes) -> None:
     assert stream.clients == 1
     assert {name: tuple(v.shape) for name, v in stream.stats(state).items()} == {
         "samples": (1,),
+        "seen": (1,),
         "labelled": (1,),
         "label_counts": (1, 10),
     }

@@ -142,8 +142,8 @@ class Stream(Protocol):
 
     def start(self) -> Slots: ...
 
-    def lasts(self, exchanges: int) -> str:
-        """Why the samples may not last for so many edge rounds, or an empty string."""
+    def lasts(self, rounds: int, exchanges: int = 1) -> str:
+        """Why the samples may not last for so many rounds of so many edge rounds, or an empty string."""
         ...
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
@@ -151,7 +151,11 @@ class Stream(Protocol):
         ...
 
     def stats(self, state: Slots) -> Slots:
-        """``samples [C]``, ``labelled [C]``, ``label_counts [C, classes]``."""
+        """What clients hold now, ``samples [C]``, ``labelled [C]``, ``label_counts [C, classes]``, and ``seen [C]``.
+
+        ``seen`` counts all samples that a client has held so far, those of the start included; it never falls, and a
+        sample that arrives again counts again.
+        """
         ...
 
     def draw(

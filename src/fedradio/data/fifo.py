@@ -1,0 +1,183 @@
+"""Bounded buffers: samples arrive between rounds, and the oldest make room for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+
+from fedradio.core.contracts import Clock, Slots, Stream, Tapes
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.data.draw import Ints
+from fedradio.data.requests import Floats
+from fedradio.data.streams import Window
+
+Arrivals = Literal["single", "block"]
+AtEnd = Literal["refuse", "repeat"]
+
+
+@register("stream", "fifo", paper="OSAFL, section II-A and eq. (36)")
+def fifo(
+    tapes: Tapes,
+    rng: Rng,
+    /,
+    *,
+    capacity: Annotated[
+        tuple[int, int], Arg("range of the number of samples that a client keeps, drawn uniformly", ge=1, le=10**9)
+    ] = (320, 640),
+    activity: Annotated[
+        tuple[float, float], Arg("range of a client's probability to use a slot, drawn uniformly", ge=0, le=1)
+    ] = (0.3, 0.8),
+    slots: Annotated[int, Arg("chances of a new sample between two rounds, see scaled", ge=0, le=10**6)] = 32,
+    scaled: Annotated[
+        bool, Arg("a client that uses slots with probability p has ceil(slots * p) of them, not slots")
+    ] = True,
+    arrivals: Annotated[Arrivals, Arg("every slot is used or not by itself, or all slots are or none is")] = "single",
+    spread_rounds: Annotated[
+        int | None, Arg("rounds that a tape must last: fewer slots where it would not", ge=1, le=10**9)
+    ] = None,
+    at_end: Annotated[AtEnd, Arg("refuse runs for which a tape may be too short, or begin it again")] = "refuse",
+) -> Stream:
+    """Every client starts with a full buffer; between rounds new samples arrive, and as many of the oldest leave.
+
+    The buffer of client ``c`` holds ``D_c`` samples, at first the ``D_c`` first ones of its tape. Before every round
+    but the first ``Binomial(E_c, p_c)`` samples arrive, or, with ``block``, ``E_c`` with probability ``p_c`` and else
+    none. Within a round buffers never change, however many edge rounds it has. ``E_c`` is ``ceil(slots * p_c)``, or
+    ``slots``; with ``spread_rounds`` no more than ``floor((n_c - D_c) / spread_rounds)`` for a tape of ``n_c`` samples.
+
+    Tapes that may be too short for the run are refused before it; with ``repeat`` a tape has no end: its first sample
+    follows its last one.
+    """
+    problems = _range_problems(capacity, activity)
+    if problems:
+        raise SpecError(problems)
+    held = rng.child("capacity").numpy().integers(*capacity, size=tapes.clients, endpoint=True)
+    use = activity[0] + (activity[1] - activity[0]) * rng.child("activity").numpy().random(tapes.clients)
+    size = tapes.offset.diff().cpu().numpy()
+    chances = slots_of(size - held, use, slots, scaled, spread_rounds)
+    problems = _buffer_problems(size, held, chances)
+    if problems:
+        raise SpecError(problems)
+    return Fifo(tapes, held, use, chances, arrivals, at_end)
+
+
+def slots_of(room: Ints, activity: Floats, slots: int, scaled: bool, spread_rounds: int | None) -> Ints:
+    """Slots ``E [C]`` between two rounds; ``room [C]`` samples of a tape follow the first buffer.
+
+    With ``slots=5``, not scaled, and the run's rounds this is OSAFL's eq. (36).
+    """
+    # the small term undoes products like 25 * .28 = 7.000000000000001
+    chances = np.ceil(slots * activity - 1e-9).astype(np.int64) if scaled else np.full(len(room), slots)
+    return chances if spread_rounds is None else np.minimum(chances, room // spread_rounds)
+
+
+class Fifo(Window):
+    """Windows of ``capacity [C]`` samples that move by their arrivals, of at most ``slots [C]``.
+
+    ``lo`` and ``hi`` count from the beginning of a tape and go on past its end where it repeats.
+    """
+
+    def __init__(
+        self,
+        tapes: Tapes,
+        capacity: Ints,
+        activity: Floats,
+        slots: Ints,
+        arrivals: Arrivals,
+        at_end: AtEnd,
+    ) -> None:
+        super().__init__(_twice(tapes) if at_end == "repeat" else tapes)
+        self.capacity = capacity
+        self.activity = activity
+        self.slots = slots
+        self.arrivals = arrivals
+        self.at_end = at_end
+        self._size: Ints = tapes.offset.diff().cpu().numpy()
+
+    def start(self) -> Slots:
+        full = self._tensor(self.capacity)
+        return {"lo": torch.zeros_like(full), "hi": full}
+
+    def lasts(self, rounds: int, exchanges: int = 1) -> str:
+        moves = (self.slots > 0) & (self.activity > 0)
+        if self.at_end == "repeat" or not moves.any():
+            return ""
+        enough = np.where(moves, (self._size - self.capacity) // np.maximum(self.slots, 1), np.iinfo(np.int64).max)
+        worst = int(enough.argmin())
+        times = rounds - 1  # nothing arrives before the first round
+        if times <= int(enough[worst]):
+            return ""
+        need = int(self.capacity[worst]) + times * int(self.slots[worst])
+        return (
+            f"client {worst} has {self._size[worst]} samples, {rounds} rounds may need {need}: raise "
+            "data.source.requests (or samples), lower data.stream.capacity, data.stream.slots or the rounds, or set "
+            "data.stream.spread_rounds or data.stream.at_end=repeat"
+        )
+
+    def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
+        if clock.t == 0 or clock.e > 0:
+            return state
+        new = self._tensor(self._arrivals(rng))
+        lo, hi = state["lo"] + new, state["hi"] + new
+        over = hi > self._tensor(self._size)
+        if self.at_end == "refuse" and bool(over.any()):  # the next client's samples would follow
+            reason = f"the samples of client {int(over.nonzero()[0])} have run out in round {clock.t}"
+            remedy = "fewer rounds, more samples per client, or data.stream.at_end=repeat"
+            raise SpecError(Problem("data.stream", reason, remedy))
+        return state | {"lo": lo, "hi": hi}
+
+    def _arrivals(self, rng: Rng) -> Ints:
+        """New samples ``[C]`` between two rounds."""
+        if self.arrivals == "single":
+            return np.asarray(rng.numpy().binomial(self.slots, self.activity))
+        return np.where(rng.numpy().random(self.clients) < self.activity, self.slots, 0)
+
+    def _window(self, state: Slots) -> tuple[Ints, Ints]:
+        lo: Ints = state["lo"].cpu().numpy()
+        hi: Ints = state["hi"].cpu().numpy()
+        begin: Ints = self._offset[:-1] + lo % self._size
+        return begin, begin + (hi - lo)
+
+
+def _twice(tapes: Tapes) -> Tapes:
+    """Every tape followed by itself, so that a window on a ring is a run."""
+    order = torch.cat([torch.arange(a, b).repeat(2) for a, b in pairwise(tapes.offset.tolist())])
+    order = order.to(tapes.index.device)
+    return replace(
+        tapes,
+        index=tapes.index[order],
+        offset=2 * tapes.offset,
+        label=tapes.label[order],
+        labelled=tapes.labelled[order],
+    )
+
+
+def _range_problems(capacity: tuple[int, int], activity: tuple[float, float]) -> list[Problem]:
+    found = []
+    if not 1 <= capacity[0] <= capacity[1]:
+        reason = "the lowest and the highest number of samples that a client keeps, at least one"
+        found.append(Problem("data.stream.capacity", reason, "such as [320, 640]", capacity))
+    if not 0 <= activity[0] <= activity[1] <= 1:
+        reason = "the lowest and the highest of probabilities"
+        found.append(Problem("data.stream.activity", reason, "such as [0.3, 0.8]", activity))
+    return found
+
+
+def _buffer_problems(size: Ints, capacity: Ints, slots: Ints) -> list[Problem]:
+    """Buffers that cannot be full at the start, and arrivals that would leave before anybody could learn from them."""
+    found = []
+    if (size < capacity).any():
+        c = int((capacity - size).argmax())
+        reason = f"client {c} has only {size[c]} samples"
+        remedy = f"at most {size.min()}, or more samples per client"
+        found.append(Problem("data.stream.capacity", reason, remedy, int(capacity[c])))
+    if (slots > capacity).any():
+        c = int((slots - capacity).argmax())
+        reason = f"client {c} keeps only {capacity[c]} samples, {slots[c]} may arrive at once"
+        found.append(Problem("data.stream.slots", reason, "fewer slots, or a larger data.stream.capacity"))
+    return found

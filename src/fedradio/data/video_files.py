@@ -1,0 +1,178 @@
+"""A world of video requests by popularity and similarity: files with images in genres, clients with tastes.
+
+A sample is what a client requested last, or its last few requests, and what it requests next.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+
+from fedradio.core.contracts import Tapes, TestSet
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.data.draw import Ints
+from fedradio.data.requests import Floats, Requests, nearest, zipf_mandelbrot
+from fedradio.data.video_features import Catalogue, Features, History, draw_catalogue, features_of
+
+MAX_CELLS = 100_000_000
+"""Of a table with a number for every client and file, or for every client and pair of genres: 800 MB."""
+
+MAX_REQUESTS = 10_000_000
+"""Of all clients, training and test together: 240 MB of random numbers while they are drawn."""
+
+Range = tuple[float, float]
+
+
+@register("source", "video_files", paper="OSAFL, appendix D-A, eqs. (80)-(82)")
+def video_files(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    genres: Annotated[int, Arg("genres", ge=1, le=100)] = 5,
+    files_per_genre: Annotated[int, Arg("files of every genre", ge=2, le=200)] = 20,
+    preference: Annotated[float, Arg("Dirichlet concentration of a client's genres", ge=1e-3, le=1e6)] = 0.3,
+    stay: Annotated[Range, Arg("range of a client's probability to stay in the genre, drawn uniformly", ge=0, le=1)] = (
+        0.4,
+        0.9,
+    ),
+    top_k: Annotated[int, Arg("most similar other files of the genre that may follow", ge=1, le=199)] = 1,
+    zipf_gamma: Annotated[float, Arg("skewness of the popularity (Zipf-Mandelbrot)", ge=0, le=1e6)] = 1.0,
+    zipf_q: Annotated[float, Arg("shift of the popularity rank (Zipf-Mandelbrot)", gt=-1, le=1e9)] = 0.0,
+    sample: Annotated[
+        Literal["features", "history"], Arg("features of the last request, or the numbers of the last ones")
+    ] = "features",
+    history: Annotated[int, Arg("requests in a history sample", ge=1, le=10**5)] = 10,
+    requests: Annotated[int, Arg("requests of every client; the first samples need those before", ge=1, le=10**6)] = (
+        3300
+    ),
+    test_requests: Annotated[int, Arg("held-out requests of every client", ge=1, le=10**6)] = 500,
+) -> Tapes:
+    """What clients of a video service request next: images or past requests, 100 files, one test group per client.
+
+    A client's first request is a file of a genre drawn by its preferences. Then with probability ``stay`` it requests
+    one of the ``top_k`` most similar other files of the same genre, in proportion to ``exp(cosine)``; otherwise
+    another genre, in proportion to its preferences, and a file of it. Files that are not chosen by similarity are
+    chosen by popularity, ``p(rank) = (rank + q)^-gamma / sum_r (r + q)^-gamma``, the order of a genre being random. A
+    client that likes no other genre chooses in its own one. File ``i`` of genre ``g`` has the number
+    ``g*files_per_genre + i``.
+
+    ``features``: the last request to the next one. A file is an image of 3 x 32 x 32 smooth random numbers with mean 0
+    and variance 1; the similarities are cosines of images. The columns beside it hold the client's preferences, the
+    similarities to all files of the genre, itself included, ``g/genres`` again and again, and the client's ``stay``:
+    with 5 genres of 20 files one column, in which ``g/5`` stands 70 times. 32 bits a number, 3 * 32 * 33 of them.
+
+    ``history``: the numbers of the last ``history`` requests to the next one, ``ceil(log2 files)`` bits each. Both
+    kinds of samples are made of the same requests; the tapes hold ``requests - 1`` or ``requests - history`` samples.
+
+    ``bayes`` is the best accuracy that anybody can expect on the test samples: the mean, over the last requests, of
+    the highest probability of the next one. ``top_popular`` is that of always naming the file that is requested most
+    often on all tapes together.
+    """
+    window = 1 if sample == "features" else history
+    problems = _law_problems(files_per_genre, stay, top_k, zipf_q)
+    problems += _size_problems(clients, genres, files_per_genre, window, requests, test_requests)
+    if problems:
+        raise SpecError(problems)
+    catalogue = draw_catalogue(genres, files_per_genre, rng)
+    popularity = zipf_mandelbrot(files_per_genre, zipf_gamma, zipf_q)
+    law = draw_law(catalogue, clients, preference, stay, top_k, popularity, rng)
+    past, held = law.simulate(requests, rng.child("tape")), law.simulate(test_requests, rng.child("test"))
+    request = np.concatenate([past.ravel(), held.ravel()])
+    client = np.concatenate([np.repeat(np.arange(clients), length) for length in (requests, test_requests)])
+    if sample == "features":
+        features = features_of(catalogue, law, request, client)
+        return _tapes(law, features, past, held, 1, features.shape, 32 * features.table.shape[1])
+    ids = History(torch.from_numpy(request), history)
+    return _tapes(law, ids, past, held, history, (history,), history * (law.contents - 1).bit_length())
+
+
+def draw_law(
+    catalogue: Catalogue, clients: int, preference: float, stay: Range, top_k: int, popularity: Floats, rng: Rng
+) -> Requests:
+    """How clients request the files of a catalogue; ``popularity [M]`` is the law of the ranks of every genre."""
+    genres, files, _ = catalogue.cosine.shape
+    rank = rng.child("popularity").numpy().random((genres, files)).argsort(axis=1)
+    return Requests(
+        preference=rng.child("preferences").numpy().dirichlet(np.full(genres, preference), size=clients),
+        stay=stay[0] + (stay[1] - stay[0]) * rng.child("stay").numpy().random(clients),
+        near=nearest(catalogue.cosine, top_k),
+        entry=popularity[rank],
+    )
+
+
+def _tapes(
+    law: Requests,
+    fetch: Features | History,
+    past: Ints,
+    held: Ints,
+    window: int,
+    shape: tuple[int, ...],
+    sample_bits: int,
+) -> Tapes:
+    """Samples of ``window`` successive requests of ``past [C, requests]`` and ``held``, which lie end to end."""
+    index, test = (
+        torch.from_numpy(_starts(chain.shape, window, first)) for chain, first in ((past, 0), (held, past.size))
+    )
+    label, asked = past[:, window:].ravel(), held[:, window:].ravel()
+    last = held[:, window - 1 : -1]  # [C, samples]
+    who = torch.arange(law.clients)
+    return Tapes(
+        index=index,
+        offset=torch.arange(law.clients + 1) * (past.shape[1] - window),
+        label=torch.from_numpy(label),
+        labelled=torch.ones(len(label), dtype=torch.bool),
+        fetch=fetch,
+        test=TestSet(test, who.repeat_interleave(held.shape[1] - window), law.clients, True, fetch),
+        shape=shape,
+        classes=law.contents,
+        sample_bits=float(sample_bits),
+        reference={
+            "bayes": float(np.take_along_axis(law.ceiling(), last, axis=1).mean()),
+            "top_popular": float((asked == np.bincount(label).argmax()).mean()),
+        },
+    )
+
+
+def _starts(shape: tuple[int, ...], window: int, first: int) -> Ints:
+    """Where the samples of chains ``[C, length]`` begin that lie end to end from ``first`` on."""
+    clients, length = shape
+    return np.asarray((first + length * np.arange(clients)[:, None] + np.arange(length - window)).ravel())
+
+
+def _law_problems(files: int, stay: Range, top_k: int, q: float) -> list[Problem]:
+    found = []
+    if not 0 <= stay[0] <= stay[1] <= 1:
+        reason = "the lowest and the highest of probabilities"
+        found.append(Problem("data.source.stay", reason, "such as [0.4, 0.9]", stay))
+    if not 1 <= top_k < files:
+        reason = f"a genre has {files - 1} other files"
+        found.append(Problem("data.source.top_k", reason, f"from 1 to {files - 1}, or more files_per_genre", top_k))
+    if not q > -1:
+        reason = "the first rank would have no popularity"
+        found.append(Problem("data.source.zipf_q", reason, "above -1, such as 0", q))
+    return found
+
+
+def _size_problems(
+    clients: int, genres: int, files: int, window: int, requests: int, test_requests: int
+) -> list[Problem]:
+    """Sequences too short for a single sample, and worlds too large for memory."""
+    found = []
+    if window < 1:
+        found.append(Problem("data.source.history", "a sample needs a request", "such as 10", window))
+    for name, length in (("requests", requests), ("test_requests", test_requests)):
+        if length <= window:
+            reason = f"a sample takes {window + 1} successive requests"
+            found.append(Problem(f"data.source.{name}", reason, f"more than {window}, or a shorter history", length))
+    if clients * (requests + test_requests) > MAX_REQUESTS:
+        reason = f"{clients} clients with {requests + test_requests} requests are more than {MAX_REQUESTS:,} in all"
+        found.append(Problem("data.source.requests", reason, "fewer requests, test_requests or clients"))
+    if (cells := clients * max(genres * files, genres**2)) > MAX_CELLS:
+        reason = f"the law of {clients} clients and {genres * files} files has {cells:,} numbers, above {MAX_CELLS:,}"
+        found.append(Problem("data.source.files_per_genre", reason, "fewer files, genres or clients", files))
+    return found
