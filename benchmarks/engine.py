@@ -24,15 +24,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from fedradio.core.contracts import Batches, Fetch, LocalRule, Picks, Start
 from fedradio.core.rng import Rng
 from fedradio.engine.backend import Engine
-from fedradio.models import FlatModel, cnn5x5, logistic, mlp, wrap
+from fedradio.models import FlatModel, cnn3x3, cnn5x5, cnn_batchnorm, logistic, lstm, mlp, squeezenet
 
 SIDE = 1024
 SAMPLES = 2000
 RULE = LocalRule(lr=0.01)
 
 
-class Lstm(nn.Module):
-    """Ids through an embedding of 32, three layers of 256 and a dense head (OSAFL's sequence model)."""
+class UsualLstm(nn.Module):
+    """Ids through an embedding of 32, three layers of 256 and a dense head."""
 
     def __init__(self, ids: int = 100) -> None:
         super().__init__()
@@ -46,26 +46,60 @@ class Lstm(nn.Module):
         return logits
 
 
+class UsualFire(nn.Module):
+    """SqueezeNet's module with a ReLU behind each of its three convolutions."""
+
+    def __init__(self, inputs: int, squeeze: int, expand: int) -> None:
+        super().__init__()
+        self.squeeze = nn.Sequential(nn.Conv2d(inputs, squeeze, 1), nn.ReLU(inplace=True))
+        self.small = nn.Sequential(nn.Conv2d(squeeze, expand, 1), nn.ReLU(inplace=True))
+        self.large = nn.Sequential(nn.Conv2d(squeeze, expand, 3, padding=1), nn.ReLU(inplace=True))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.squeeze(x)
+        return torch.cat([self.small(x), self.large(x)], dim=1)
+
+
 def lstm_flops(batch: int, length: int = 10) -> int:
     """Products of one step; torch's counter does not look inside its LSTM. Backward costs twice the forward pass."""
     gates = sum((inputs + 256) * 4 * 256 for inputs in (32, 256, 256))
     return 3 * 2 * batch * (length * gates + 256 * 100)
 
 
-def usual_cnn() -> nn.Module:
-    """The convolutional network as people write it, ReLU before the pool."""
+def usual_cnn(kernel: int, border: int, flat: int, features: int, classes: int) -> nn.Module:
+    """Two convolutions and two dense layers as people write them, ReLU before the pool."""
     return nn.Sequential(
-        nn.Conv2d(3, 32, 5),
+        nn.Conv2d(3, 32, kernel, padding=border),
         nn.ReLU(),
         nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 5),
+        nn.Conv2d(32, 64, kernel, padding=border),
         nn.ReLU(),
         nn.MaxPool2d(2),
         nn.Flatten(),
-        nn.Linear(1600, 512),
+        nn.Linear(flat, features),
         nn.ReLU(),
-        nn.Linear(512, 10),
+        nn.Linear(features, classes),
     )
+
+
+def usual_squeezenet() -> nn.Module:
+    def pool() -> nn.Module:
+        return nn.MaxPool2d(3, stride=2, ceil_mode=True)
+
+    first = [nn.Conv2d(3, 64, 3, stride=2), nn.ReLU(inplace=True), pool()]
+    fires = [UsualFire(64, 16, 64), UsualFire(128, 16, 64), pool(), UsualFire(128, 32, 128), UsualFire(256, 32, 128)]
+    more = [UsualFire(256, 48, 192), UsualFire(384, 48, 192), UsualFire(384, 64, 256), UsualFire(512, 64, 256)]
+    head = [nn.Dropout(), nn.Conv2d(512, 100, 1), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(*first, *fires, pool(), *more, *head)
+
+
+def usual_batchnorm() -> nn.Module:
+    layers: list[nn.Module] = []
+    for inputs, outputs, dropout in ((3, 32, 0.2), (32, 64, 0.3), (64, 128, 0.4)):
+        for channels in (inputs, outputs):
+            layers += [nn.Conv2d(channels, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
+        layers += [nn.MaxPool2d(2), nn.Dropout(dropout)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(2048, 10))
 
 
 def usual_mlp(*widths: int) -> nn.Module:
@@ -107,9 +141,23 @@ CASES = [
     dense(500, 0.25, 8, 20, 784, 10),
     dense(10, None, 256, 20, 784, 10),
     dense(160, 0.75, 4, 6, 3168, 512, 256, 100),
-    Case("CNN 5x5, CIFAR", lambda: cnn5x5((3, 32, 32), 10), usual_cnn, 32, 0.60, 4, 2),
-    Case("CNN 5x5, CIFAR", lambda: cnn5x5((3, 32, 32), 10), usual_cnn, 128, 0.60, 2, 1),
-    Case("LSTM 3 x 256", lambda: wrap(Lstm(), (10,), 100), Lstm, 160, 0.65, 2, 1, lstm_flops),
+    *(
+        Case("CNN 5x5", lambda: cnn5x5((3, 32, 32), 10), lambda: usual_cnn(5, 0, 1600, 512, 10), *numbers)
+        for numbers in ((32, 0.60, 4, 2), (128, 0.60, 2, 1))
+    ),
+    *(
+        Case("CNN 3x3", lambda: cnn3x3((3, 32, 33), 100), lambda: usual_cnn(3, 1, 4096, 240, 100), *numbers)
+        for numbers in ((32, None, 2, 5), (160, None, 2, 1))
+    ),
+    *(
+        Case("SqueezeNet 1.1", lambda: squeezenet((3, 32, 33), 100), usual_squeezenet, *numbers)
+        for numbers in ((32, None, 2, 5), (160, None, 2, 1))
+    ),
+    *(
+        Case("LSTM 3 x 256", lambda: lstm((10,), 100), UsualLstm, *numbers, lstm_flops)
+        for numbers in ((32, None, 2, 5), (160, 0.65, 2, 2))
+    ),
+    Case("CNN, batch norm", lambda: cnn_batchnorm((3, 32, 32), 10), usual_batchnorm, 128, None, 2, 1),
 ]
 
 
@@ -126,7 +174,9 @@ class Work:
         index = torch.randint(SAMPLES, (case.clients, case.steps, case.batch), generator=g)
         count = torch.full((case.clients, case.steps), case.batch)
         self.batches = Batches(Picks(index, count), None, self.fetch)
-        self.start = Start(self.model.init(Rng(0))[None], torch.zeros(case.clients, dtype=torch.long))
+        row, d = self.model.init(Rng(0)), self.model.shared.size
+        own = row[d:].expand(case.clients, -1) if len(row) > d else None
+        self.start = Start(row[None, :d], torch.zeros(case.clients, dtype=torch.long), local=own)
         self.updates = torch.full((case.clients,), case.steps)
         self.usual = case.usual()
         self.optimiser = torch.optim.SGD(self.usual.parameters(), lr=RULE.lr)

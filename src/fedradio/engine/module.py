@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from fedradio.core.contracts import Model
+from fedradio.core.errors import Problem, SpecError
 from fedradio.engine.local import Job, adam, adam_scales, drive
+from fedradio.models.checks import refuses_single
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
 
@@ -22,6 +25,7 @@ class Autograd:
         self.model = model
         self.channels_last = prefers_channels_last(model.module, model.shape)
         self.dropout = has_dropout(model.module)
+        self.needs_two = refuses_single(model.module, model.shape)
         self._thread = threading.local()
 
     def stack(self, job: Job) -> int:
@@ -31,6 +35,8 @@ class Autograd:
     def train(self, job: Job, rows: list[int]) -> None:
         network = self._network(job)
         for row in rows:
+            if self.needs_two:
+                _check_counts(job, row)
             if self.dropout:
                 set_generator(network.module, job.rng.child("dropout", job.start.name(row)).torch(job.delta.device))
             network.load(job, row)
@@ -42,14 +48,14 @@ class Autograd:
         total = job.delta.new_zeros(())
         counts = job.count[row].tolist()
         for j, rate in enumerate(job.rates[: job.updates[row]]):
-            network.grad.zero_()
+            gradients: Sequence[Tensor | None] = ()
             if counts[j] > 0:
                 x, y = job.fetch(job.index[row, j, : counts[j]])
                 x = as_input(x, job.delta.dtype, self.channels_last)
                 loss = cross_entropy(network.module(x), y)
-                loss.backward()  # type: ignore[no-untyped-call]
+                gradients = torch.autograd.grad(loss, network.parameters, allow_unused=True)
                 total += loss.detach()
-            network.update(job, row, j, rate)
+            network.update(job, row, j, rate, gradients)
         return total
 
     def _network(self, job: Job) -> Network:
@@ -63,21 +69,25 @@ class Autograd:
 
 
 class Network:
-    """A module whose trainable tensors ``[shared | local]`` are views of ``w``, their gradients views of ``grad``."""
+    """A module whose trainable tensors ``[shared | local]`` are views of ``w``; optimisers see the flat vectors."""
 
     def __init__(self, model: Model, memory: list[str], like: Tensor) -> None:
         self.shared, self.trainable = model.shared.size, model.shared.size + model.local.size
         self.w = like.new_zeros(self.trainable)
-        self.w0 = like.new_zeros(self.shared)
-        self.grad = like.new_zeros(self.trainable)
+        self.w0 = self.w[: self.shared]
         self.buffers = like.new_zeros(model.buffers.size)
         self.memory = {name: torch.zeros_like(self.w) for name in memory}
         self.module = copy.deepcopy(model.module).to(like.device, like.dtype).train()
-        _bind(self.module, model, self.w, self.grad, self.buffers)
+        _bind(self.module, _views(model, self.w) | model.buffers.views(self.buffers))
+        self.parameters = list(self.module.parameters())
+        # what gradients are added to: the parameters themselves, the momentum, or (Adam) a vector of their own
+        self.sum = self.memory.get("momentum", torch.zeros_like(self.w) if memory else self.w)
+        views = _views(model, self.sum)
+        self._parts = [views[name] for name, _ in self.module.named_parameters()]
 
     @torch.no_grad()
     def load(self, job: Job, row: int) -> None:
-        self.w0.copy_(job.start.w[job.start.group[row]])
+        self.w0 = job.start.w[int(job.start.group[row])]
         self.w[: self.shared] = self.w0
         if job.start.local is not None:
             own = self.trainable - self.shared
@@ -94,31 +104,59 @@ class Network:
             torch.cat([self.w[self.shared :], self.buffers], out=job.local[row])
         for name, kept in job.memory.items():
             kept[row] = self.memory[name]
+        self.w0 = self.w[: self.shared]  # lets go of the start rows
 
     @torch.no_grad()
-    def update(self, job: Job, row: int, j: int, rate: float) -> None:
-        """``v = gam*v + g + mu*(w - w0) + shift; w -= rate*v``, or Adam; prox and shift act on the shared part only."""
-        rule = job.rule
+    def update(self, job: Job, row: int, j: int, rate: float, gradients: Sequence[Tensor | None]) -> None:
+        """``v = gam*v + g + mu*(w - w0) + shift; w -= rate*v``, or Adam; prox and shift act on the shared part only.
+
+        ``gradients`` of the parameters; None where the loss does not depend on one, nothing at all without samples.
+        """
+        rule, own = job.rule, slice(self.shared)
         shift = None if job.start.shift is None else job.start.shift[row]
-        drive(self.grad[: self.shared], self.w[: self.shared], self.w0, shift, rule.prox)
+        if rule.optimiser == "adam":
+            self.sum.zero_()
+        elif rule.momentum > 0:
+            self.sum.mul_(rule.momentum)
+        else:  # straight into the parameters, which spares a pass over a flat gradient
+            if rule.prox > 0:
+                self.w[own].lerp_(self.w0, rate * rule.prox)
+            if shift is not None:
+                self.w[own].add_(shift, alpha=-rate)
+            self._add(gradients, -rate)
+            return
+        self._add(gradients, 1.0)
+        drive(self.sum[own], self.w[own], self.w0, shift, rule.prox)
         if rule.optimiser == "adam":
             size, eps = adam_scales(rule, job.adam_n[row] + j + 1, rate)
-            adam(rule, self.w, self.grad, self.memory["adam_m"], self.memory["adam_v"], size, eps)
-        elif rule.momentum > 0:
-            self.w.add_(self.memory["momentum"].mul_(rule.momentum).add_(self.grad), alpha=-rate)
+            adam(rule, self.w, self.sum, self.memory["adam_m"], self.memory["adam_v"], size, eps)
         else:
-            self.w.add_(self.grad, alpha=-rate)
+            self.w.add_(self.sum, alpha=-rate)
+
+    def _add(self, gradients: Sequence[Tensor | None], factor: float) -> None:
+        pairs = [(part, g) for part, g in zip(self._parts, gradients, strict=False) if g is not None]
+        if pairs:
+            parts, found = map(list, zip(*pairs, strict=True))
+            torch._foreach_add_(parts, found, alpha=factor)
 
 
-def _bind(module: nn.Module, model: Model, w: Tensor, grad: Tensor, buffers: Tensor) -> None:
-    """Put the module's tensors where the flat ones are; it keeps its parameter objects, so that ties stay tied."""
+def _check_counts(job: Job, row: int) -> None:
+    if bool((job.count[row, : job.updates[row]] == 1).any()):
+        reason = f"client {job.start.name(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
+        raise SpecError(Problem("rule.batch", reason, remedy, job.rule.batch))
+
+
+def _views(model: Model, row: Tensor) -> dict[str, Tensor]:
+    """The trainable tensors by name, as views of ``row [shared | local]``."""
     d = model.shared.size
-    values = model.shared.views(w[:d]) | model.local.views(w[d:])
-    gradients = model.shared.views(grad[:d]) | model.local.views(grad[d:])
+    return model.shared.views(row[:d]) | model.local.views(row[d:])
+
+
+def _bind(module: nn.Module, values: Mapping[str, Tensor]) -> None:
+    """Put the module's tensors where the flat ones are; it keeps its parameter objects, so that ties stay tied."""
     for name, parameter in module.named_parameters():
         parameter.data = values[name]
-        parameter.grad = gradients[name]
-    statistics = model.buffers.views(buffers)
     for name, buffer in module.named_buffers():
-        if name in statistics:
-            buffer.data = statistics[name]
+        if name in values:
+            buffer.data = values[name]

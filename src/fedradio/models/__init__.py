@@ -1,6 +1,8 @@
 """Networks as flat rows: what is learnt."""
 
+from fedradio.models.convolutional import cnn3x3, cnn5x5, cnn_batchnorm, squeezenet
 from fedradio.models.model import FlatModel, wrap
-from fedradio.models.zoo import cnn5x5, logistic, mlp
+from fedradio.models.recurrent import lstm
+from fedradio.models.zoo import logistic, mlp
 
-__all__ = ["FlatModel", "cnn5x5", "logistic", "mlp", "wrap"]
+__all__ = ["FlatModel", "cnn3x3", "cnn5x5", "cnn_batchnorm", "logistic", "lstm", "mlp", "squeezenet", "wrap"]

@@ -15,6 +15,10 @@ PARAMETER_LIMIT = 200_000_000
 """More parameters than this are refused before memory is taken (a cohort holds many rows of float32)."""
 
 
+DTYPES = (torch.float32, torch.int64)
+"""What inputs are tried as: numbers first, ids second."""
+
+
 def check_size(parameters: int) -> None:
     """Refuse a network above :data:`PARAMETER_LIMIT`."""
     if parameters > PARAMETER_LIMIT:
@@ -56,6 +60,25 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
         raise SpecError(Problem(f"model.{changed[0]}", reason, "make it a floating-point buffer"))
 
 
+def refuses_single(module: nn.Module, shape: Sequence[int]) -> bool:
+    """Whether a mini-batch of one sample leaves a batch norm layer a single value per channel, which has no variance:
+    torch refuses to train on it."""
+    if not any(isinstance(layer, nn.modules.batchnorm._BatchNorm) for layer in module.modules()):
+        return False
+    probe = copy.deepcopy(module).train()
+    set_generator(probe, torch.Generator())
+    for dtype in DTYPES:
+        try:
+            with torch.no_grad():
+                probe(torch.zeros(1, *shape, dtype=dtype))
+        except ValueError:  # what torch raises for this, and for nothing else that two samples do not raise
+            return True
+        except Exception:  # not the type that the module reads
+            continue
+        return False
+    return False
+
+
 def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:
     path = f"model.{name}"
     if isinstance(parameter, nn.UninitializedParameter):
@@ -70,7 +93,7 @@ def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:
 def _forward(probe: nn.Module, shape: Sequence[int]) -> object:
     """The output for zeros, taken as numbers first and as ids second."""
     failures = []
-    for dtype in (torch.float32, torch.int64):
+    for dtype in DTYPES:
         try:
             return probe(torch.zeros(2, *shape, dtype=dtype))
         except Exception as error:  # whatever the user's code raises is a property of the input, reported below

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,10 @@ NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
 """Layers whose affine parameters never leave the client."""
 
 
+Norms = Literal["local", "shared"]
+"""Whether norm layers' numbers stay with the client, or are averaged on a side channel."""
+
+
 class FlatModel:
     """A torch network and where each of its tensors lies in the row.
 
@@ -28,9 +33,15 @@ class FlatModel:
     """
 
     def __init__(
-        self, module: nn.Module, shape: Sequence[int], classes: int, initial: Callable[[FlatModel, Rng], Tensor]
+        self,
+        module: nn.Module,
+        shape: Sequence[int],
+        classes: int,
+        initial: Callable[[FlatModel, Rng], Tensor],
+        norms: Norms = "local",
     ) -> None:
         self.module = module
+        self.norms = norms
         self.shape = tuple(shape)
         self.classes = classes
         self.shared, self.local, self.buffers = layouts(module)
@@ -43,6 +54,10 @@ class FlatModel:
         """``D``, the length of the whole row."""
         return self._row.size
 
+    def views(self, row: Tensor) -> dict[str, Tensor]:
+        """The tensors of a row ``[D]`` by their names in the module, as views."""
+        return self._row.views(row)
+
     def init(self, rng: Rng) -> Tensor:
         """A start row ``[D]``, float32 on the CPU; depends on ``rng`` alone."""
         return self._initial(self, rng)
@@ -52,7 +67,7 @@ class FlatModel:
         module = self._copy(row.device)
         x = as_input(x, row.dtype, self._copies.channels_last)
         with torch.no_grad():
-            logits: Tensor = functional_call(module, self._row.views(row), (x,))
+            logits: Tensor = functional_call(module, self.views(row), (x,))
         return logits
 
     def _copy(self, device: torch.device) -> nn.Module:
@@ -65,7 +80,7 @@ class FlatModel:
         return module
 
 
-def wrap(module: nn.Module, shape: Sequence[int], classes: int) -> FlatModel:
+def wrap(module: nn.Module, shape: Sequence[int], classes: int, norms: Norms = "local") -> FlatModel:
     """The model of any classifier ``x [n, *shape] -> logits [n, classes]``; it starts from the module's own values.
 
     The module is copied. ``nn.Dropout`` draws from the run's generators; a module that is random in any other way,
@@ -77,7 +92,7 @@ def wrap(module: nn.Module, shape: Sequence[int], classes: int) -> FlatModel:
     module = seed_dropout(copy.deepcopy(module)).cpu().float()
     trial(module, shape, classes)
     row = torch.cat([t.detach().reshape(-1) for part in _tensors(module) for t in part.values()] or [torch.zeros(0)])
-    return FlatModel(module, shape, classes, lambda _model, _rng: row.clone())
+    return FlatModel(module, shape, classes, lambda _model, _rng: row.clone(), norms)
 
 
 def layouts(module: nn.Module) -> tuple[Layout, Layout, Layout]:

@@ -145,7 +145,7 @@ def make_cohort(
         slots = {name: torch.rand(clients, trainable, generator=g, dtype=dtype) * 0.01 for name in rule.state_names}
     if "adam_n" in slots:
         slots["adam_n"] = torch.arange(clients) % 3 * 4
-    start = Start(rows[:, :d].contiguous(), group, moved, local, slots)
+    start = Start(rows[:, :d].contiguous(), group, moved, local=local, slots=slots)
     batches = Batches(Picks(index, count), None, lambda i: (x[i], y[i]))
     return Cohort(model, rule, start, batches, torch.tensor(numbers))
 

@@ -84,7 +84,7 @@ def test_kept_memory_carries_over(cohort: Make, model: FlatModel, rule: LocalRul
         work = cohort(model, rule)
         first = work.run(backend)
         w = work.start.w[work.start.group] + first.delta
-        start = Start(w, torch.arange(len(w)), None, first.local, first.slots)
+        start = Start(w, torch.arange(len(w)), local=first.local, slots=first.slots)
         results.append(work.change(start=start).run(backend))
     assert_same(*results, EXACT)
 

@@ -118,7 +118,7 @@ def test_memory_order_is_chosen_by_trial() -> None:
     [
         (nn.LazyLinear(2), "model.weight", "lazy"),
         (_frozen(), "model.bias", "frozen"),
-        (nn.Sequential(nn.Linear(4, 2), nn.RReLU()), "model.1", "global generator"),
+        (nn.Sequential(nn.Linear(4, 2, bias=False), nn.RReLU()), "model.1", "global generator"),
         (nn.Sequential(nn.AlphaDropout(0.5), nn.Linear(4, 2)), "model.0", "global generator"),
         (Hidden(), "model", "global generator"),
         (Counter(), "model.calls", "integer buffer"),

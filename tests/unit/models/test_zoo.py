@@ -110,6 +110,6 @@ def test_the_smallest_images() -> None:
 
 
 def test_parts_are_registered() -> None:
-    for kind in ("logistic", "mlp", "cnn5x5"):
+    for kind in ("logistic", "mlp", "cnn3x3", "cnn5x5", "cnn_batchnorm", "lstm", "squeezenet"):
         assert part("model", kind).summary
         assert all(parameter.arg.doc for parameter in part("model", kind).parameters())

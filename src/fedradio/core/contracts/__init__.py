@@ -11,7 +11,7 @@ Everything is linear SI; a name carries its unit (``_s _j _w _hz _m _bits``). ``
 
 from fedradio.core.contracts.algorithm import Algorithm, Ensemble, Info, Memory, Pooling, Work
 from fedradio.core.contracts.data import Batches, Fetch, Picks, Samples, Stream, Tapes, TestSet
-from fedradio.core.contracts.learning import Backend, LocalRule, Model, Schedule, Start, Trained
+from fedradio.core.contracts.learning import Backend, LocalRule, Model, Objective, Schedule, Start, Trained
 from fedradio.core.contracts.radio import (
     Airtime,
     Allocation,
@@ -51,6 +51,7 @@ __all__ = [
     "LocalRule",
     "Memory",
     "Model",
+    "Objective",
     "Picks",
     "Policy",
     "Pooling",

@@ -17,7 +17,8 @@ from fedradio.core.rng import Rng
 class Model(Protocol):
     """A network whose parameters are a row ``[D] = [shared d | local trainable | buffers]``.
 
-    ``shared`` travels; ``local`` (norm layers) and ``buffers`` (running statistics) never leave the client.
+    ``shared`` travels; ``local`` (norm layers) and ``buffers`` (running statistics) never enter a payload: with
+    ``norms`` "local" they stay with the client, with "shared" they are averaged on a side channel without error.
     ``module`` is the torch network that engines read the structure of.
     """
 
@@ -34,6 +35,9 @@ class Model(Protocol):
     def buffers(self) -> Layout: ...
 
     @property
+    def norms(self) -> Literal["local", "shared"]: ...
+
+    @property
     def shape(self) -> tuple[int, ...]: ...
 
     @property
@@ -48,6 +52,28 @@ class Model(Protocol):
 
 Schedule = Callable[[int, int], float]
 """Factor on the learning rate in round ``t`` at local update ``j``."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A cost beyond labelled cross-entropy; ``z`` logits, ``h = softmax(z)``, ``n`` classes (FedCPSL, eq. (4))::
+
+        f = mean_L CE(y, h) + alpha_p mean_U CE(nu, h) + alpha_r mean_U [KL(nu, 1/n) + KL(h, 1/n)]
+
+    ``L`` are the labelled and ``U`` the ``unlabelled_batch`` unlabelled samples of an update (0: none are drawn, and
+    the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
+    ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step. With ``pair`` every client
+    also trains a model of its own on the mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times
+    the rate and with ``momentum_own``.
+    """
+
+    alpha_p: float = 0.0
+    alpha_r: float = 0.0
+    unlabelled_batch: int = 0
+    pseudo: Literal["closed", "gradient"] = "closed"
+    pair: bool = False
+    lr_factor: float = 1.0
+    momentum_own: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -69,11 +95,19 @@ class LocalRule:
     keep_state: bool = False
     updates_per_step: int = 1
     schedule: Schedule = field(default=lambda _t, _j: 1.0)
+    objective: Objective | None = None
 
     @property
     def work(self) -> float:
-        """Training passes per sample; enters cycles, seconds and joules."""
-        return 1.0
+        """Training passes per labelled sample; enters cycles, seconds and joules.
+
+        Unlabelled samples are trained on too, and their pseudo-labels cost a forward pass, a third of a training pass;
+        a pair of models doubles the passes, not the pseudo-labels.
+        """
+        if self.objective is None:
+            return 1.0
+        dark = self.objective.unlabelled_batch / self.batch
+        return (2.0 if self.objective.pair else 1.0) * (1.0 + dark) + dark / 3.0
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -95,7 +129,8 @@ class LocalRule:
 @dataclass(frozen=True)
 class Start:
     """Where a cohort starts: ``w [G, d]`` and for each client its row ``group [A]``; a constant added to its gradients
-    ``shift [A, d]``; its local parameters and buffers ``local [A, d_local]``; its optimiser's memory; its number."""
+    ``shift [A, d]``; its local parameters and buffers ``local [A, d_local]``; its optimiser's memory; its number; for
+    pair training the models of its ``own [A, d]`` and their weight ``mixture [A]`` in the mixture."""
 
     w: Tensor
     group: Tensor
@@ -103,6 +138,8 @@ class Start:
     local: Tensor | None = None
     slots: Slots = field(default_factory=dict)
     ids: Tensor | None = None
+    own: Tensor | None = None
+    mixture: Tensor | None = None
 
     def name(self, row: int) -> int:
         """The client's number, so that its dropout masks do not depend on who else is active."""
@@ -111,12 +148,15 @@ class Start:
 
 @dataclass(frozen=True)
 class Trained:
-    """What local training gave: ``delta [A, d] = new - old``, local part, mean loss ``[A]``, optimiser's memory."""
+    """What local training gave: ``delta [A, d] = new - old``, local part, mean loss ``[A]``, optimiser memory; the new
+    models ``own [A, d]`` of pair training; the share of right pseudo-labels ``pseudo [A]`` (NaN: there were none)."""
 
     delta: Tensor
     local: Tensor | None
     loss: Tensor
     slots: Slots
+    own: Tensor | None = None
+    pseudo: Tensor | None = None
 
 
 class Backend(Protocol):

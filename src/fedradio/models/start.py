@@ -1,0 +1,74 @@
+"""Building a registered network without memory or chance, and the row that it starts from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Generator, Tensor, nn
+
+from fedradio.core.rng import Rng
+from fedradio.models.checks import check_size
+from fedradio.models.model import NORMS, FlatModel, Norms
+
+Fill = Callable[[nn.Module, Mapping[str, Tensor], Generator], None]
+"""Writes the start values of one layer's own tensors, by their names inside the layer."""
+
+
+def build(
+    make: Callable[[], nn.Module],
+    shape: Sequence[int],
+    classes: int,
+    initial: Callable[[FlatModel, Rng], Tensor] | None = None,
+    norms: Norms = "local",
+) -> FlatModel:
+    """The model of ``make()``, refused if it is too large; it starts from :func:`usual` unless told otherwise."""
+    with torch.device("meta"):  # counts parameters without memory, and without torch's global generator
+        module = make()
+    check_size(sum(p.numel() for p in module.parameters()))
+    return FlatModel(module.to_empty(device="cpu"), shape, classes, initial or usual, norms)
+
+
+def zeros(model: FlatModel, _rng: Rng) -> Tensor:
+    """All parameters zero."""
+    return torch.zeros(model.size)
+
+
+def usual(model: FlatModel, rng: Rng, special: Mapping[str, Fill] | None = None) -> Tensor:
+    """A start row ``[D]``, layer after layer from one generator; ``special`` says otherwise for layers by name.
+
+    As in torch: ``U(-1/sqrt(n), 1/sqrt(n))`` for weights and biases, ``n`` the inputs of a unit of linear and
+    convolution layers (Kaiming uniform with ``a = sqrt(5)``) and the hidden units of an LSTM; ``N(0, 1)`` for
+    embeddings; scale 1 and offset 0, running mean 0 and variance 1 for norm layers.
+    """
+    generator = rng.torch()
+    row = torch.empty(model.size)
+    views = model.views(row)
+    for name, layer in model.module.named_modules():
+        prefix = f"{name}." if name else ""
+        own = {leaf: views[prefix + leaf] for leaf in (*layer._parameters, *layer._buffers) if prefix + leaf in views}
+        if own:
+            (special or {}).get(name, _fill)(layer, own, generator)
+    return row
+
+
+def he(_layer: nn.Module, own: Mapping[str, Tensor], generator: Generator) -> None:
+    """``U(-sqrt(6/n), sqrt(6/n))`` for the weight, ``n`` the inputs of a unit, which keeps the variance through ReLUs;
+    no bias."""
+    bound = math.sqrt(6.0 / own["weight"][0].numel())
+    own["weight"].uniform_(-bound, bound, generator=generator)
+    own["bias"].zero_()
+
+
+def _fill(layer: nn.Module, own: Mapping[str, Tensor], generator: Generator) -> None:
+    if isinstance(layer, NORMS):
+        for name, tensor in own.items():
+            tensor.fill_(1.0 if name in ("weight", "running_var") else 0.0)
+    elif isinstance(layer, nn.Embedding):
+        own["weight"].normal_(generator=generator)
+    else:
+        inputs = layer.hidden_size if isinstance(layer, nn.LSTM) else own["weight"][0].numel()
+        bound = 1.0 / math.sqrt(inputs)
+        for tensor in own.values():
+            tensor.uniform_(-bound, bound, generator=generator)
