@@ -1,10 +1,13 @@
-"""RawHFL's slot problem three ways: ``python benchmarks/policies.py [--slots 20] [--quick]``.
+"""RawHFL's slot problem three ways, OSAFL's two: ``python benchmarks/policies.py [--slots 20] [--quick]``.
 
 The modes of policy ``joint`` (exact optimum, everybody at full power, Algorithm 2 with CVXPY and Clarabel) plan the
 same random slots in turn: 4 cells x 12 clients, 4 selected in each, at most 2 of them repeated. Every slot has a world
 and a previous selection of its own. Printed: the objective (29), joules, steps, who is eligible, milliseconds on one
 torch thread; then the same slots on devices with floors and circuit power; then planning as a share of training time,
-the best times of both, for noise only adds. About a minute.
+the best times of both, for noise only adds.
+
+Last, the modes of policy ``per_client`` (most steps for the least energy; Algorithm 4 as published) in OSAFL's cell of
+100 clients, for its four models: who takes part, steps, joules, milliseconds. About a minute and a half.
 """
 
 from __future__ import annotations
@@ -24,11 +27,13 @@ from fedradio.core.contracts import Batches, Clock, LocalRule, Picks, Start, Vie
 from fedradio.core.params import group_rank
 from fedradio.core.rng import Rng
 from fedradio.engine import Engine
+from fedradio.fleet.costs import cycles_per_step
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.models import mlp
 from fedradio.network.channel import urban_macro
-from fedradio.network.topology import hierarchical
+from fedradio.network.topology import flat, hierarchical
+from fedradio.policies import per_client as osafl
 from fedradio.policies.joint import Joint, Mode, joint
 from fedradio.policies.slot import Slot, slot_of
 
@@ -38,6 +43,14 @@ SLOTS_OF_A_RUN, UPDATES_PER_STEP, BATCH = 400, 10, 32
 FLOORS = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05}
 MODES: tuple[Mode, ...] = get_args(Mode)
 FASTER, SHARE = 30, 0.01
+CHEAPER, OSAFL_STEPS = 10, 5
+OSAFL_MODELS = {
+    "SqueezeNet": (773_796, 101_376),
+    "CNN": (1_026_772, 101_376),
+    "LSTM": (1_378_532, 70),
+    "FCN": (1_936_484, 101_376),
+}
+"""Parameters, and bits of a sample."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +174,61 @@ def modes_table(title: str, done: dict[Mode, list[Plan]]) -> Table:
     return table
 
 
+def osafl_slot(seed: int, values: int, sample_bits: float, floors: dict[str, float]) -> Slot:
+    """A random slot of OSAFL's cell: 100 clients in a square, 200 s, five mini-batches of 32 a local step."""
+    rng, link, clients = Rng(seed), digital(), 100
+    topology = flat(rng.child("topology"), clients=clients, radius_m=200.0, area="square")
+    parent, places = topology.parents[0], topology.positions
+    channel = urban_macro().realise(places[1], places[0], parent, rng.child("channel"))
+    fleet = cellular(clients, rng.child("fleet"), f_max_hz=(1e9, 1.8e9), energy_j=(1.2, 2.5), **floors)  # type: ignore[arg-type]
+    cycles = cycles_per_step(fleet, sample_bits, 160, 1.0)
+    return slot_of(View(Clock(0), parent, 1, channel, link, fleet, cycles, link.bits(values), 200.0, {}))
+
+
+def osafl_plan(policy: osafl.PerClient, slot: Slot) -> Plan:
+    """Everybody's plan; joules and steps are totals, there is no selection and no objective of its own."""
+    began = time.perf_counter()
+    offer = policy.solve(slot)
+    seconds, on = time.perf_counter() - began, offer.eligible
+    return Plan(
+        objective=0.0,
+        joules=float(offer.energy_j[on].sum()),
+        steps=float(offer.steps[on].sum()),
+        eligible=int(on.sum()),
+        selected=int(on.sum()),
+        cpu_hz=offer.cpu_hz[on],
+        power_w=offer.power_w[on],
+        seconds=seconds,
+    )
+
+
+def osafl_table(title: str, slots: int, floors: dict[str, float]) -> tuple[Table, list[float]]:
+    """A row per model and mode, and for each model how many times the optimum's joules a published plan takes."""
+    table, times = Table(title=title), []
+    for column in ("model", "mode", "take part", "steps", "joules", "MHz", "mW", "ms"):
+        table.add_column(column, justify="left" if column in ("model", "mode") else "right")
+    for model, (values, sample_bits) in OSAFL_MODELS.items():
+        each = {}
+        for mode in get_args(osafl.Mode):
+            policy = osafl.per_client(max_steps=OSAFL_STEPS, mode=mode)
+            osafl_plan(policy, osafl_slot(0, values, sample_bits, floors))  # a rehearsal
+            rows = [osafl_plan(policy, osafl_slot(seed, values, sample_bits, floors)) for seed in range(slots)]
+            taking = mean(rows, "eligible")
+            each[mode] = mean(rows, "joules") / taking
+            table.add_row(
+                model,
+                mode,
+                f"{taking:.1f}",
+                f"{mean(rows, 'steps') / taking:.2f}",
+                f"{each[mode]:.5f}",
+                f"{float(torch.cat([one.cpu_hz for one in rows]).median()) / 1e6:.4g}",
+                f"{float(torch.cat([one.power_w for one in rows]).median()) * 1e3:.4g}",
+                f"{median_ms(rows):.1f}",
+            )
+        times.append(each["paper"] / each["optimal"])
+    return table, times
+
+
 def verdict(console: Console, what: str, good: bool) -> None:
     console.print(("[green]kept  [/]" if good else "[red]MISSED[/]") + f" {what}")
 
@@ -192,6 +260,13 @@ def main() -> None:
         share = planning / training
         what = f"{SLOTS_OF_A_RUN} slots on {count} torch threads {planning:.1f} s: {share:.2%} of training"
         verdict(console, f"planning below {SHARE:.0%}: {what}", share < SHARE)
+    torch.set_num_threads(1)
+    free_table, times = osafl_table(f"OSAFL: {slots} slots of 100 clients; means per client taking part", slots, {})
+    console.print(free_table)
+    console.print(osafl_table("the same slots; floors, circuit and static power as above", slots, FLOORS)[0])
+    console.print("optimal: most steps, least energy; paper: Algorithm 4, one pass; MHz, mW: medians; ms: median slot")
+    cheapest = f"{min(times):.0f} to {max(times):.0f} times"
+    verdict(console, f"per_client optimal at least {CHEAPER} times cheaper: {cheapest}", min(times) >= CHEAPER)
 
 
 if __name__ == "__main__":

@@ -33,9 +33,10 @@ class Erasure(Ideal):
         ready_s: Tensor | None,
         deadline_s: float | None,
         rng: Rng,
+        blocks: int = 1,
     ) -> Airtime:
         """Who arrives is settled before a payload exists; ``expect [S]`` is the probability to arrive."""
-        airtime = super().plan(channel, alloc, parent, values, ready_s, deadline_s, rng)
+        airtime = super().plan(channel, alloc, parent, values, ready_s, deadline_s, rng, blocks)
         kept = torch.from_numpy(rng.child("erasure").numpy().random(len(parent))) >= self.loss
         return replace(
             airtime,

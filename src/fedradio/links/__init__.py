@@ -1,5 +1,5 @@
 """How payloads become sums."""
 
-from fedradio.links import digital, ideal
+from fedradio.links import digital, ideal, over_the_air
 
-__all__ = ["digital", "ideal"]
+__all__ = ["digital", "ideal", "over_the_air"]

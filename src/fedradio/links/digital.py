@@ -40,6 +40,7 @@ class Digital:
         ready_s: Tensor | None,
         deadline_s: float | None,
         rng: Rng,
+        blocks: int = 1,
     ) -> Airtime:
         """A payload is there after computing and airtime; it is lost if late or, with a known probability, erased."""
         assert channel is not None

@@ -40,6 +40,7 @@ class Ideal:
         ready_s: Tensor | None,
         deadline_s: float | None,
         rng: Rng,
+        blocks: int = 1,
     ) -> Airtime:
         """A payload is there when it is ready; later than the deadline it does not count."""
         arrived = alloc.active

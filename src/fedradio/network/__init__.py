@@ -1,5 +1,5 @@
 """Where nodes are and what the air does."""
 
-from fedradio.network import channel, topology
+from fedradio.network import channel, clusters, power_law, topology
 
-__all__ = ["channel", "topology"]
+__all__ = ["channel", "clusters", "power_law", "topology"]

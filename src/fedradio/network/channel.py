@@ -29,6 +29,10 @@ class UrbanMacro:
     fading: Fading
     noise_w_hz: float
 
+    @property
+    def block_fading(self) -> bool:
+        return self.fading == "rayleigh"
+
     def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
         """Sight, shadowing and fading of every pair; a pair's draws do not depend on who is active."""
         distance = torch.cdist(receivers_m, senders_m)  # [R, S]

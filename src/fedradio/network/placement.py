@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,6 +20,26 @@ def disc(n: int, radius_m: float, min_distance_m: float, rng: Rng) -> Tensor:
     r = torch.sqrt(min_distance_m**2 + u[:, 0] * (radius_m**2 - min_distance_m**2))
     angle = 2 * math.pi * u[:, 1]
     return torch.stack((r * torch.cos(angle), r * torch.sin(angle)), dim=1)
+
+
+def square(n: int, half_diagonal_m: float, min_distance_m: float, rng: Rng) -> Tensor:
+    """``n`` points uniform in the square around the origin with its corners ``half_diagonal_m`` away, none nearer to
+    the origin than ``min_distance_m``.
+
+    By rejection: points too near are drawn again, from draws made for everybody, so that nobody's place depends on the
+    others. The hole has to fit into the square (``min_distance_m <= half_diagonal_m / sqrt(2)``): then at least a
+    fifth of the draws holds.
+    """
+    if min_distance_m > half_diagonal_m / math.sqrt(2):
+        raise ValueError("the circle of min_distance_m does not fit into the square")
+    side, draws = math.sqrt(2) * half_diagonal_m, rng.numpy()
+    points = side * (draws.random((n, 2)) - 0.5)
+    near = np.hypot(points[:, 0], points[:, 1]) < min_distance_m
+    while near.any():
+        again = side * (draws.random((n, 2)) - 0.5)
+        points[near] = again[near]
+        near = np.hypot(points[:, 0], points[:, 1]) < min_distance_m
+    return torch.from_numpy(points)
 
 
 def square_grid(n: int, spacing_m: float) -> Tensor:

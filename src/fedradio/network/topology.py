@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, Literal
 
 import torch
 
@@ -10,9 +11,11 @@ from fedradio.core.contracts import Topology
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
-from fedradio.network.placement import disc, square_grid
+from fedradio.network.placement import disc, square, square_grid
 
 MOST_CLIENTS = 100_000
+
+Area = Literal["disc", "square"]
 
 
 @register("topology", "flat")
@@ -21,12 +24,20 @@ def flat(
     /,
     *,
     clients: Annotated[int, Arg("clients around the server", ge=1, le=MOST_CLIENTS)] = 20,
-    radius_m: Annotated[float, Arg("radius of the disc the clients stand in", unit="m", gt=0, le=1e6)] = 400.0,
+    radius_m: Annotated[
+        float, Arg("radius of the disc, or half the diagonal of the square", unit="m", gt=0, le=1e6)
+    ] = 400.0,
     min_distance_m: Annotated[float, Arg("nearest a client may stand to the server", unit="m", ge=0)] = 10.0,
+    area: Annotated[
+        Area, Arg("what the clients are spread over evenly; radius_m reaches its farthest points")
+    ] = "disc",
 ) -> Topology:
-    """Two tiers: every client reports straight to the server in the middle of a disc."""
+    """Two tiers: every client reports straight to the server in the middle of a disc or square."""
     _check_ring(radius_m, min_distance_m)
-    positions = (disc(clients, radius_m, min_distance_m, rng.child("clients")), torch.zeros(1, 2, dtype=torch.float64))
+    if area == "square":
+        _check_hole(radius_m, min_distance_m)
+    places = {"disc": disc, "square": square}[area](clients, radius_m, min_distance_m, rng.child("clients"))
+    positions = (places, torch.zeros(1, 2, dtype=torch.float64))
     return Topology((torch.zeros(clients, dtype=torch.long),), positions)
 
 
@@ -59,3 +70,10 @@ def _check_ring(radius_m: float, min_distance_m: float) -> None:
     if min_distance_m >= radius_m:
         reason = f"must be smaller than radius_m = {radius_m:g}"
         raise SpecError(Problem("topology.min_distance_m", reason, "lower it or widen the disc", min_distance_m))
+
+
+def _check_hole(radius_m: float, min_distance_m: float) -> None:
+    most = radius_m / math.sqrt(2)
+    if min_distance_m > most:
+        reason = f"beyond the sides of the square, {most:g} m away"
+        raise SpecError(Problem("topology.min_distance_m", reason, "lower it or widen the square", min_distance_m))

@@ -1,5 +1,5 @@
 """Who takes part, with which resources."""
 
-from fedradio.policies import budget, fixed, joint, sampling
+from fedradio.policies import budget, fixed, joint, per_client, ramp, sampling
 
-__all__ = ["budget", "fixed", "joint", "sampling"]
+__all__ = ["budget", "fixed", "joint", "per_client", "ramp", "sampling"]

@@ -76,12 +76,21 @@ def slot_of(view: View) -> Slot:
 
 def full_power_offer(slot: Slot, max_steps: int) -> Offer:
     """Everybody at ``f_max`` and ``P_max``: the most steps (at most ``max_steps``) that fit deadline and budget."""
+    return offer_at(slot, max_steps, slot.fleet.f_max_hz, slot.fleet.p_max_w)
+
+
+def offer_at(slot: Slot, max_steps: int, cpu_hz: Tensor, power_w: Tensor, grace_s: float = 0.0) -> Offer:
+    """The most steps (at most ``max_steps``) that fit deadline and budget at given frequencies and powers ``[S]``.
+
+    OSAFL's Lemma 1, eq. (7), rounded down. With ``grace_s`` a step that ends so much after the deadline still counts:
+    for points at which the deadline is tight up to rounding.
+    """
     fleet = slot.fleet
-    tau = airtime_s(slot.bits, slot.bandwidth_hz, fleet.p_max_w, slot.unit_w)
-    up_j = transmit_j(fleet, fleet.p_max_w, tau)
-    step_s = compute_s(slot.cycles, fleet.f_max_hz)
-    step_j = compute_j(fleet, slot.cycles, fleet.f_max_hz)
-    in_time = torch.floor((slot.deadline_s - tau) / step_s).nan_to_num(posinf=max_steps)
+    tau = airtime_s(slot.bits, slot.bandwidth_hz, power_w, slot.unit_w)
+    up_j = transmit_j(fleet, power_w, tau)
+    step_s = compute_s(slot.cycles, cpu_hz)
+    step_j = compute_j(fleet, slot.cycles, cpu_hz)
+    in_time = torch.floor((slot.deadline_s + grace_s - tau) / step_s).nan_to_num(posinf=max_steps)
     in_budget = torch.floor((fleet.energy_j - up_j) / step_j).nan_to_num(posinf=max_steps)
     steps = torch.minimum(in_time, in_budget).clamp(max=max_steps).long()
     eligible = (steps >= 1) & slot.able
@@ -91,8 +100,8 @@ def full_power_offer(slot: Slot, max_steps: int) -> Offer:
     return Offer(
         eligible=eligible,
         steps=steps,
-        cpu_hz=fleet.f_max_hz,
-        power_w=fleet.p_max_w,
+        cpu_hz=cpu_hz,
+        power_w=power_w,
         energy_j=up_j + steps * step_j,
         reason=torch.where(eligible, int(Reason.NONE), late),
     )

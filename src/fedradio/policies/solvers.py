@@ -58,6 +58,14 @@ def least_energy_offer(slot: Slot, max_steps: int, theta: float) -> Offer:
     )
 
 
+def most_steps_offer(slot: Slot, max_steps: int) -> Offer:
+    """Each client's largest ``L`` in ``1..max_steps`` that fits deadline and budget at all, for the least energy.
+
+    ``E*(L)`` is least for every ``L`` already, so this is the weight 1: no energy is worth a step.
+    """
+    return least_energy_offer(slot, max_steps, theta=1.0)
+
+
 def _slowest_upload(slot: Slot, n: Tensor) -> Tensor:
     """Longest airtime ``[S, L]`` that leaves time to compute at ``f_max`` and needs no less than the lowest power."""
     left = slot.deadline_s - n / slot.fleet.f_max_hz[:, None]

@@ -28,11 +28,13 @@ class Topology:
     """Tiers of nodes, clients first, server last: who reports to whom, and where they stand.
 
     ``parents[h] [S_h]`` holds the receiver of every sender of hop ``h``; ``positions[tier] [n, 2]`` in metres.
-    Drawn from the seed, never checkpointed.
+    ``cell [C]`` is where a client belongs by its place and its data, also where it reports elsewhere (None: to its
+    receiver). Drawn from the seed, never checkpointed.
     """
 
     parents: tuple[Tensor, ...]
     positions: tuple[Tensor, ...]
+    cell: Tensor | None = None
 
     @property
     def hops(self) -> int:
@@ -49,9 +51,14 @@ class Topology:
         return len(self.positions[hop + 1])
 
     def flat(self) -> Topology:
-        """The same clients radiating straight to the server."""
+        """The same clients of the same cells radiating straight to the server."""
         parent = torch.zeros(self.clients, dtype=torch.long)
-        return Topology((parent,), (self.positions[0], self.positions[-1]))
+        return Topology((parent,), (self.positions[0], self.positions[-1]), self.cells)
+
+    @property
+    def cells(self) -> Tensor:
+        """The cell of every client, ``[C]``."""
+        return self.parents[0] if self.cell is None else self.cell
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,12 @@ class ChannelState:
 
 class Channel(Protocol):
     """What the air does; drawn anew for every exchange from ``rng``."""
+
+    @property
+    def block_fading(self) -> bool:
+        """Whether small-scale fading is part of the gains and stays the same for a whole exchange; links that superpose
+        symbols draw fading of their own, fresh for every symbol, and cannot take it."""
+        ...
 
     def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
         """``receivers_m [R, 2]``, ``senders_m [S, 2]``, ``parent [S]``."""
@@ -102,6 +115,7 @@ class Allocation:
     """A policy's answer for every sender ``[S]``: who sends, after how many local steps, with which CPU and power.
 
     ``notes`` go into the records as they are: what else the policy found, per receiver ``[R]`` or per sender ``[S]``.
+    ``amplitude [S]`` multiplies analogue symbols (None: 1); the power on the air then depends on the payload.
     """
 
     active: Tensor
@@ -110,6 +124,7 @@ class Allocation:
     power_w: Tensor | None
     reason: Tensor
     notes: Slots = field(default_factory=dict)
+    amplitude: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -180,11 +195,13 @@ class Delivery:
     """What a hop's receivers got: ``total [R, k, d]`` estimates the sum over arrived of weight times payload.
 
     ``rows [A, k, d]`` are the single payloads, for links that offer them; ``tx_j [S]`` the senders' transmit energy.
+    ``notes`` go into the records: what else the link knows of this exchange, per receiver ``[R]``, or sender ``[S]``.
     """
 
     total: Tensor
     rows: Tensor | None
     tx_j: Tensor | None
+    notes: Slots = field(default_factory=dict)
 
 
 class Link(Protocol):
@@ -210,8 +227,10 @@ class Link(Protocol):
         ready_s: Tensor | None,
         deadline_s: float | None,
         rng: Rng,
+        blocks: int = 1,
     ) -> Airtime:
-        """Who will have arrived when, given when each sender has its payload ready (``ready_s [S]``)."""
+        """Who will have arrived when, given when each sender has its payload of ``values`` numbers in so many
+        ``blocks`` ready (``ready_s [S]``)."""
         ...
 
     def combine(

@@ -1,0 +1,152 @@
+"""Over the air: everybody sends at once, the air adds. Sums without bits, exact in distribution (see ``air``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Airtime, Allocation, ChannelState, Delivery, Reason, Slots
+from fedradio.core.params import group_share
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.links.air import Air, Normaliser, direct, error_split, exact, hear, symbols, weighted
+
+Sampler = Literal["exact", "direct"]
+
+
+@dataclass(frozen=True)
+class OverTheAir:
+    """See :func:`over_the_air`."""
+
+    antennas: int
+    normaliser: Normaliser
+    sampler: Sampler
+    sigma_h2: float
+    symbol_rate_hz: float | None
+    power_unit_w: float | None
+    offers = frozenset({"superposition", "lossless"})
+    needs = frozenset({"channel"})
+
+    def bits(self, values: int) -> None:
+        return None
+
+    def plan(
+        self,
+        channel: ChannelState | None,
+        alloc: Allocation,
+        parent: Tensor,
+        values: int,
+        ready_s: Tensor | None,
+        deadline_s: float | None,
+        rng: Rng,
+        blocks: int = 1,
+    ) -> Airtime:
+        """All senders of the hop start together, when the last of them is ready.
+
+        Whoever could not end before the deadline stays silent; without a symbol rate the air takes no defined time and
+        only being ready counts. ``expect`` is a sender's share of the air: ``M beta_m P_m / sum_own beta P``, the mean
+        coefficient of its weighted payload (1/M of that with normaliser ``sum``).
+        """
+        assert channel is not None
+        uses = blocks * symbols(values // blocks)
+        air_s = None if self.symbol_rate_hz is None else uses / self.symbol_rate_hz
+        late = torch.zeros_like(alloc.active)
+        if ready_s is not None and deadline_s is not None:
+            late = alloc.active & (ready_s + (air_s or 0.0) > deadline_s)
+        sends = alloc.active & ~late
+        done_s = None
+        if ready_s is not None and air_s is not None:
+            together = torch.where(sends, ready_s, 0.0).max()
+            done_s = torch.where(sends, together, ready_s) + air_s
+        pull = channel.gain[parent, torch.arange(len(parent))] * _amplitude(alloc) * sends
+        share = group_share(pull, parent, len(channel.gain))
+        members = torch.bincount(parent[sends], minlength=len(channel.gain))[parent]
+        return Airtime(
+            tx_s=None if air_s is None else sends.double() * air_s,
+            done_s=done_s,
+            arrived=sends,
+            expect=share * members if self.normaliser == "mean" else share,
+            reason=torch.where(late, int(Reason.DEADLINE), int(Reason.NONE)),
+            uses=float(uses),
+        )
+
+    def combine(
+        self,
+        payload: Tensor,
+        weight: Tensor,
+        ids: Tensor,
+        parent: Tensor,
+        receivers: int,
+        channel: ChannelState | None,
+        alloc: Allocation,
+        airtime: Airtime,
+        rng: Rng,
+    ) -> Delivery:
+        """Senders scale their payload by ``w M / W`` (mean 1), the receiver its estimate by W; without senders: 0.
+
+        Notes: ``bias`` and the variance by cause, ``fading``, ``intra``, ``inter`` and ``noise``, of ``total`` per
+        symbol ``[R]``; they add up to its expected squared error. ``tx_power [S]``: mean ``P^2 |x|^2`` per symbol.
+        """
+        assert channel is not None
+        sends = airtime.arrived[ids]
+        if not bool(sends.all()):
+            there = sends.to(payload.device)
+            payload, weight, ids, parent = payload[there], weight[sends], ids[sends], parent[sends]
+        here, group = ids.numpy(), parent.numpy()
+        factor, summed = weighted(weight.double().numpy(), group, receivers)
+        air = Air(
+            gain=channel.gain.double().numpy()[:, here],
+            parent=group,
+            amplitude=_amplitude(alloc).numpy()[here],
+            factor=factor,
+            noise=channel.noise_w_hz,
+            antennas=self.antennas,
+            sigma_h2=self.sigma_h2,
+            normaliser=self.normaliser,
+        )
+        heard = hear(air, payload)
+        estimate = exact(air, heard, rng) if self.sampler == "exact" else direct(air, payload, rng)
+        total = estimate.mul_(torch.from_numpy(summed).to(estimate)[:, None, None])
+        errors = {"bias": heard.bias} | error_split(air, heard.power)
+        notes: Slots = {name: torch.from_numpy(summed**2 * error) for name, error in errors.items()}
+        notes["tx_power"] = torch.zeros(len(alloc.active), dtype=torch.float64)
+        notes["tx_power"][ids] = torch.from_numpy((air.amplitude * factor) ** 2 * heard.power)
+        return Delivery(total, None, self._joules(notes["tx_power"], payload), notes)
+
+    def _joules(self, tx_power: Tensor, payload: Tensor) -> Tensor | None:
+        """Transmit energy ``[S]``: ``unit sum |P x|^2 / rate``; undefined without a unit of power and a symbol rate."""
+        if self.power_unit_w is None or self.symbol_rate_hz is None:
+            return None
+        uses = payload.shape[1] * symbols(payload.shape[2])
+        return self.power_unit_w * tx_power * uses / self.symbol_rate_hz
+
+
+@register("link", "over_the_air", paper="W-HFL, eqs. (8)-(17)")
+def over_the_air(
+    *,
+    antennas: Annotated[int, Arg("receive antennas K", ge=1, le=1_000_000)] = 100,
+    normaliser: Annotated[
+        Normaliser, Arg("beta-bar of (12): the mean of the gains, or their sum as printed, which shrinks by 1/M")
+    ] = "mean",
+    sampler: Annotated[Sampler, Arg("exact: one draw a symbol; direct: every antenna and channel, slow")] = "exact",
+    sigma_h2: Annotated[float, Arg("variance of the small-scale fading", ge=1e-12, le=1e12)] = 1.0,
+    symbol_rate_hz: Annotated[
+        float | None, Arg("symbols a second; without it airtime and seconds are undefined", unit="Hz", gt=0, le=1e15)
+    ] = None,
+    power_unit_w: Annotated[
+        float | None, Arg("power of a symbol of size 1; without it joules are undefined", unit="W", gt=0, le=1e12)
+    ] = None,
+) -> OverTheAir:
+    """Uncoded symbols of all senders at once over Rayleigh fading, combined by many antennas into a noisy mean.
+
+    Neighbours interfere, nobody equalises: each sender counts by its gain. Fading is fresh for every symbol.
+    """
+    return OverTheAir(antennas, normaliser, sampler, sigma_h2, symbol_rate_hz, power_unit_w)
+
+
+def _amplitude(alloc: Allocation) -> Tensor:
+    """``P_m [S]``, 1 unless the policy says otherwise."""
+    return torch.ones(len(alloc.active), dtype=torch.float64) if alloc.amplitude is None else alloc.amplitude.double()

@@ -1,0 +1,120 @@
+"""Clusters thrown around a server, in normalised units of length."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fedradio.core.contracts import Topology
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.network.topology import MOST_CLIENTS
+
+Floats = NDArray[np.float64]
+Span = tuple[float, float]
+
+BATCH, BATCHES = 2**14, 1000
+"""Pairs of edges, or clients, looked at in one go, and how often: a million layouts of four clusters."""
+
+
+@register("topology", "clusters", paper="W-HFL, section V")
+def clusters(
+    rng: Rng,
+    /,
+    *,
+    clusters: Annotated[int, Arg("clusters, one edge in the middle of each", ge=1, le=1000)] = 4,
+    clients_per_cluster: Annotated[int, Arg("clients of each cluster", ge=1, le=10_000)] = 5,
+    edge_distance: Annotated[Span, Arg("nearest and farthest an edge is from the server", ge=0, le=1e6)] = (0.5, 3.0),
+    client_distance: Annotated[Span, Arg("nearest and farthest a client is from its edge", ge=0, le=1e6)] = (0.5, 1.0),
+    min_edge_spacing: Annotated[float, Arg("layouts with edges closer than this are rejected", ge=0, le=1e6)] = 2.0,
+    min_server_distance: Annotated[
+        float, Arg("layouts with a client closer to the server than this are rejected", ge=0, le=1e6)
+    ] = 0.5,
+    layout: Annotated[int, Arg("number of the layout among those of one seed", ge=0, le=2**31)] = 0,
+    flat: Annotated[bool, Arg("no edges: the same clients send straight to the server, over one hop")] = False,
+) -> Topology:
+    """Three tiers in normalised units: clusters of clients around their edges, edges around the server.
+
+    Distances are uniform (not areas), angles too. A layout with two edges closer than ``min_edge_spacing`` or a client
+    closer to the server than ``min_server_distance`` is thrown away as a whole: moving only the offenders would draw
+    from another distribution.
+    """
+    spans = {"edge_distance": edge_distance, "client_distance": client_distance}
+    _check(clusters, clients_per_cluster, spans, min_edge_spacing, min_server_distance)
+    rng = rng.child("layout", layout)
+    for batch in range(BATCHES):
+        edges = _apart(clusters, edge_distance, min_edge_spacing, rng.child("edges", batch))
+        edges = edges[: max(1, BATCH // (clusters * clients_per_cluster))]
+        around = _ring((len(edges), clusters, clients_per_cluster), client_distance, rng.child("clients", batch))
+        clients = edges[:, :, None] + around  # [layouts, clusters, clients, 2]
+        nearest = np.linalg.norm(clients, axis=-1).min(axis=(1, 2), initial=math.inf)
+        good = np.flatnonzero(nearest >= min_server_distance)
+        if len(good):
+            found = _topology(edges[good[0]], clients[good[0]])
+            return found.flat() if flat else found
+    raise SpecError(
+        Problem(
+            "topology.min_edge_spacing",
+            f"no layout of {clusters} clusters within {edge_distance[1]:g} of the server keeps its edges "
+            f"{min_edge_spacing:g} apart and its clients {min_server_distance:g} from the server in "
+            f"{BATCHES * _layouts(clusters):,} tries",
+            "lower min_edge_spacing or min_server_distance, or widen edge_distance",
+            min_edge_spacing,
+        )
+    )
+
+
+def _layouts(clusters: int) -> int:
+    """Layouts drawn at a time, so that memory stays bounded."""
+    return max(1, BATCH // clusters**2)
+
+
+def _apart(clusters: int, span: Span, spacing: float, rng: Rng) -> Floats:
+    """The layouts of one batch, in the order drawn, whose edges ``[layouts, clusters, 2]`` keep their distance."""
+    edges: Floats = _ring((_layouts(clusters), clusters), span, rng)
+    if clusters == 1 or spacing == 0:
+        return edges
+    one, other = np.triu_indices(clusters, 1)
+    apart: NDArray[np.bool_] = (np.linalg.norm(edges[:, one] - edges[:, other], axis=-1) >= spacing).all(axis=1)
+    return edges[apart]
+
+
+def _ring(shape: tuple[int, ...], span: Span, rng: Rng) -> Floats:
+    """Points ``[*shape, 2]`` at a uniform distance and angle from the origin."""
+    u = rng.numpy().random((*shape, 2))
+    r, angle = span[0] + (span[1] - span[0]) * u[..., 0], 2 * math.pi * u[..., 1]
+    points: Floats = np.stack((r * np.cos(angle), r * np.sin(angle)), axis=-1)
+    return points
+
+
+def _topology(edges: Floats, clients: Floats) -> Topology:
+    cell = torch.arange(clients.shape[0] * clients.shape[1]) // clients.shape[1]
+    positions = (torch.from_numpy(clients.reshape(-1, 2)), torch.from_numpy(edges.copy()), torch.zeros(1, 2).double())
+    return Topology((cell, torch.zeros(len(edges), dtype=torch.long)), positions)
+
+
+def _check(clusters: int, each: int, spans: dict[str, Span], spacing: float, server: float) -> None:
+    """Everything that can be known without a draw."""
+    found = []
+    if clusters * each > MOST_CLIENTS:
+        reason = f"more than {MOST_CLIENTS} clients in all"
+        found.append(Problem("topology.clients_per_cluster", reason, value=clusters * each))
+    for name, (low, high) in spans.items():
+        if low > high:
+            found.append(Problem(f"topology.{name}", "the nearest stands first", "swap the two", (low, high)))
+    farthest = max(spans["edge_distance"])
+    # disjoint discs of radius s/2 around n edges fit into one of radius r + s/2: n (s/2)^2 <= (r + s/2)^2
+    if (math.sqrt(clusters) - 1) * spacing > 2 * farthest:
+        reason = f"{clusters} edges within {farthest:g} of the server cannot all be {spacing:g} apart"
+        found.append(Problem("topology.min_edge_spacing", reason, "fewer clusters or less spacing", spacing))
+    reach = farthest + max(spans["client_distance"])
+    if server > reach:
+        reason = f"no client is farther than {reach:g} from the server"
+        found.append(Problem("topology.min_server_distance", reason, f"at most {reach:g}", server))
+    if found:
+        raise SpecError(found)

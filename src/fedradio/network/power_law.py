@@ -1,0 +1,44 @@
+"""Path loss as a plain power of the distance, in any unit of length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import ChannelState
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """See :func:`power_law`."""
+
+    exponent: float
+    noise_w_hz: float
+    block_fading = False
+
+    def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
+        """``beta = d^-p`` of all pairs ``[R, S]``; nothing is drawn. A sender on top of a receiver is refused."""
+        # the default mode of cdist goes through a matrix product and loses the distance of close pairs
+        distance = torch.cdist(receivers_m, senders_m, compute_mode="donot_use_mm_for_euclid_dist")
+        if bool((distance == 0).any()):
+            raise SpecError(
+                Problem("topology", f"sender {s} stands on receiver {r}: its gain is infinite", "move them apart")
+                for r, s in (distance == 0).nonzero().tolist()
+            )
+        return ChannelState(distance**-self.exponent, self.noise_w_hz)
+
+
+@register("channel", "power_law", paper="W-HFL, section III")
+def power_law(
+    *,
+    exponent: Annotated[float, Arg("path loss exponent p", ge=0, le=10)] = 4.0,
+    noise: Annotated[float, Arg("noise variance per symbol sigma_z^2", unit="W/Hz", ge=0, le=1e12)] = 10.0,
+) -> PowerLaw:
+    """Large-scale gain ``d^-p`` of the distance alone, the same in every exchange, and white noise."""
+    return PowerLaw(exponent, noise)

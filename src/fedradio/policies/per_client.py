@@ -1,0 +1,78 @@
+"""Every client for itself (OSAFL): as many local steps as its own deadline and energy budget allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Allocation, Slots, View
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.policies.joint import allocation
+from fedradio.policies.sca import iterated_offer
+from fedradio.policies.slot import Offer, Slot, full_power_offer, slot_of
+from fedradio.policies.solvers import most_steps_offer
+
+Mode = Literal["optimal", "paper"]
+
+
+@dataclass(frozen=True)
+class PerClient:
+    """See :func:`per_client`."""
+
+    max_steps: int
+    mode: Mode
+    iterations: int
+    needs = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
+    reads = frozenset[str]()
+    everyone = False
+
+    def check(self, parent: Tensor, receivers: int) -> str:
+        return ""
+
+    def start(self, senders: int) -> Slots:
+        return {}
+
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        slot = slot_of(view)
+        offer = self.solve(slot)
+        notes = {
+            "eligible": torch.bincount(slot.parent[offer.eligible], minlength=slot.receivers),
+            "full_power_steps": full_power_offer(slot, self.max_steps).steps,
+        }
+        return allocation(offer, offer.eligible, notes), state
+
+    def solve(self, slot: Slot) -> Offer:
+        """Everybody's plan; whoever has one takes part."""
+        if self.mode == "paper":
+            return iterated_offer(slot, self.max_steps, self.iterations)
+        return most_steps_offer(slot, self.max_steps)
+
+
+@register("policy", "per_client", paper="OSAFL, problem (5), Algorithms 3 and 4")
+def per_client(
+    *,
+    max_steps: Annotated[int, Arg("most local steps of a client, kappa", ge=1, le=1000)] = 5,
+    mode: Annotated[
+        Mode, Arg("most steps for the least energy; or the published iteration from f_max and P_max")
+    ] = "optimal",
+    iterations: Annotated[
+        int, Arg("passes of Algorithm 4 in mode paper; nothing changes after the first", ge=1, le=1000)
+    ] = 1,
+) -> PerClient:
+    """Everyone who can do at least one local step takes part, with as many as its deadline and energy budget allow.
+
+    Nobody is selected; who cannot is a straggler and says why. ``optimal`` finds for each client the largest number of
+    steps for which any frequency and power will do, and of these the ones that take the least energy, exactly.
+    ``paper`` counts the steps that fit at full CPU and power (7), slows the CPU down (9), and leaves the power where it
+    is (Algorithm 4 as published): most of the energy, and most stragglers, are due to that. The notes of a round hold
+    ``eligible`` of each receiver and ``full_power_steps`` of each client, the steps that fit at full CPU and power.
+    """
+    if mode == "optimal" and iterations != 1:
+        reason = "the exact solution does not iterate"
+        raise SpecError(Problem("policy.iterations", reason, "leave it out, or mode: paper", iterations))
+    return PerClient(max_steps, mode, iterations)

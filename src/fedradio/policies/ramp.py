@@ -1,0 +1,66 @@
+"""Everyone takes part, with an amplitude that grows from round to round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Allocation, Slots, View
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.policies.effort import Epochs, Steps, effort
+from fedradio.policies.fixed import Fixed
+
+LEAST = 1e-9
+"""Smallest amplitude, far below any noise, whose square is still an ordinary number."""
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """See :func:`ramp`."""
+
+    work: Fixed
+    start_amplitude: float
+    slope: float
+    needs = frozenset({"superposition"})
+    reads = frozenset[str]()
+    everyone = True
+
+    def check(self, parent: Tensor, receivers: int) -> str:
+        return ""
+
+    def start(self, senders: int) -> Slots:
+        return {}
+
+    def amplitude(self, t: int) -> float:
+        """``P_t`` of round ``t``, counted from 0 here and from 1 in the paper."""
+        return self.start_amplitude + self.slope * (t + 1)
+
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        """As ``fixed``; what is sent has no power before the payload exists, only an amplitude."""
+        alloc, state = self.work.decide(view, state, rng)
+        amplitude = torch.full((view.senders,), self.amplitude(view.clock.t), dtype=torch.float64)
+        return replace(alloc, power_w=None, amplitude=amplitude), state
+
+
+@register("policy", "ramp", paper="W-HFL, section V")
+def ramp(
+    *,
+    start: Annotated[float, Arg("amplitude before the first round", ge=0, le=1e6)] = 1.0,
+    slope: Annotated[float, Arg("growth of the amplitude a round", ge=0, le=1e6)] = 0.01,
+    scale: Annotated[float, Arg("factor on both: 20 for W-HFL's edges, 0.5 for its low power", gt=0, le=1e6)] = 1.0,
+    steps: Steps = None,
+    epochs: Epochs = None,
+) -> Ramp:
+    """Every sender takes part with amplitude ``P_t = scale (start + slope t)`` in round t = 1, 2, ... on the air.
+
+    Local work as in ``fixed`` (default: one epoch).
+    """
+    if scale * (start + slope) < LEAST:
+        reason = f"the first round's amplitude is below {LEAST:g}: nothing would be heard"
+        raise SpecError(Problem("policy.start", reason, "a larger start, slope or scale", start))
+    return Ramp(Fixed(effort(steps, epochs)), scale * start, scale * slope)

@@ -1,0 +1,270 @@
+"""Hand-computed cases and bookkeeping; distributions are in ``tests/statistical``."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Allocation, ChannelState, Delivery, Reason
+from fedradio.core.rng import Rng
+from fedradio.links import air as kernels
+from fedradio.links.air import Air, direct, error_split, exact, hear, symbols, weighted
+from fedradio.links.over_the_air import OverTheAir, over_the_air
+
+PARENT = torch.tensor([0, 1, 0, 1, 1])
+
+
+def doubles(*values: float) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def everyone(n: int, amplitude: Tensor | None = None) -> Allocation:
+    yes, none = torch.ones(n, dtype=torch.bool), torch.zeros(n, dtype=torch.long)
+    return Allocation(yes, torch.ones(n, dtype=torch.long), None, None, none, amplitude=amplitude)
+
+
+def pair(**changes: Any) -> Air:
+    """Two own senders with gains 1 and 3, a foreign one with gain 0.5, noise 8, two antennas."""
+    gain = np.array([[1.0, 3.0, 0.5], [0.0, 0.0, 1.0]])
+    return replace(Air(gain, np.array([0, 0, 1]), np.ones(3), np.ones(3), noise=8.0, antennas=2), **changes)
+
+
+def random_air(rng: Rng, senders: int = 6, receivers: int = 2, **changes: Any) -> Air:
+    """Uneven gains, amplitudes and weights; the last receiver has nobody."""
+    g = rng.numpy()
+    amplitude, factor = g.uniform(0.5, 2.0, (2, senders))
+    gain = g.exponential(size=(receivers + 1, senders))
+    air = Air(gain, np.arange(senders) % receivers, amplitude, factor, noise=2.0, antennas=4, sigma_h2=0.5)
+    return replace(air, **changes)
+
+
+def send(
+    link: OverTheAir,
+    payload: Tensor,
+    weight: Tensor,
+    gain: Tensor,
+    parent: Tensor,
+    noise: float = 0.0,
+    amplitude: Tensor | None = None,
+    seed: int = 0,
+) -> Delivery:
+    """A whole exchange of everybody."""
+    channel, alloc = ChannelState(gain, noise), everyone(len(payload), amplitude)
+    values = payload.shape[1] * payload.shape[2]
+    airtime = link.plan(channel, alloc, parent, values, None, None, Rng(0), blocks=payload.shape[1])
+    ids = torch.arange(len(payload))
+    return link.combine(payload, weight, ids, parent, len(gain), channel, alloc, airtime, Rng(seed))
+
+
+def test_hand_computed_mean_and_spread() -> None:
+    """x = 1, 5 and a foreign 2i: xbar = (1 + 15)/4 = 4, D = (8 + 9 + 3 + 0.5*4)/4 = 5.5; numbers: [re | im]."""
+    payload = torch.tensor([[[1.0, 0.0]], [[5.0, 0.0]], [[0.0, 2.0]]])
+    heard = hear(pair(), payload)
+    assert heard.mean[0, 0].tolist() == [4.0, 0.0]
+    assert heard.spread[0, 0].tolist() == [5.5]
+    assert heard.power.tolist() == [1.0, 25.0, 4.0]
+    assert heard.bias[0].item() == pytest.approx((4 - 3) ** 2)
+
+
+def test_hand_computed_with_unequal_amplitudes() -> None:
+    """P = 2, 1: Pbar = (2 + 3)/4 = 1.25, x' = 1.6, 4, xbar = 13.6/4 = 3.4,
+    D = (8/1.5625 + 1.8^2 + 3*0.6^2 + 0.5*(2*2/1.25)^2)/4 = (5.12 + 3.24 + 1.08 + 5.12)/4 = 3.64."""
+    payload = torch.tensor([[[1.0, 0.0]], [[5.0, 0.0]], [[0.0, 2.0]]])
+    heard = hear(pair(amplitude=np.array([2.0, 1.0, 2.0])), payload)
+    assert heard.mean[0, 0].tolist() == pytest.approx([3.4, 0.0])
+    assert heard.spread[0, 0].tolist() == pytest.approx([3.64])
+
+
+def test_a_common_amplitude_only_lowers_the_noise() -> None:
+    payload = torch.randn(3, 1, 8, generator=Rng(1).torch())
+    one, three = hear(pair(), payload), hear(pair(amplitude=np.full(3, 3.0)), payload)
+    assert torch.allclose(one.mean, three.mean)
+    assert torch.allclose(one.spread[0] - three.spread[0], torch.full((1, 4), (8 - 8 / 9) / 4), rtol=1e-4)
+
+
+def test_hand_computed_error_split() -> None:
+    """K = 2, S = 4, |x|^2 = 1, 25, 4: fading (1 + 9*25)/32, intra (3 + 3*25)/32, inter 0.5*4/8, noise 8/8."""
+    split = error_split(pair(), np.array([1.0, 25.0, 4.0]))
+    found = {name: float(values[0]) for name, values in split.items()}
+    assert found == pytest.approx({"fading": 226 / 32, "intra": 78 / 32, "inter": 0.25, "noise": 1.0})
+
+
+def test_the_split_adds_up_to_the_variance() -> None:
+    """``E|yhat - xbar|^2 = (|xbar|^2 + D)/K`` of the sampler is the four causes, whatever amplitudes and weights."""
+    payload = torch.randn(6, 2, 11, generator=Rng(2).torch(), dtype=torch.float64)
+    for normaliser in ("mean", "sum"):
+        air = random_air(Rng(3), normaliser=normaliser)
+        heard = hear(air, payload)
+        per_symbol = (heard.mean.square().sum(dim=(1, 2)) + heard.spread.sum(dim=(1, 2))) / 12
+        variance = air.slope**2 * per_symbol.numpy() / air.antennas
+        assert np.allclose(sum(error_split(air, heard.power).values()), variance, rtol=1e-12)
+
+
+def test_pieces_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    payload = torch.randn(6, 2, 301, generator=Rng(4).torch())
+    air = random_air(Rng(5))
+    whole = hear(air, payload)
+    monkeypatch.setattr(kernels, "CACHED", 0)  # 64 symbols at a time
+    pieces = hear(air, payload)
+    for name in ("mean", "spread", "power", "bias"):
+        assert np.allclose(getattr(whole, name), getattr(pieces, name), rtol=1e-5, atol=1e-6)
+    assert torch.allclose(exact(air, whole, Rng(6)), exact(air, pieces, Rng(6)), rtol=1e-4, atol=1e-5)
+
+
+def test_odd_payloads_are_padded_and_blocks_packed_apart() -> None:
+    assert [symbols(d) for d in (1, 2, 7, 7850)] == [1, 1, 4, 3925]
+    both = torch.randn(6, 2, 7, generator=Rng(7).torch())
+    alone = hear(random_air(Rng(8)), both[:, :1])
+    padded = hear(random_air(Rng(8)), torch.nn.functional.pad(both[:, :1], (0, 1)))
+    assert torch.allclose(alone.mean, padded.mean[:, :, :7])
+    assert torch.allclose(alone.spread, padded.spread)
+    silent = both.clone()
+    silent[:, 0] = 0.0
+    out = exact(replace(random_air(Rng(8)), noise=0.0), hear(random_air(Rng(8), noise=0.0), silent), Rng(9))
+    assert float(out[:, 0].abs().max()) == 0.0
+    assert float(out[:2, 1].abs().min()) > 0.0
+
+
+def test_one_sender_without_noise_is_only_scaled() -> None:
+    """D = 0 exactly; what is left is g/K, which many antennas harden to 1: 5 standard deviations at K = 10^6."""
+    payload = torch.randn(1, 1, 200, generator=Rng(10).torch())
+    gain, weight = torch.full((1, 1), 1e-9, dtype=torch.float64), doubles(0.5)
+    few = send(over_the_air(antennas=1), payload, weight, gain, torch.zeros(1).long()).total / payload
+    assert torch.allclose(few[..., :100], few[..., 100:], rtol=1e-5)  # both parts of a symbol by the same g
+    assert float(few.std()) > 0.2
+    many = send(over_the_air(antennas=1_000_000), payload, weight, gain, torch.zeros(1).long())
+    assert torch.allclose(many.total, 0.5 * payload, rtol=5e-3)
+
+
+def test_without_noise_and_with_many_antennas_equal_gains_give_the_weighted_sum() -> None:
+    payload = torch.randn(5, 2, 40, generator=Rng(11).torch())
+    weight = doubles(0.3, 1.0, 0.7, 2.0, 0.5)
+    gain = torch.zeros(2, 5, dtype=torch.float64)
+    gain[PARENT, torch.arange(5)] = 0.25  # no foreign gains
+    expected = torch.zeros(2, 2, 40, dtype=torch.float64).index_add_(0, PARENT, weight[:, None, None] * payload)
+    done = send(over_the_air(antennas=1_000_000), payload, weight, gain, PARENT)
+    assert torch.allclose(done.total, expected.float(), atol=0.02)
+    assert float(done.notes["bias"].max()) < 1e-12
+    printed = send(over_the_air(antennas=1_000_000, normaliser="sum"), payload, weight, gain, PARENT)
+    assert torch.allclose(printed.total, expected.float() / torch.tensor([2.0, 3.0])[:, None, None], atol=0.02)
+
+
+def test_senders_scale_their_weights_to_a_mean_of_one() -> None:
+    factor, total = weighted(np.array([0.3, 1.0, 0.7, 2.0, 0.0]), PARENT.numpy(), 3)
+    assert factor.tolist() == pytest.approx([0.6, 1.0, 1.4, 2.0, 0.0])
+    assert total.tolist() == [1.0, 3.0, 0.0]
+    nothing, _ = weighted(np.zeros(2), np.zeros(2, dtype=np.int64), 1)
+    assert nothing.tolist() == [0.0, 0.0]
+
+
+def test_receivers_without_senders_or_weight_deliver_nothing() -> None:
+    payload = torch.randn(5, 1, 6, generator=Rng(12).torch())
+    gain = torch.ones(3, 5, dtype=torch.float64)
+    for sampler in ("exact", "direct"):
+        link = over_the_air(sampler=sampler, antennas=3)
+        done = send(link, payload, doubles(1, 0, 1, 0, 0), gain, PARENT, noise=1.0)
+        assert float(done.total[1:].abs().max()) == 0.0
+        assert float(done.total[0].abs().min()) > 0.0
+        assert all(float(values[2]) == 0.0 for name, values in done.notes.items() if name != "tx_power")
+
+
+def test_the_noise_of_a_receiver_does_not_depend_on_who_else_is_active() -> None:
+    payload = torch.randn(5, 1, 6, generator=Rng(13).torch())
+    gain = torch.eye(2, dtype=torch.float64)[:, PARENT]
+    both = send(over_the_air(), payload, torch.ones(5).double(), gain, PARENT, noise=1.0)
+    mine = PARENT == 0
+    alone = send(over_the_air(), payload[mine], torch.ones(2).double(), gain[:, mine], PARENT[mine], noise=1.0)
+    assert torch.allclose(both.total[0], alone.total[0], rtol=1e-5)
+
+
+def test_expect_is_the_share_of_the_air() -> None:
+    """Gains 1 and 3 at amplitudes 2 and 1: 2*2/5 and 2*3/5; as printed half of that. Silent senders have no share."""
+    gain = torch.tensor([[1.0, 3.0, 9.0]], dtype=torch.float64)
+    alloc = everyone(3, doubles(2, 1, 1))
+    alloc = replace(alloc, active=torch.tensor([True, True, False]))
+    parent = torch.zeros(3).long()
+    for normaliser, factor in (("mean", 1.0), ("sum", 0.5)):
+        link = over_the_air(normaliser=normaliser)
+        airtime = link.plan(ChannelState(gain, 1.0), alloc, parent, 10, None, None, Rng(0))
+        assert airtime.expect.tolist() == pytest.approx([0.8 * factor, 1.2 * factor, 0.0])
+        assert airtime.arrived.tolist() == [True, True, False]
+
+
+def test_no_bits_but_uses_and_seconds_where_there_is_a_rate() -> None:
+    gain = torch.ones(2, 5, dtype=torch.float64)
+    channel, ready = ChannelState(gain, 1.0), doubles(1, 2, 3, 4, 9)
+    timeless = over_the_air().plan(channel, everyone(5), PARENT, 14, ready, None, Rng(0), blocks=2)
+    assert over_the_air().bits(14) is None
+    assert (timeless.uses, timeless.tx_s, timeless.done_s) == (8.0, None, None)
+    link = over_the_air(symbol_rate_hz=4.0)
+    timed = link.plan(channel, everyone(5), PARENT, 8, ready, None, Rng(0))
+    assert timed.tx_s is not None
+    assert timed.done_s is not None
+    assert timed.tx_s.tolist() == [1.0] * 5
+    assert timed.done_s.tolist() == [10.0] * 5  # all start with the last
+    assert link.plan(channel, everyone(5), PARENT, 8, None, None, Rng(0)).done_s is None
+
+
+def test_who_cannot_end_in_time_stays_silent() -> None:
+    """One second of air, deadline 5: ready at 4 is in time, at 9 late. The late one neither counts nor interferes."""
+    gain = torch.ones(2, 5, dtype=torch.float64)
+    channel, ready = ChannelState(gain, 0.0), doubles(1, 2, 3, 4, 9)
+    link, alloc, ids = over_the_air(symbol_rate_hz=4.0), everyone(5), torch.arange(5)
+    airtime = link.plan(channel, alloc, PARENT, 8, ready, 5.0, Rng(0))
+    assert airtime.arrived.tolist() == [True, True, True, True, False]
+    assert airtime.reason.tolist() == [Reason.NONE] * 4 + [Reason.DEADLINE]
+    assert airtime.done_s is not None
+    assert airtime.tx_s is not None
+    assert airtime.done_s.tolist() == [5.0, 5.0, 5.0, 5.0, 10.0]
+    assert airtime.tx_s.tolist() == [1.0, 1.0, 1.0, 1.0, 0.0]
+    payload = torch.randn(5, 1, 8, generator=Rng(14).torch())
+    done = link.combine(payload, doubles(1, 1, 1, 1, 0), ids, PARENT, 2, channel, alloc, airtime, Rng(1))
+    four = send(link, payload[:4], torch.ones(4).double(), gain[:, :4], PARENT[:4], seed=1)
+    assert torch.allclose(done.total, four.total, rtol=1e-6)
+    assert done.notes["tx_power"][4].item() == 0.0
+    nobody = replace(airtime, arrived=torch.zeros(5, dtype=torch.bool))
+    empty = link.combine(payload, torch.zeros(5), ids, PARENT, 2, channel, alloc, nobody, Rng(1))
+    assert float(empty.total.abs().max()) == 0.0
+
+
+def test_transmit_power_and_joules() -> None:
+    """P = 2, weights 1 and 3 of mean 2: factors 0.5, 1.5. |x|^2 = 25 a symbol: 4*.25*25 = 25 and 225. At 0.1 W a unit,
+    2 symbols and 4 symbols a second: 0.1 * 25 * 2/4 J."""
+    payload = torch.tensor([[[3.0, 4.0, 4.0, 3.0]], [[5.0, 0.0, 0.0, 5.0]]])
+    gain, parent = torch.ones(1, 2, dtype=torch.float64), torch.zeros(2).long()
+    link = over_the_air(symbol_rate_hz=4.0, power_unit_w=0.1)
+    done = send(link, payload, doubles(1, 3), gain, parent, amplitude=doubles(2, 2))
+    assert done.notes["tx_power"].tolist() == pytest.approx([25.0, 225.0])
+    assert done.tx_j is not None
+    assert done.tx_j.tolist() == pytest.approx([1.25, 11.25])
+    for lacking in (over_the_air(symbol_rate_hz=4.0), over_the_air(power_unit_w=0.1)):
+        assert send(lacking, payload, doubles(1, 3), gain, parent).tx_j is None
+
+
+def test_notes_are_the_expected_error_of_the_total() -> None:
+    """Weights that sum to 3: errors grow by 9. 40 000 equal symbols; bias and variance to 3 %."""
+    symbol = torch.tensor([[1.0, -2.0], [0.5, 1.0], [2.0, 0.3]])
+    payload = symbol.repeat_interleave(40_000, dim=1)[:, None]
+    gain, parent = torch.tensor([[1.0, 2.0, 4.0]], dtype=torch.float64), torch.zeros(3).long()
+    weight = doubles(0.5, 2.0, 0.5)
+    for link in (over_the_air(antennas=5), over_the_air(antennas=5, normaliser="sum")):
+        done = send(link, payload, weight, gain, parent, noise=3.0)
+        truth = (weight[:, None] * symbol).sum(dim=0).repeat_interleave(40_000)
+        error = 2 * (done.total[0, 0] - truth).square().mean()
+        assert float(error) == pytest.approx(
+            sum(float(v[0]) for k, v in done.notes.items() if k != "tx_power"), rel=0.03
+        )
+        mean = 2 * (done.total[0, 0].view(2, -1).mean(dim=1) - truth[::40_000]).square().mean()
+        assert float(mean) == pytest.approx(float(done.notes["bias"]), rel=0.03, abs=1e-3)
+
+
+def test_the_oracle_itself_with_one_antenna_by_hand() -> None:
+    """(8)-(12) with the very channel that the generator gives: one sender, no noise, one antenna: |h|^2 x / beta."""
+    air = Air(np.full((1, 1), 4.0), np.zeros(1, dtype=np.int64), np.ones(1), np.ones(1), noise=0.0, antennas=1)
+    payload = torch.tensor([[[3.0, -1.0]]])
+    h = 2.0 * torch.randn(1, 1, 1, dtype=torch.complex64, generator=Rng(15).child("direct", 0).torch())
+    expected = float(h.abs() ** 2) / 4.0 * payload
+    assert torch.allclose(direct(air, payload, Rng(15)), expected, rtol=1e-5)

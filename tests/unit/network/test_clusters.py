@@ -1,0 +1,140 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ks_2samp
+
+from fedradio.core.errors import SpecError
+from fedradio.core.registry import part
+from fedradio.core.rng import Rng
+from fedradio.experiment.schema import part_schema
+from fedradio.network.channel import urban_macro
+from fedradio.network.clusters import clusters
+from fedradio.network.power_law import power_law
+
+LAYOUTS = 60
+
+
+def test_three_tiers_with_an_edge_in_the_middle_of_each_cluster() -> None:
+    topology = clusters(Rng(1), clusters=3, clients_per_cluster=2)
+    assert (topology.hops, topology.clients, topology.receivers(0), topology.receivers(1)) == (2, 6, 3, 1)
+    assert topology.parents[0].tolist() == [0, 0, 1, 1, 2, 2]
+    assert topology.parents[1].tolist() == [0, 0, 0]
+    assert topology.positions[2].tolist() == [[0.0, 0.0]]
+
+
+def test_every_layout_keeps_the_rules() -> None:
+    for layout in range(LAYOUTS):
+        topology = clusters(Rng(2), layout=layout)
+        clients, edges, _ = topology.positions
+        to_edge, to_server = (clients - edges[topology.parents[0]]).norm(dim=1), edges.norm(dim=1)
+        assert bool(((to_edge >= 0.5 - 1e-12) & (to_edge <= 1.0 + 1e-12)).all())
+        assert bool(((to_server >= 0.5 - 1e-12) & (to_server <= 3.0 + 1e-12)).all())
+        assert float(torch.pdist(edges).min()) >= 2.0
+        assert float(clients.norm(dim=1).min()) >= 0.5
+
+
+def test_layouts_of_one_seed_differ_and_repeat() -> None:
+    first, again, other = (clusters(Rng(3), layout=n).positions[0] for n in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_distances_and_angles_are_uniform_without_rules() -> None:
+    """Four standard deviations of the mean of U(0.5, 3), of U(0.5, 1) and of the mean direction."""
+    n = 4000
+    topology = clusters(Rng(4), clusters=200, clients_per_cluster=20, min_edge_spacing=0.0, min_server_distance=0.0)
+    around = topology.positions[0] - topology.positions[1][topology.parents[0]]
+    distance = around.norm(dim=1)
+    assert float(distance.mean()) == pytest.approx(0.75, abs=4 * 0.5 / math.sqrt(12 * n))
+    assert float((distance < 0.6).double().mean()) == pytest.approx(0.2, abs=4 * 0.4 / math.sqrt(n))
+    assert float((around / distance[:, None]).mean(dim=0).norm()) < 4 / math.sqrt(n)
+    assert float(topology.positions[1].norm(dim=1).mean()) == pytest.approx(1.75, abs=4 * 2.5 / math.sqrt(12 * 200))
+
+
+def _plain(rng: np.random.Generator) -> tuple[float, float]:
+    """Rejection as the rule says it, one layout at a time: two clusters of three."""
+    while True:
+        edge = rng.uniform(0.5, 3, 2) * np.exp(2j * np.pi * rng.random(2))
+        client = edge[:, None] + rng.uniform(0.5, 1, (2, 3)) * np.exp(2j * np.pi * rng.random((2, 3)))
+        if abs(edge[0] - edge[1]) >= 2 and np.abs(client).min() >= 0.5:
+            return float(np.abs(edge).min()), float(np.abs(client).min())
+
+
+def test_rejection_draws_from_the_rules_own_distribution() -> None:
+    """Edges near the server lose more of their layouts; redrawing their clients alone would keep too many of them."""
+    rng, n, p_least = Rng(5).numpy(), 300, 0.001
+    expected = np.array([_plain(rng) for _ in range(8 * n)])
+    drawn = []
+    for layout in range(n):
+        clients, edges, _ = clusters(Rng(6), clusters=2, clients_per_cluster=3, layout=layout).positions
+        drawn.append((float(edges.norm(dim=1).min()), float(clients.norm(dim=1).min())))
+    for column in range(2):
+        assert ks_2samp(expected[:, column], np.array(drawn)[:, column]).pvalue > p_least / 2
+    kept = np.array([_redrawn(rng) for _ in range(8 * n)])
+    assert ks_2samp(expected[:, 0], kept).pvalue < 1e-6
+
+
+def _redrawn(rng: np.random.Generator) -> float:
+    """The biased way: keep the edges, redraw clients until they fit."""
+    while True:
+        edge = rng.uniform(0.5, 3, 2) * np.exp(2j * np.pi * rng.random(2))
+        if abs(edge[0] - edge[1]) >= 2:
+            return float(np.abs(edge).min())
+
+
+def test_impossible_layouts_are_refused() -> None:
+    with pytest.raises(SpecError, match="20 edges within 3 of the server cannot all be 2 apart"):
+        clusters(Rng(0), clusters=20)
+    with pytest.raises(SpecError, match=r"no layout of 10 clusters .* in .* tries"):
+        clusters(Rng(0), clusters=10)
+    with pytest.raises(SpecError, match="no client is farther than 4") as caught:
+        clusters(Rng(0), edge_distance=(3.0, 0.5), client_distance=(1.0, 0.5), min_server_distance=5.0)
+    assert len(caught.value.problems) == 3
+
+
+def test_zero_clients_are_refused() -> None:
+    schema = part_schema(part("topology", "clusters"))
+    for name in ("clusters", "clients_per_cluster"):
+        with pytest.raises(ValueError, match="greater than or equal to 1"):
+            schema.model_validate({"kind": "clusters", name: 0})
+
+
+def test_power_law_of_the_distance() -> None:
+    """Two receivers, one sender at distance 2 and 0.5: gains 2^-4 and 2^4."""
+    receivers = torch.tensor([[0.0, 0.0], [2.5, 0.0]], dtype=torch.float64)
+    sender = torch.tensor([[2.0, 0.0]], dtype=torch.float64)
+    state = power_law().realise(receivers, sender, torch.zeros(1).long(), Rng(0))
+    assert state.gain.tolist() == [[1 / 16], [16.0]]
+    assert state.noise_w_hz == 10.0
+    assert power_law(exponent=0, noise=0).realise(receivers, sender, torch.zeros(1).long(), Rng(0)).gain.sum() == 2.0
+
+
+def test_many_close_pairs_keep_their_distance() -> None:
+    """A distance of 1e-6 among forty nodes far from the origin is not lost in a difference of squares."""
+    senders = torch.full((40, 2), 1000.0, dtype=torch.float64)
+    senders[:, 0] += 1e-6
+    receivers = torch.full((40, 2), 1000.0, dtype=torch.float64)
+    gain = power_law(exponent=1).realise(receivers, senders, torch.zeros(40).long(), Rng(0)).gain
+    assert torch.allclose(gain, torch.full_like(gain, 1e6), rtol=1e-6)
+
+
+def test_a_sender_on_top_of_a_receiver_is_refused_by_number() -> None:
+    nodes = torch.tensor([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], dtype=torch.float64)
+    with pytest.raises(SpecError, match="sender 2 stands on receiver 0") as caught:
+        power_law().realise(nodes[2:], nodes, torch.zeros(3).long(), Rng(0))
+    assert caught.value.problems[0].path == "topology"
+
+
+def test_negative_noise_is_refused_and_none_is_allowed() -> None:
+    schema = part_schema(part("channel", "power_law"))
+    assert schema.model_validate({"kind": "power_law", "noise": 0.0})
+    with pytest.raises(ValueError, match="greater than or equal to 0"):
+        schema.model_validate({"kind": "power_law", "noise": -1.0})
+
+
+def test_channels_say_whether_a_block_fades() -> None:
+    assert not power_law().block_fading
+    assert not urban_macro().block_fading
+    assert urban_macro(fading="rayleigh").block_fading
