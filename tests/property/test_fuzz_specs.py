@@ -73,11 +73,30 @@ PLACES = {
 TINY: dict[tuple[str, str], dict[str, Any]] = {
     ("source", "synthetic_images"): BASE["data"]["source"],
     ("source", "videos"): {"genres": 2, "contents_per_genre": 3, "requests": 20, "test_requests": 5},
+    ("source", "video_files"): {"genres": 2, "files_per_genre": 3, "requests": 20, "test_requests": 15},
     ("stream", "growing"): {"history": 10},
+    ("stream", "fifo"): {"capacity": [10, 20], "slots": 8, "at_end": "repeat"},
     ("policy", "joint"): {"clients": 1, "max_steps": 2},
     ("policy", "budget"): {"max_steps": 2},
+    ("policy", "ramp"): {"steps": 1},
+    ("topology", "clusters"): {"clusters": 2, "clients_per_cluster": 2},
+    ("policy", "per_client"): {"max_steps": 2, "mode": "paper"},
+    ("model", "lstm"): {"width": 4},
+    ("model", "cnn_batchnorm"): {"width": 2},
 }
 """Keywords that keep a part small."""
+
+AROUND: dict[tuple[str, str], dict[str, Any]] = {
+    ("policy", "ramp"): {"link": "over_the_air", "channel": "power_law"},
+    ("link", "over_the_air"): {"channel": "power_law"},
+}
+"""What the hop must have beside a part for it to run at all."""
+
+SAMPLES: dict[tuple[str, str], dict[str, Any]] = {
+    ("model", "squeezenet"): BASE["data"]["source"] | {"height": 17, "width": 17, "samples": 60},
+    ("model", "lstm"): {"kind": "video_files", "sample": "history", "history": 4, **TINY["source", "video_files"]},
+}
+"""Samples that a model can read."""
 
 
 def put(plain: dict[str, Any], place: tuple[str | int, ...], value: Any) -> dict[str, Any]:
@@ -121,6 +140,8 @@ def test_fields_of_parts(family: str, kind: str, name: str) -> None:
         small.pop("steps", None)
     for value in BAD:
         plain = put(BASE, place, small | {name: value})
+        plain["hops"][0] |= AROUND.get((family, kind), {})
+        plain["data"]["source"] = SAMPLES.get((family, kind), plain["data"]["source"])
         if family == "topology" and kind == "flat":
             plain["hops"] = plain["hops"][:1]
         survives(plain)

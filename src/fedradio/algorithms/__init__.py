@@ -1,5 +1,5 @@
 """What clients send and what receivers do with it."""
 
-from fedradio.algorithms import fedavg, fednova, scaffold
+from fedradio.algorithms import apfl, fedavg, fedcpsl, feddisco, fednova, osafl, scaffold
 
-__all__ = ["fedavg", "fednova", "scaffold"]
+__all__ = ["apfl", "fedavg", "fedcpsl", "feddisco", "fednova", "osafl", "scaffold"]

@@ -9,6 +9,15 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
+from fedradio.algorithms.buffers import (
+    AGE,
+    Buffer,
+    NeverSeen,
+    file_arrivals,
+    open_buffer,
+    remembered_step,
+    take_literally,
+)
 from fedradio.core.contracts import (
     Delivery,
     Ensemble,
@@ -21,6 +30,7 @@ from fedradio.core.contracts import (
     Trained,
     Work,
 )
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_share
 from fedradio.core.registry import Arg, register
 
@@ -37,10 +47,24 @@ class FedAvg:
     server_lr: float = 1.0
     prox: float = 0.0
     pooling: Pooling | None = None
+    buffer: Buffer = "none"
+    never_seen: NeverSeen = "nothing"
 
     blocks = 1
-    needs = frozenset[str]()
-    publishes = frozenset[str]()
+
+    @property
+    def remembers(self) -> bool:
+        return self.buffer != "none"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Rows of single clients for a buffer; and whoever divides by arrival probabilities needs arrivals to be each
+        client's own: over the air that would let the weakest shout."""
+        return frozenset({"individual"}) if self.remembers or self.normalise == "inverse" else frozenset()
+
+    @property
+    def publishes(self) -> frozenset[str]:
+        return frozenset({"staleness"}) if self.remembers else frozenset()
 
     @property
     def reveals(self) -> frozenset[str]:
@@ -48,13 +72,13 @@ class FedAvg:
 
     @property
     def relay(self) -> Literal["arrived", "standing"]:
-        return "arrived" if self.normalise == "arrived" else "standing"
+        return "arrived" if self.normalise == "arrived" and not self.remembers else "standing"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         return replace(rule, prox=self.prox)
 
     def init(self, w: Tensor, clients: int) -> Memory:
-        return Memory(shared={"w": w})
+        return Memory(shared={"w": w}, ledger=open_buffer(w, clients) if self.remembers else {})
 
     def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
         return Start(got["w"], group)
@@ -80,37 +104,64 @@ class FedAvg:
         return share if self.normalise == "selected" else share / info.expect
 
     def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
-        return {"w": shared["w"] + self.server_lr * delivery.total[:, 0]}, ledger, {}
+        """Adds the total; with a buffer the contributions of all clients, present or not, weighed by their shares."""
+        w = shared["w"]
+        if not self.remembers:
+            return {"w": w + self.server_lr * delivery.total[:, 0]}, ledger, {}
+        models = w if self.buffer == "models" else None
+        ledger = file_arrivals(ledger, delivery, info, models)
+        if self.never_seen == "literal":
+            take_literally(ledger, info, w)
+        ledger, coefficient = self.standing_weights(ledger, info)
+        step = remembered_step(ledger, coefficient, info, models)
+        return {"w": w + self.server_lr * step}, ledger, {"staleness": ledger[AGE]}
+
+    def standing_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+        """Coefficients ``[C]`` of the remembered contributions, and the ledger with what they were made from."""
+        mass = self.importance(info.announced, len(info.parent))
+        return ledger, group_share(mass, info.parent, info.receivers)
 
     def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
         return {"global": Ensemble((shared["w"],))}
 
 
-@register("algorithm", "fedavg", paper="McMahan et al., AISTATS 2017, Algorithm 1")
+SIZES = Arg("weigh clients by their number of samples, or equally")
+SERVER_LR = Arg("global learning rate eta_g", gt=0, le=1e4)
+BUFFER = Arg(
+    "what receivers remember of each client: nothing, its last change, or its last model; absent clients then count"
+)
+
+
+@register("algorithm", "fedavg", paper="McMahan et al., AISTATS 2017, Algorithm 1; OSAFL, Algorithm 6 (buffer: models)")
 def fedavg(
     *,
-    weighting: Annotated[Weighting, Arg("weigh clients by their number of samples, or equally")] = "samples",
+    weighting: Annotated[Weighting, SIZES] = "samples",
     normalise: Annotated[
         Normalise,
         Arg(
             "weights sum to 1 over the arrived, over the selected, or (inverse) are divided by the arrival probability"
         ),
     ] = "arrived",
-    server_lr: Annotated[float, Arg("global learning rate eta_g", gt=0, le=1e4)] = 1.0,
+    server_lr: Annotated[float, SERVER_LR] = 1.0,
+    buffer: Annotated[Buffer, BUFFER] = "none",
 ) -> FedAvg:
     """Federated averaging: the weighted mean of the clients' changes is added to the model."""
-    return FedAvg(weighting, normalise, server_lr)
+    if buffer != "none" and normalise != "arrived":
+        reason = "with a buffer the weights sum to 1 over all clients, present or not"
+        raise SpecError(Problem("algorithm.normalise", reason, "arrived, or buffer: none", normalise))
+    return FedAvg(weighting, normalise, server_lr, buffer=buffer)
 
 
-@register("algorithm", "fedprox", paper="Li et al., MLSys 2020, eq. (2)")
+@register("algorithm", "fedprox", paper="Li et al., MLSys 2020, eq. (2); OSAFL, Algorithm 7 (buffer: models)")
 def fedprox(
     *,
     mu: Annotated[float, Arg("strength of the pull to the received model; 0 is fedavg", ge=0, le=1e4)] = 0.01,
-    weighting: Annotated[Weighting, Arg("weigh clients by their number of samples, or equally")] = "samples",
-    server_lr: Annotated[float, Arg("global learning rate eta_g", gt=0, le=1e4)] = 1.0,
+    weighting: Annotated[Weighting, SIZES] = "samples",
+    server_lr: Annotated[float, SERVER_LR] = 1.0,
+    buffer: Annotated[Buffer, BUFFER] = "none",
 ) -> FedAvg:
     """Federated averaging with the proximal term ``mu/2 |w - w0|^2`` in every client's cost."""
-    return FedAvg(weighting, server_lr=server_lr, prox=mu)
+    return FedAvg(weighting, server_lr=server_lr, prox=mu, buffer=buffer)
 
 
 @register("algorithm", "central")

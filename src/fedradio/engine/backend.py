@@ -10,6 +10,7 @@ from fedradio.engine.dense import Dense
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.local import Kernel, finish, order, prepare
 from fedradio.engine.module import Autograd
+from fedradio.engine.pair import PairAutograd, PairDense
 from fedradio.engine.threads import cores, each
 
 
@@ -25,22 +26,28 @@ class Engine:
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
         self.workers = workers or cores()
-        self._last: tuple[Model, Kernel] | None = None
+        self._last: tuple[Model, bool, Kernel] | None = None
 
     def run(
         self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
     ) -> Trained:
         """Train every client of the cohort for its ``updates [A]``; a client without any has a delta and loss of 0."""
         job = prepare(model, rule, t, start, batches, updates, rng)
-        kernel = self._kernel(model)
+        kernel = self._kernel(model, rule.objective is not None)
         groups = order(job.updates, kernel.stack(job))
         workers = 1 if start.w.is_cuda else self.workers
         each(lambda rows: kernel.train(job, rows), groups, workers)
         return finish(job)
 
-    def _kernel(self, model: Model) -> Kernel:
-        """The fastest kernel for this model's structure; kept, with its buffers, until the model changes."""
-        if self._last is None or self._last[0] is not model:
+    def _kernel(self, model: Model, objective: bool) -> Kernel:
+        """The fastest kernel for this model's structure; kept, with its buffers, until the model or the kind of cost
+        changes."""
+        if self._last is None or self._last[0] is not model or self._last[1] is not objective:
             layers = dense_layers(model)
-            self._last = (model, Autograd(model) if layers is None else Dense(layers))
-        return self._last[1]
+            kernel: Kernel
+            if objective:
+                kernel = PairAutograd(model) if layers is None else PairDense(model, layers)
+            else:
+                kernel = Autograd(model) if layers is None else Dense(layers)
+            self._last = (model, objective, kernel)
+        return self._last[2]

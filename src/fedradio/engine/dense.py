@@ -27,29 +27,30 @@ relu_backward = torch.ops.aten.threshold_backward.grad_input
 
 
 class Dense:
-    """Trains Flatten/Linear/ReLU stacks in groups of clients."""
+    """Trains Flatten/Linear/ReLU stacks in groups of clients, each with so many ``models`` in the cache at a time."""
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
+    def __init__(self, layers: Sequence[Layer], models: int = 1) -> None:
         self.layers = layers
+        self.models = models
         self._thread = threading.local()
 
     def stack(self, job: Job) -> int:
-        """``clamp(4 MB / bytes of one client, 1, 64)``, the bytes being its parameters' and activations'."""
+        """``clamp(4 MB / bytes of one client, 1, 64)``, the bytes being its models' parameters and activations."""
         parameters = sum(field.size for layer in self.layers for field in layer.fields)
         units = self.layers[0].inputs + sum(2 * layer.outputs for layer in self.layers)
         each = (parameters + job.batch * units) * job.delta.element_size()
-        return int(min(max(STACK_BYTES / each, 1), MAX_STACK))
+        return int(min(max(STACK_BYTES / (self.models * each), 1), MAX_STACK))
 
     @torch.no_grad()
     def train(self, job: Job, rows: list[int]) -> None:
-        space = self._workspace(job)
+        space = self.workspace(job)
         chosen = select(rows)
-        base = _base(job, chosen)
-        _load(space, job, base, chosen, len(rows))
+        base = start_rows(job, chosen)
+        load(space, job, base, chosen, len(rows))
         job.loss[chosen] = _steps(space, job, rows, chosen)
-        _store(space, job, base, chosen, len(rows))
+        store(space, job, base, chosen, len(rows))
 
-    def _workspace(self, job: Job) -> Workspace:
+    def workspace(self, job: Job) -> Workspace:
         """This thread's buffers; made anew when the work changes its shape."""
         names = _needed(job)
         key = (self.stack(job), job.batch, names, job.delta.dtype, job.delta.device)
@@ -70,14 +71,14 @@ def _needed(job: Job) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _base(job: Job, chosen: slice | Tensor) -> Tensor:
+def start_rows(job: Job, chosen: slice | Tensor) -> Tensor:
     """The rows that the clients start from: a view ``[1, d]`` where it is the same for all, else a copy ``[k, d]``."""
     group = job.start.group[chosen]
     first = int(group[0])
     return job.start.w[first : first + 1] if bool((group == first).all()) else job.start.w[group]
 
 
-def _load(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+def load(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:
     sources: dict[str, Tensor | None] = {"w": base, "w0": base}
     for name in job.memory_names:
         before = job.remembered(name)
@@ -93,7 +94,7 @@ def _load(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: i
                 buffers[name][:k] = source[:, field.span]
 
 
-def _store(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+def store(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:
     for field, buffers in space.params.items():
         job.delta[chosen, field.span] = buffers["w"][:k].sub_(base[:, field.span])
         for name, memory in job.memory.items():
@@ -119,16 +120,16 @@ def _steps(space: Workspace, job: Job, rows: list[int], chosen: slice | Tensor) 
         if b > 0:
             x, y = job.fetch(index[j][0, :b] if live == 1 else index[j][:live, :b])
             x = x.to(losses.dtype).view(*y.shape, -1)
-            _forward(view, x)
+            forward(view, x)
             likelihood = _output_gradient(view, y, None if full else counts)
             losses[:live].sub_(likelihood, alpha=1.0 / b if full else 1.0)
         else:
             x = losses.new_empty(*view.ones.shape[:-1], space.layers[0].inputs)
-        _backward(view, x, update, 1.0 / b if full and b > 0 else 1.0)
+        backward(view, x, update, 1.0 / b if full and b > 0 else 1.0)
     return losses
 
 
-def _forward(view: View, h: Tensor) -> None:
+def forward(view: View, h: Tensor) -> None:
     """``z = relu(h W^T + b)``, layer after layer; the last one class by class where that is faster."""
     product, affine = (torch.mm, torch.addmm) if h.dim() == 2 else (torch.bmm, torch.baddbmm)
     for layer in view.layers:
@@ -165,7 +166,7 @@ def _output_gradient(view: View, y: Tensor, counts: list[int] | None) -> Tensor:
     return likelihood.sum((-2, -1))
 
 
-def _backward(view: View, x: Tensor, update: Update, scale: float) -> None:
+def backward(view: View, x: Tensor, update: Update, scale: float) -> None:
     """From the last layer to the first: pass the gradient down, then update with it."""
     product = torch.mm if x.dim() == 2 else torch.bmm
     for i in range(len(view.layers) - 1, -1, -1):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Batches, Fetch, LocalRule, Model, Slots, Start, Trained
+from fedradio.core.contracts import Batches, Fetch, LocalRule, Model, Objective, Picks, Slots, Start, Trained
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
 
 MEMORY = ("momentum", "adam_m", "adam_v")
@@ -19,13 +20,28 @@ MEMORY = ("momentum", "adam_m", "adam_v")
 
 
 @dataclass(frozen=True)
+class Semi:
+    """What an objective adds to a job: the unlabelled mini-batches ``dark``; for pair training the weight ``mixture
+    [A]`` of the clients' own models and a job ``own`` for these, with a rule, rates and start rows of their own.
+
+    Results: ``pseudo [A]``, the share of right pseudo-labels; in ``own.delta`` the own models themselves.
+    """
+
+    objective: Objective
+    dark: Picks
+    mixture: Tensor
+    own: Job | None
+    pseudo: Tensor
+
+
+@dataclass(frozen=True)
 class Job:
     """One cohort to train. Kernels fill the rows of the results of every client that has updates to make.
 
-    ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the largest count; ``rates [T]`` the
-    learning rate of each update; ``adam_n [A]`` updates made in earlier rounds. Results: ``delta [A, d]``,
-    ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses), ``memory`` (the optimiser's
-    ``[A, d_trainable]``, where it is kept).
+    ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the most samples of an update; ``rates
+    [T]`` the learning rate of each update; ``adam_n [A]`` updates made in earlier rounds; ``semi`` what an objective
+    adds. Results: ``delta [A, d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses),
+    ``memory`` (the optimiser's ``[A, d_trainable]``, where it is kept).
     """
 
     rule: LocalRule
@@ -42,6 +58,7 @@ class Job:
     local: Tensor | None
     loss: Tensor
     memory: Slots
+    semi: Semi | None = None
 
     @property
     def memory_names(self) -> list[str]:
@@ -76,7 +93,7 @@ def prepare(model: Model, rule: LocalRule, t: int, start: Start, batches: Batche
     kept = [name for name in rule.state_names if name in MEMORY] if rule.keep_state else []
     memory = {name: _result(start.slots.get(name), (clients, trainable), w, idle) for name in kept}
     counts = start.slots.get("adam_n") if rule.keep_state else None
-    return Job(
+    job = Job(
         rule=rule,
         rates=rule.rates(t, max(updates.tolist(), default=0)),
         start=start,
@@ -92,18 +109,49 @@ def prepare(model: Model, rule: LocalRule, t: int, start: Start, batches: Batche
         loss=w.new_zeros(clients),
         memory=memory,
     )
+    return job if rule.objective is None else _with_objective(job, rule.objective, t, model, batches, idle)
 
 
 def finish(job: Job) -> Trained:
     """Mean losses and the optimiser's counts of a job that every kernel has worked off."""
     updates = torch.tensor(job.updates, device=job.count.device)
-    due = torch.arange(job.count.shape[1], device=job.count.device) < updates[:, None]
-    batches = ((job.count > 0) & due).sum(1).clamp(min=1)
+    count = job.count if job.semi is None else job.count + job.semi.dark.count
+    due = torch.arange(count.shape[1], device=count.device) < updates[:, None]
+    batches = ((count > 0) & due).sum(1).clamp(min=1)
     slots = dict(job.memory)
     if job.rule.keep_state and "adam_n" in job.rule.state_names:
         before = job.start.slots.get("adam_n", torch.zeros(len(updates), dtype=job.loss.dtype, device=job.loss.device))
         slots["adam_n"] = before + updates.to(before)
-    return Trained(job.delta, job.local, job.loss / batches.to(job.loss), slots)
+    trained = Trained(job.delta, job.local, job.loss / batches.to(job.loss), slots)
+    if job.semi is None:
+        return trained
+    return replace(trained, own=None if job.semi.own is None else job.semi.own.delta, pseudo=job.semi.pseudo)
+
+
+def check_objective(objective: Objective, rule: LocalRule, model: Model, start: Start, batches: Batches) -> None:
+    """Refuse what no engine trains with an objective."""
+    problems = []
+    if rule.optimiser != "sgd":
+        problems.append(
+            Problem("rule.kind", "the algorithm's local updates are defined for sgd only", "rule.kind=sgd", "adam")
+        )
+    if rule.keep_state:
+        reason = "the algorithm's momentum starts from 0 in every round"
+        problems.append(Problem("rule.keep_state", reason, "rule.keep_state=false", rule.keep_state))
+    if objective.pair and (model.local.fields or model.buffers.fields):
+        reason = "a client's own model shares no norm layers with the global one, and a row holds those of one model"
+        problems.append(Problem("model", reason, "a model without norm layers, or an algorithm without own models"))
+    if problems:
+        raise SpecError(problems)
+    if objective.unlabelled_batch > 0 and batches.unlabelled is None:
+        raise ValueError("the objective wants unlabelled samples: Batches.unlabelled is missing")
+    if objective.pair and (start.own is None or start.mixture is None):
+        raise ValueError("the objective trains pairs of models: Start.own or Start.mixture is missing")
+
+
+def own_rule(rule: LocalRule, objective: Objective) -> LocalRule:
+    """How the clients' own models are trained: another rate and momentum, no pull towards the received model."""
+    return replace(rule, lr=rule.lr * objective.lr_factor, momentum=objective.momentum_own, prox=0.0)
 
 
 def order(updates: Sequence[int], most: int) -> list[list[int]]:
@@ -156,6 +204,29 @@ def adam(
         w.sub_(torch.div(m, root, out=root).mul_(size))
     else:
         w.addcdiv_(m, root, value=-size)
+
+
+def _with_objective(job: Job, objective: Objective, t: int, model: Model, batches: Batches, idle: Tensor) -> Job:
+    """The job with its unlabelled mini-batches and the clients' own models."""
+    start, clients = job.start, len(job.updates)
+    check_objective(objective, job.rule, model, start, batches)
+    dark = batches.unlabelled if objective.unlabelled_batch > 0 else None
+    if dark is None:
+        dark = Picks(job.index[:, :, :0], torch.zeros_like(job.count))
+    job = replace(job, batch=job.batch + (int(dark.count.max()) if dark.count.numel() else 0))
+    own = None
+    if objective.pair and start.own is not None:
+        rule = own_rule(job.rule, objective)
+        own = replace(
+            job,
+            rule=rule,
+            rates=rule.rates(t, len(job.rates)),
+            start=Start(start.own, torch.arange(clients), ids=start.ids),
+            delta=_result(start.own, tuple(job.delta.shape), job.delta, idle),
+        )
+    mixture = torch.zeros(clients) if start.mixture is None else start.mixture
+    pseudo = job.loss.new_full((clients,), math.nan)
+    return replace(job, semi=Semi(objective, dark, mixture.to(job.delta), own, pseudo))
 
 
 def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
+import math
+from dataclasses import replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
-from fedradio.core.contracts import Batches, LocalRule, Model, Slots, Start, Trained
+from fedradio.core.contracts import Batches, LocalRule, Model, Objective, Slots, Start, Trained
 from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
+from fedradio.engine.local import check_objective, own_rule
+from fedradio.engine.objective import pseudo_labels
 from fedradio.models.dropout import set_generator
 
 
@@ -21,43 +25,144 @@ class Reference:
     def run(
         self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
     ) -> Trained:
-        results = [_client(model, rule, t, start, batches, int(n), rng, row) for row, n in enumerate(updates)]
-        deltas, locals_, losses, slots = zip(*results, strict=True)
-        kept = {name: torch.stack([s[name] for s in slots]) for name in rule.state_names} if rule.keep_state else {}
-        local = None if start.local is None else torch.stack(locals_)
-        return Trained(torch.stack(deltas), local, torch.stack(losses), kept)
+        if rule.objective is not None:
+            check_objective(rule.objective, rule, model, start, batches)
+        rows = [(model, rule, t, start, batches, int(n), rng, row) for row, n in enumerate(updates)]
+        results = [_client(*row) if rule.objective is None else _pair(rule.objective, *row) for row in rows]
+        kept = {n: torch.stack([r.slots[n] for r in results]) for n in rule.state_names} if rule.keep_state else {}
+        return Trained(
+            torch.stack([r.delta for r in results]),
+            None if start.local is None else _stack([r.local for r in results]),
+            torch.stack([r.loss for r in results]),
+            kept,
+            _stack([r.own for r in results]),
+            _stack([r.pseudo for r in results]),
+        )
 
 
 def _client(
     model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: int, rng: Rng, row: int
-) -> tuple[Tensor, Tensor, Tensor, Slots]:
-    """``(delta [d], local part, mean loss, optimiser's memory)`` of one client."""
-    w0 = start.w[start.group[row]]
-    rest = w0.new_zeros(0) if start.local is None else start.local[row]
-    w = torch.cat([w0, rest[: model.local.size]])  # the trainable part [shared | local]
-    buffers = rest[model.local.size :].clone()
+) -> Trained:
+    """What one client's training on labelled samples gives, without the client axis."""
+    w0, w, buffers = _begin(model, start, row)
     state = _state(rule, start, row, w)
-    module = copy.deepcopy(model.module).to(w.device).train()
-    set_generator(module, rng.child("dropout", start.name(row)).torch(w.device))
+    module = _module(model, rng.child("dropout", start.name(row)), w)
     losses = []
     for j, rate in enumerate(rule.rates(t, updates)):
         count = int(batches.labelled.count[row, j])
         gradient = torch.zeros_like(w)
         if count > 0:
             x, y = batches.fetch(batches.labelled.index[row, j, :count])
-            x = x.to(w.dtype) if x.is_floating_point() else x
             leaf = w.clone().requires_grad_(True)
-            tensors = {**_named(model.shared, model.local, leaf), **model.buffers.views(buffers)}
-            loss = cross_entropy(functional_call(module, tensors, (x,)), y)
+            loss = cross_entropy(_logits(model, module, leaf, buffers, x), y)
             (gradient,) = torch.autograd.grad(loss, leaf)
             losses.append(loss.detach())
-        d = model.shared.size
-        gradient[:d] += rule.prox * (w[:d] - w0)
-        if start.shift is not None:
-            gradient[:d] += start.shift[row]
-        w = _update(rule, rate, w, gradient, state)
-    loss = torch.stack(losses).mean() if losses else w.new_zeros(())
-    return w[: model.shared.size] - w0, torch.cat([w[model.shared.size :], buffers]), loss, state
+        w = _update(rule, rate, w, _driven(rule, start, row, w, w0, gradient), state)
+    return Trained(w[: len(w0)] - w0, torch.cat([w[len(w0) :], buffers]), _mean(losses, w), state)
+
+
+def _pair(
+    objective: Objective,
+    model: Model,
+    rule: LocalRule,
+    t: int,
+    start: Start,
+    batches: Batches,
+    updates: int,
+    rng: Rng,
+    row: int,
+) -> Trained:
+    """What one client's training under an objective gives (FedCPSL, Algorithm 1): the costs (4) and (6c) of plain
+    probabilities, both gradients at the models before the update."""
+    w0, w, buffers = _begin(model, start, row)
+    state = _state(rule, start, row, w)
+    module = _module(model, rng.child("dropout", start.name(row)), w)
+    received = torch.cat([w, buffers])
+    second = own_rule(rule, objective)
+    own = w if start.own is None else start.own[row].clone()
+    b = 0.0 if start.mixture is None else float(start.mixture[row])
+    own_state = _state(second, start, row, own)
+    own_module = _module(model, rng.child("dropout_own", start.name(row)), w)
+    losses, hits = [], [torch.zeros(0)]
+    for j, (rate, own_rate) in enumerate(zip(rule.rates(t, updates), second.rates(t, updates), strict=True)):
+        index, n = batches.labelled.index[row, j], int(batches.labelled.count[row, j])
+        index = index[:n]
+        if batches.unlabelled is not None and objective.unlabelled_batch > 0:
+            index = torch.cat([index, batches.unlabelled.index[row, j, : int(batches.unlabelled.count[row, j])]])
+        gradient, own_gradient = torch.zeros_like(w), torch.zeros_like(own)
+        if len(index) > 0:
+            x, y = batches.fetch(index)
+            nu = w.new_zeros(0, model.classes)
+            if len(index) > n:
+                nu = pseudo_labels(objective, model.apply(received, x[n:]))
+                hits.append((nu.argmax(1) == y[n:]).float())
+            leaf = w.clone().requires_grad_(True)
+            h = _logits(model, module, leaf, buffers, x).softmax(1)
+            f = _cost(objective, h, y[:n], nu)
+            (gradient,) = torch.autograd.grad(f, leaf, retain_graph=True)
+            losses.append(f.detach())
+            if objective.pair:
+                leaf = own.clone().requires_grad_(True)
+                p = b * _logits(model, own_module, leaf, buffers, x).softmax(1) + (1 - b) * h.detach()
+                (own_gradient,) = torch.autograd.grad(_cost(objective, p, y[:n], nu), leaf)
+        w = _update(rule, rate, w, _driven(rule, start, row, w, w0, gradient), state)
+        own = _update(second, own_rate, own, own_gradient, own_state)
+    right = torch.cat(hits).to(w).mean() if objective.alpha_p > 0 else w.new_full((), math.nan)
+    result = Trained(w[: len(w0)] - w0, torch.cat([w[len(w0) :], buffers]), _mean(losses, w), state)
+    return replace(result, own=own if objective.pair else None, pseudo=right)
+
+
+def _cost(objective: Objective, p: Tensor, y: Tensor, nu: Tensor) -> Tensor:
+    """The cost (4) of probabilities ``p [n_L + n_U, C]``."""
+    lit, dark, uniform = p[: len(y)], p[len(y) :], math.log(p.shape[1])
+    total = p.new_zeros(())
+    if len(y):
+        total = total - lit.log().gather(1, y[:, None]).mean()
+    if len(nu):
+        fit = -(nu * dark.log()).sum(1).mean()
+        divergence = (torch.xlogy(nu, nu) + dark * dark.log()).sum(1).mean() + 2 * uniform
+        total = total + objective.alpha_p * fit + objective.alpha_r * divergence
+    return total
+
+
+def _begin(model: Model, start: Start, row: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The received row ``[d]``, the trainable one ``[shared | local]`` and the buffers."""
+    w0 = start.w[start.group[row]]
+    rest = w0.new_zeros(0) if start.local is None else start.local[row]
+    return w0, torch.cat([w0, rest[: model.local.size]]), rest[model.local.size :].clone()
+
+
+def _module(model: Model, rng: Rng, like: Tensor) -> nn.Module:
+    """A copy that trains, with dropout from this node."""
+    module = copy.deepcopy(model.module).to(like.device).train()
+    set_generator(module, rng.torch(like.device))
+    return module
+
+
+def _logits(model: Model, module: nn.Module, w: Tensor, buffers: Tensor, x: Tensor) -> Tensor:
+    """Logits of a training pass, which moves ``buffers``."""
+    x = x.to(w.dtype) if x.is_floating_point() else x
+    tensors = {**_named(model.shared, model.local, w), **model.buffers.views(buffers)}
+    logits: Tensor = functional_call(module, tensors, (x,))
+    return logits
+
+
+def _driven(rule: LocalRule, start: Start, row: int, w: Tensor, w0: Tensor, gradient: Tensor) -> Tensor:
+    """``g + mu*(w - w0) + shift``; both terms act on the shared part."""
+    d = len(w0)
+    gradient[:d] += rule.prox * (w[:d] - w0)
+    if start.shift is not None:
+        gradient[:d] += start.shift[row]
+    return gradient
+
+
+def _mean(losses: list[Tensor], like: Tensor) -> Tensor:
+    return torch.stack(losses).mean() if losses else like.new_zeros(())
+
+
+def _stack(rows: list[Tensor | None]) -> Tensor | None:
+    found = [row for row in rows if row is not None]
+    return torch.stack(found) if found else None
 
 
 def _named(shared: Layout, local: Layout, row: Tensor) -> dict[str, Tensor]:

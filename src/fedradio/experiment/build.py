@@ -65,7 +65,7 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simula
     hops = [_hop(bench, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
     stream = None if topology is None else _stream(bench, plain["data"], topology, world, device)
     model = None if stream is None else bench.make("model", "model", plain["model"], stream.shape, stream.classes)
-    if stream is not None and (refusal := stream.lasts(spec.rounds * prod(hop.period for hop in hops))):
+    if stream is not None and (refusal := stream.lasts(spec.rounds, prod(hop.period for hop in hops))):
         bench.problems.append(Problem("data", refusal))
     bench.settle()
     assert stream is not None
@@ -123,7 +123,7 @@ def _unasked(plain: Plain) -> list[Problem]:
 
 
 def _split(bench: _Bench, plain: Plain, samples: Samples, topology: Topology, world: Rng) -> Tapes | None:
-    context = (samples.y.cpu(), samples.classes, topology.parents[0], world.child("partition"))
+    context = (samples.y.cpu(), samples.classes, topology.cells, world.child("partition"))
     shares = bench.make("data.partition", "partition", plain["partition"] or {"kind": "iid"}, *context)
     if shares is None:
         return None

@@ -37,7 +37,7 @@ def _estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
     per_update = 0.0
     for _ in range(2 if updates else 0):  # the first pass warms up
         began = time.perf_counter()
-        clients.train(sim, work.shared[0], work.client, work.stream, trial, Clock(0))
+        clients.train(sim, work.shared[0], work.side[0], work.client, work.stream, trial, Clock(0))
         per_update = (time.perf_counter() - began) / max(1, int(trial.steps.sum()) * sim.rule.updates_per_step)
     began = time.perf_counter()
     metrics(sim, replace(state, stream=work.stream))

@@ -59,7 +59,8 @@ def _locate(loc: Sequence[str | int], data: Any, kind: str) -> tuple[list[str], 
     node = data
     for number, name in enumerate(loc):
         inside: Any = node if isinstance(node, dict) else dict(enumerate(node)) if isinstance(node, list) else {}
-        if name in inside:
+        tag = path[-1:] and path[-1] in FAMILIES and name == inside.get("kind")  # also where a keyword has that name
+        if name in inside and not (tag and number + 1 < len(loc)):
             node = inside[name]
         elif not (kind == "missing" and number == len(loc) - 1):
             continue

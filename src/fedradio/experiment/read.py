@@ -36,8 +36,42 @@ def shipped_text(name: str) -> str:
     return (resources.files("fedradio") / "specs" / f"{name}.yaml").read_text(encoding="utf-8")
 
 
+MOST_BASES = 8
+"""A spec on a spec on a spec...: deeper is a circle."""
+
+
 def read_spec(source: str | Path) -> Plain:
-    """The plain data of a YAML file or of a shipped spec."""
+    """The plain data of a YAML file or of a shipped spec, put on its ``base`` where it names one."""
+    return _on_base(_read_one(source), str(source), MOST_BASES)
+
+
+def _on_base(plain: Plain, where: str, left: int) -> Plain:
+    """``base`` names another spec; keys beside it replace that spec's, then ``set`` changes dotted keys one by one."""
+    if "base" not in plain:
+        if "set" in plain:
+            raise SpecError(Problem(f"{where}: set", "changes a base, and there is none", "name it: base: osafl"))
+        return plain
+    base, changes = plain["base"], plain.get("set", {})
+    if not isinstance(base, str) or left == 0:
+        reason = "the name of a spec" if left else "specs that stand on each other in a circle"
+        raise SpecError(Problem(f"{where}: base", reason, "a shipped spec or a YAML file", base))
+    if not isinstance(changes, dict) or not all(isinstance(key, str) for key in changes):
+        raise SpecError(
+            Problem(f"{where}: set", "a mapping of dotted keys to values", "such as {rule.lr: 0.05}", changes)
+        )
+    beside = Path(where).parent / base  # a file beside this one, else the name as it is
+    found = str(beside) if beside.is_file() else base
+    below = _on_base(_read_one(found), found, left - 1)
+    result = plain_copy(below | {key: value for key, value in plain.items() if key not in ("base", "set")})
+    for key, value in changes.items():
+        try:
+            _assign(result, key, value)
+        except LookupError as error:
+            raise SpecError(Problem(f"{where}: set.{key}", str(error.args[0]))) from None
+    return result
+
+
+def _read_one(source: str | Path) -> Plain:
     path = Path(source)
     if str(source) in shipped() and not path.is_file():
         return _parse(shipped_text(str(source)), str(source))

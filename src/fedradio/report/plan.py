@@ -54,7 +54,7 @@ def clients_table(sim: Simulation, plan: Plan) -> Table:
     distance = (positions[0] - positions[1][parent]).norm(dim=1)
     joules = planned_j(sim.hops[0], plan)
     for i, place in enumerate(standing(plan)):
-        row: list[str | Text] = [str(i), str(int(parent[i])), f"{distance[i]:.0f}", _gain(plan, int(parent[i]), i)]
+        row: list[str | Text] = [str(i), str(int(parent[i])), f"{distance[i]:.3g}", _gain(plan, int(parent[i]), i)]
         row.append(Text(*MARKS[place]))
         if place == "selected":
             cpu = _value(plan.alloc.cpu_hz, i)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Airtime, Allocation, Delivery, ExchangeRecord, Hop
+from fedradio.core.contracts import Airtime, Allocation, Delivery, ExchangeRecord, Hop, Slots
 from fedradio.core.params import group_sum
 from fedradio.fleet.costs import compute_j, transmit_j
 from fedradio.rounds.planning import Plan
@@ -35,11 +35,18 @@ def effective_clients(weight: Tensor, group: Tensor, receivers: int) -> list[flo
 
 
 def exchange_record(
-    h: int, hop: Hop, plan: Plan, delivery: Delivery | None, times: Tensor | None, effective: list[float]
+    h: int,
+    hop: Hop,
+    plan: Plan,
+    delivery: Delivery | None,
+    times: Tensor | None,
+    effective: list[float],
+    published: Slots,
 ) -> ExchangeRecord:
-    """The exchange as plain data. ``delivery`` is None where nobody sent."""
+    """The exchange as plain data. ``delivery`` is None where nobody sent; ``published`` is the algorithm's word."""
     alloc, airtime = plan.alloc, plan.airtime
     each = hop.link.bits(plan.values)
+    notes = alloc.notes | plan.notes | (delivery.notes if delivery is not None else {}) | published
     tx_j = torch.zeros(len(alloc.active), dtype=torch.float64) if delivery is None else delivery.tx_j
     return ExchangeRecord(
         t=plan.clock.t,
@@ -58,7 +65,7 @@ def exchange_record(
         uses=airtime.uses,
         time_s=None if times is None else times.tolist(),
         effective=effective,
-        notes={name: values.tolist() for name, values in alloc.notes.items()},
+        notes={name: values.tolist() for name, values in notes.items()},
     )
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fedradio.core.contracts import Allocation, Clock, Slots, Trained, Work
 from fedradio.core.errors import DivergenceError
+from fedradio.rounds.side import travels
 from fedradio.rounds.simulation import Simulation
 
 LOCAL = "model/local"
@@ -34,7 +35,7 @@ def client_slots(sim: Simulation, row: Tensor) -> Slots:
     """The slots that model and rule want of every client, beside the algorithm's own."""
     clients, shared = sim.topology.clients, sim.model.shared.size
     slots: Slots = {}
-    if len(row) > shared:
+    if len(row) > shared and not travels(sim):
         slots[LOCAL] = row[shared:].repeat(clients, 1)
     if sim.rule.keep_state:
         width = shared + sim.model.local.size
@@ -44,8 +45,17 @@ def client_slots(sim: Simulation, row: Tensor) -> Slots:
     return slots
 
 
-def train(sim: Simulation, got: Slots, client: Slots, stream: Slots, alloc: Allocation, clock: Clock) -> Cohort:
-    """Local training of the active clients from the vectors ``got [R, d]`` that they received."""
+def train(
+    sim: Simulation,
+    got: Slots,
+    side: Tensor | None,
+    client: Slots,
+    stream: Slots,
+    alloc: Allocation,
+    clock: Clock,
+) -> Cohort:
+    """Local training of the active clients from the vectors ``got [R, d]``, and ``side [R, n]`` of norm layers where
+    these travel, that they received."""
     ids = alloc.active.nonzero().squeeze(1)
     group = sim.topology.parents[0][ids]
     steps = alloc.steps[ids]
@@ -55,12 +65,13 @@ def train(sim: Simulation, got: Slots, client: Slots, stream: Slots, alloc: Allo
     own = {name: rows for name, rows in mine.items() if "/" not in name}
     start = replace(
         sim.algorithm.start(got, group.to(sim.device), own),
-        local=mine.get(LOCAL),
+        local=mine.get(LOCAL) if side is None else side[group.to(sim.device)],
         ids=ids,
         slots={name.removeprefix(RULE): rows for name, rows in mine.items() if name.startswith(RULE)},
     )
     rng = sim.rng.child("train", clock.t, clock.e)
-    batches = sim.stream.draw(stream, ids, updates, sim.rule.batch, rng.child("batches"))
+    dark = 0 if sim.rule.objective is None else sim.rule.objective.unlabelled_batch
+    batches = sim.stream.draw(stream, ids, updates, sim.rule.batch, rng.child("batches"), dark)
     trained = sim.backend.run(sim.model, sim.rule, clock.t, start, batches, updates, rng)
     _refuse_divergence(trained, clock, ids)
     rates = torch.tensor([0.0, *sim.rule.rates(clock.t, int(updates.max()))], dtype=torch.float64).cumsum(0)
@@ -78,7 +89,7 @@ def keep(sim: Simulation, got: Slots, client: Slots, cohort: Cohort, acked: Tens
     group = cohort.group.to(sim.device)
     kept = dict(sim.algorithm.keep(got, group, cohort.mine, cohort.trained, cohort.work, acked))
     kept |= {RULE + name: rows for name, rows in cohort.trained.slots.items()}
-    if cohort.trained.local is not None:
+    if LOCAL in client and cohort.trained.local is not None:
         kept[LOCAL] = cohort.trained.local
     for name, rows in kept.items():
         client[name].index_copy_(0, cohort.ids.to(sim.device), rows)
@@ -87,6 +98,8 @@ def keep(sim: Simulation, got: Slots, client: Slots, cohort: Cohort, acked: Tens
 def _refuse_divergence(trained: Trained, clock: Clock, ids: Tensor) -> None:
     """A sum over a row is finite iff nothing in it overflowed; one pass, no mask of the size of the cohort."""
     healthy = torch.isfinite(trained.loss) & torch.isfinite(trained.delta.sum(dim=1))
+    if trained.own is not None:
+        healthy &= torch.isfinite(trained.own.sum(dim=1))
     if not bool(healthy.all()):
         clients: Sequence[int] = ids[~healthy.cpu()].tolist()
         raise DivergenceError(clock.t, clients, "local training")

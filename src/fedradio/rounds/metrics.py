@@ -6,6 +6,7 @@ from fedradio.core.contracts import SimState
 from fedradio.engine.evaluate import evaluate
 from fedradio.rounds.clients import LOCAL
 from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.working import SIDE
 
 
 def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
@@ -13,13 +14,13 @@ def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
 
     The algorithm's first prediction is the run's ``accuracy``; further ones carry their name as a prefix. Where there
     are several groups (one per client), ``accuracy_spread`` is the standard deviation over them. With ``sim.eval_top``
-    above 1, ``top_m_accuracy`` counts the label among the ``m`` likeliest classes. Norm layers' local parts of the
-    global model are the mean over clients.
+    above 1, ``top_m_accuracy`` counts the label among the ``m`` likeliest classes. The global model takes norm layers'
+    numbers from the side channel, or where these stay with the clients their mean.
     """
     shared = {name: vector.unsqueeze(0) for name, vector in state.memory.shared.items()}
-    local = state.memory.client.get(LOCAL)
-    if local is not None:
-        local = local.mean(dim=0, keepdim=True)
+    local = shared.pop(SIDE, None)
+    if LOCAL in state.memory.client:
+        local = state.memory.client[LOCAL].mean(dim=0, keepdim=True)
     found: dict[str, float] = {}
     test = sim.stream.test()
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):

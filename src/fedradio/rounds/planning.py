@@ -12,13 +12,15 @@ from torch import Tensor
 from fedradio.core.contracts import Airtime, Allocation, ChannelState, Clock, Reason, SimState, Slots, View
 from fedradio.engine.threads import one_torch_thread
 from fedradio.fleet.costs import compute_s, cycles_per_step
+from fedradio.rounds.drift import data_notes
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.working import Working, open_round
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One run of a hop before anything is sent: ``values`` numbers a payload, ``cycles [S]`` of one local step."""
+    """One run of a hop before anything is sent: ``values`` numbers a payload, ``cycles [S]`` of one local step;
+    ``notes`` on the data, per client, for the records."""
 
     clock: Clock
     channel: ChannelState | None
@@ -27,6 +29,7 @@ class Plan:
     alloc: Allocation
     ready_s: Tensor | None
     airtime: Airtime
+    notes: Slots
 
 
 def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Plan]:
@@ -45,20 +48,26 @@ def plan_exchange(sim: Simulation, work: Working, h: int, clock: Clock) -> Plan:
     """Let samples arrive, realise the channel, ask the policy, and see who can arrive when. Nothing is trained."""
     hop, parent = sim.hops[h], sim.topology.parents[h]
     rng = sim.rng.child("hop", h, clock.t, clock.e)
+    notes: Slots = {}
     if h == 0:
         work.stream = sim.stream.arrive(work.stream, clock, sim.rng.child("arrive", clock.t, clock.e))
-        work.signals = work.signals | _data_signals(sim, work.stream)
+        now = data_signals(sim, work.stream)
+        notes = data_notes(work.signals, now)
+        work.signals = work.signals | now
     channel = _realise(sim, h, clock)
-    values = sim.model.shared.size * (sim.algorithm.blocks if h == 0 else len(work.shared[h]))
+    blocks = sim.algorithm.blocks if h == 0 else len(work.shared[h])
+    values = sim.model.shared.size * blocks
     view = _view(sim, work, h, clock, channel, values)
     alloc, work.policy[h] = hop.policy.decide(view, work.policy[h], rng.child("policy"))
-    alloc = _able(work, h, alloc)
+    alloc = _able(sim, work, h, alloc)
+    if "superposition" in hop.link.offers:  # the power of analogue symbols is that of the payload
+        alloc = replace(alloc, power_w=None)
     ready = _ready(work, h, alloc, parent, view.cycles_per_step)
-    airtime = hop.link.plan(channel, alloc, parent, values, ready, hop.deadline_s, rng.child("plan"))
-    return Plan(clock, channel, values, view.cycles_per_step, alloc, ready, airtime)
+    airtime = hop.link.plan(channel, alloc, parent, values, ready, hop.deadline_s, rng.child("plan"), blocks)
+    return Plan(clock, channel, values, view.cycles_per_step, alloc, ready, airtime, notes)
 
 
-def _data_signals(sim: Simulation, stream: Slots) -> Slots:
+def data_signals(sim: Simulation, stream: Slots) -> Slots:
     """Sizes, and how many local steps an epoch over the labelled (else all) data has."""
     stats = sim.stream.stats(stream)
     seen = torch.where(stats["labelled"] > 0, stats["labelled"], stats["samples"])
@@ -94,18 +103,21 @@ def _view(sim: Simulation, work: Working, h: int, clock: Clock, channel: Channel
         payload_bits=hop.link.bits(values),
         deadline_s=hop.deadline_s,
         signals=signals,
-        able=_can(work, h),
+        able=_can(sim, work, h),
     )
 
 
-def _can(work: Working, h: int) -> Tensor:
-    """Without labelled data a client cannot train; without news an edge has nothing to hand up."""
-    return work.signals["labelled"] > 0 if h == 0 else work.mass[h - 1] > 0
+def _can(sim: Simulation, work: Working, h: int) -> Tensor:
+    """Without samples that the cost can use a client cannot train; without news an edge has nothing to hand up."""
+    if h == 0:
+        dark = sim.rule.objective is not None and sim.rule.objective.unlabelled_batch > 0
+        return work.signals["samples" if dark else "labelled"] > 0
+    return torch.ones_like(work.mass[h - 1], dtype=torch.bool) if sim.algorithm.remembers else work.mass[h - 1] > 0
 
 
-def _able(work: Working, h: int, alloc: Allocation) -> Allocation:
+def _able(sim: Simulation, work: Working, h: int, alloc: Allocation) -> Allocation:
     """Whoever cannot take part does not, whatever the policy says."""
-    can = _can(work, h)
+    can = _can(sim, work, h)
     why = Reason.NO_DATA if h == 0 else Reason.NO_NEWS
     active = alloc.active & can
     return replace(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from fedradio.core.contracts import Hop
-from fedradio.core.errors import Problem
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import parts
 from fedradio.core.units import show
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PIECES = frozenset({"fleet", "channel", "deadline", "steps"})
 """Pieces of a hop that a policy or a link may need."""
 
-DATA_SIGNALS = frozenset({"samples", "labelled", "label_counts", "epoch_steps", "loss"})
+DATA_SIGNALS = frozenset({"samples", "seen", "labelled", "label_counts", "epoch_steps", "loss"})
 """Signals that every run publishes to the policy of hop 0; a client's loss is NaN until it has trained."""
 
 
@@ -35,9 +35,16 @@ def problems_of(sim: Simulation) -> list[Problem]:
 def warnings_of(sim: Simulation) -> list[str]:
     """What is allowed but worth a word before the run."""
     said = []
+    objective = sim.rule.objective
+    if objective is not None and objective.unlabelled_batch > 0:
+        stats = sim.stream.stats(sim.stream.start())
+        if bool((stats["samples"] == stats["labelled"]).all()):
+            said.append("data: every sample has its label; the terms of unlabelled samples are absent")
     for h, hop in enumerate(sim.hops):
         if hop.deadline_s is not None and not hop.policy.needs:
             said.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
+        if "superposition" in hop.link.offers and sim.algorithm.blocks > 1:
+            said.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
     return said
 
 
@@ -52,6 +59,8 @@ def _shape_problems(sim: Simulation) -> list[Problem]:
     if sim.model.shape != sim.stream.shape:
         reason = f"made for inputs {sim.model.shape}, the data has {sim.stream.shape}"
         found.append(Problem("model", reason, "build the model for the data's shape"))
+    else:
+        found += _sample_problems(sim)
     if sim.model.classes < sim.stream.classes:
         reason = f"has {sim.model.classes} outputs, the data {sim.stream.classes} classes"
         found.append(Problem("model", reason, "build the model for the data's classes"))
@@ -61,6 +70,20 @@ def _shape_problems(sim: Simulation) -> list[Problem]:
     return found
 
 
+def _sample_problems(sim: Simulation) -> list[Problem]:
+    """The model reads two of the samples: ids are not images, whatever their shape."""
+    test = sim.stream.test()
+    x, _ = test.fetch(test.index[:2])
+    try:
+        sim.model.apply(sim.model.init(sim.rng.child("trial")).to(x.device), x)
+    except SpecError as error:
+        return list(error.problems)
+    except RuntimeError:
+        kind = "numbers" if x.is_floating_point() else "whole numbers (ids)"
+        return [Problem("model", f"cannot read these samples, {kind} of shape {tuple(x.shape[1:])}", "another kind")]
+    return []
+
+
 def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     hop, last = sim.hops[h], len(sim.hops) - 1
     found = _policy_problems(sim, h)
@@ -68,6 +91,10 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     if missing:
         reason = f"the algorithm needs {_names(missing)}, this link offers {_names(hop.link.offers)}"
         found.append(Problem(f"hops.{h}.link", reason, f"links that do: {_links_with(sim.algorithm.needs)}"))
+    if "superposition" in hop.link.offers and hop.channel is not None and hop.channel.block_fading:
+        reason = "this link draws fading afresh for every symbol; the channel's lasts for the whole exchange"
+        found.append(Problem(f"hops.{h}.channel", reason, "fading: none, or a digital link"))
+    found += _channel_problems(sim, h)
     if h == last and hop.period != 1:
         reason = "the last hop is run once a round"
         found.append(Problem(f"hops.{h}.period", reason, "set it on a hop below, or raise rounds", hop.period))
@@ -83,6 +110,18 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     if h == 0 and sim.clock == "deadline" and hop.deadline_s is None:
         found.append(Problem("clock", "clock 'deadline' without a deadline", "set hops.0.deadline_s", sim.clock))
     return found
+
+
+def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
+    """A channel that cannot be realised between these places says so before the run."""
+    channel, positions = sim.hops[h].channel, sim.topology.positions
+    if channel is None:
+        return []
+    try:
+        channel.realise(positions[h + 1], positions[h], sim.topology.parents[h], sim.rng.child("trial"))
+    except SpecError as error:
+        return list(error.problems)
+    return []
 
 
 def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
@@ -140,6 +179,15 @@ def _learning_problems(sim: Simulation) -> list[Problem]:
         reason = "plain SGD has no state to keep"
         found.append(Problem("rule.keep_state", reason, "set rule.momentum, or rule.kind=adam", True))
     return found
+
+
+def objective_problems(sim: Simulation) -> list[Problem]:
+    """What forbids the cost that the algorithm wants; ``sim.rule`` is already as it wants it."""
+    objective, norms = sim.rule.objective, sim.model.local.size + sim.model.buffers.size
+    if objective is None or not objective.pair or norms == 0:
+        return []
+    reason = "every client trains a model of its own beside the shared one, and norm layers would belong to both"
+    return [Problem("model", reason, "a model without norm layers, or an algorithm without own models")]
 
 
 def _memory_problems(sim: Simulation) -> list[Problem]:

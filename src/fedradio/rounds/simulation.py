@@ -24,7 +24,7 @@ from fedradio.data.streams import Pooled
 from fedradio.engine.backend import Engine
 from fedradio.links.ideal import Ideal
 from fedradio.policies.fixed import fixed
-from fedradio.rounds.rules import problems_of, warnings_of
+from fedradio.rounds.rules import objective_problems, problems_of, warnings_of
 
 RoundClock = Literal["slowest", "deadline"]
 
@@ -89,7 +89,9 @@ def compose(
         simulation = _pooled(simulation)
     problems = problems_of(simulation)
     try:
-        simulation = replace(simulation, rule=algorithm.rule(rule), warnings=tuple(warnings_of(simulation)))
+        simulation = replace(simulation, rule=algorithm.rule(rule))
+        problems += objective_problems(simulation)
+        simulation = replace(simulation, warnings=tuple(warnings_of(simulation)))
     except SpecError as error:
         problems += error.problems
     if problems:

@@ -17,21 +17,28 @@ from fedradio.core.contracts import Clock, ExchangeRecord, Memory, RoundRecord, 
 from fedradio.core.errors import DivergenceError
 from fedradio.engine.threads import one_torch_thread
 from fedradio.rounds import account, clients
+from fedradio.rounds.drift import start_signals
 from fedradio.rounds.metrics import metrics
-from fedradio.rounds.planning import plan_exchange
-from fedradio.rounds.senders import merge, send_changes, send_clients
+from fedradio.rounds.planning import data_signals, plan_exchange
+from fedradio.rounds.senders import merge, repeat, send_changes, send_clients
+from fedradio.rounds.side import side_bits, travels
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.working import Working, hand_down, open_round
+from fedradio.rounds.slots import make_room, spare
+from fedradio.rounds.working import SIDE, Working, hand_down, open_round
 
 
 def begin(sim: Simulation) -> SimState:
     """The state before the first round."""
     row = sim.model.init(sim.rng.child("model")).to(sim.device)
     memory = sim.algorithm.init(row[: sim.model.shared.size].clone(), sim.topology.clients)
-    memory = replace(memory, client=memory.client | clients.client_slots(sim, row))
+    norms = {SIDE: row[sim.model.shared.size :].clone()} if travels(sim) else {}
+    client = make_room(memory.client | clients.client_slots(sim, row))
+    memory = replace(memory, shared=memory.shared | norms, client=client)
     policy = tuple(hop.policy.start(sim.topology.senders(h)) for h, hop in enumerate(sim.hops))
-    signals = {"loss": torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64)}
-    return SimState(0, 0.0, 0.0, 0.0, memory, sim.stream.start(), policy, signals)
+    stream = sim.stream.start()
+    known = data_signals(sim, stream)
+    signals = {"loss": torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64), **known}
+    return SimState(0, 0.0, 0.0, 0.0, memory, stream, policy, signals | start_signals(known))
 
 
 def run_round(
@@ -43,6 +50,8 @@ def run_round(
     with one_torch_thread():
         climb(sim, work, last)
     shared = {name: rows[0] for name, rows in work.shared[last].items()}
+    side = work.side[last]
+    shared |= {} if side is None else {SIDE: side[0]}
     _refuse_divergence(shared, state.t)
     record = _round_record(sim, work)
     memory = Memory(shared, work.client, work.ledger)
@@ -60,6 +69,7 @@ def run_round(
         record = replace(record, metrics=metrics(sim, after))
         if not all(map(math.isfinite, record.metrics.values())):
             raise DivergenceError(state.t, [], "the test loss")
+    spare(memory.client)
     return after, record, work.exchanges
 
 
@@ -88,17 +98,22 @@ def exchange(sim: Simulation, work: Working, h: int) -> None:
     work.done[h] += 1
     plan = plan_exchange(sim, work, h, clock)
     alloc, airtime = plan.alloc, plan.airtime
-    delivery, effective = None, [0.0] * receivers
+    delivery, effective, work.published = None, [0.0] * receivers, {}
     if bool(alloc.active.any()):
         send = send_clients if h == 0 else send_changes
         payload, weight, ids, info = send(sim, work, h, plan)
         group, air = parent[ids], sim.rng.child("air", h, clock.t, clock.e)
         delivery = hop.link.combine(payload, weight, ids, group, receivers, plan.channel, alloc, airtime, air)
-        effective = account.effective_clients(weight, group, receivers)
+        heard = weight * airtime.expect[ids] if "superposition" in hop.link.offers else weight
+        effective = account.effective_clients(heard, group, receivers)
         merge(sim, work, h, plan, delivery, info)
+    elif h == 0 and sim.algorithm.remembers:
+        repeat(sim, work, plan)
     times = account.receiver_times(hop, sim.clock, plan, parent, receivers)
     work.elapsed[h] = _later(work.elapsed[h], times)
-    work.exchanges.append(account.exchange_record(h, hop, plan, delivery, times, effective))
+    record = account.exchange_record(h, hop, plan, delivery, times, effective, work.published)
+    beside = side_bits(sim, int(alloc.active.sum()))
+    work.exchanges.append(record if beside is None else replace(record, bits=(record.bits or 0.0) + beside))
 
 
 def _later(elapsed: Tensor | None, times: Tensor | None) -> Tensor | None:

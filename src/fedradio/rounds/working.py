@@ -10,16 +10,21 @@ from torch import Tensor
 from fedradio.core.contracts import ExchangeRecord, SimState, Slots
 from fedradio.rounds.simulation import Simulation
 
+SIDE = "model/norms"
+"""Name of norm layers' vector ``[d_local + d_buffers]`` among a state's shared vectors, where it travels."""
+
 
 @dataclass
 class Working:
     """What a round works on. Tier ``i`` is the receivers of hop ``i``: vectors ``shared[i][name] [R_i, d]``, seconds
-    since the round began, the mass that arrived since the tier last handed its result up; ``done`` exchanges a hop."""
+    since the round began, the mass that arrived since the tier last handed its result up, norm layers' numbers on the
+    ``side [R_i, n]`` where those travel; ``done`` exchanges a hop; what the algorithm ``published`` last."""
 
     t: int
     shared: list[Slots]
     elapsed: list[Tensor | None]
     mass: list[Tensor]
+    side: list[Tensor | None]
     client: Slots
     ledger: Slots
     stream: Slots
@@ -28,16 +33,20 @@ class Working:
     done: list[int]
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
+    published: Slots = field(default_factory=dict)
 
 
 def open_round(sim: Simulation, state: SimState) -> Working:
     """Every tier holds the server's vectors; clocks and masses start at 0."""
     tiers = [sim.topology.receivers(h) for h in range(len(sim.hops))]
+    shared = {name: v for name, v in state.memory.shared.items() if name != SIDE}
+    side = state.memory.shared.get(SIDE)
     return Working(
         t=state.t,
-        shared=[{name: v.expand(n, -1) for name, v in state.memory.shared.items()} for n in tiers],
+        shared=[{name: v.expand(n, -1) for name, v in shared.items()} for n in tiers],
         elapsed=[torch.zeros(n, dtype=torch.float64) for n in tiers],
         mass=[torch.zeros(n, dtype=torch.float64) for n in tiers],
+        side=[None if side is None else side.expand(n, -1) for n in tiers],
         client=state.memory.client,
         ledger=state.memory.ledger,
         stream=state.stream,
@@ -52,6 +61,8 @@ def hand_down(sim: Simulation, work: Working, h: int) -> None:
     parent = sim.topology.parents[h]
     there = parent.to(sim.device)
     work.shared[h - 1] = {name: rows[there] for name, rows in work.shared[h].items()}
+    side = work.side[h]
+    work.side[h - 1] = None if side is None else side[there]
     above = work.elapsed[h]
     work.elapsed[h - 1] = None if above is None else above[parent]
     work.mass[h - 1] = torch.zeros_like(work.mass[h - 1])

@@ -15,7 +15,7 @@ def info(arrived: list[bool] | None = None, expect: float = 1.0) -> Info:
         "effective": torch.tensor([1.0, 2.0, 4.0, 4.0], dtype=torch.float64),
     }
     group = torch.tensor([0, 0, 1, 1])
-    return Info(torch.arange(4), group, 2, torch.tensor([2, 2]), got, torch.full((4,), expect).double(), known)
+    return Info(torch.arange(4), group, 2, group, got, torch.full((4,), expect).double(), known)
 
 
 def test_shares_of_samples_within_a_receiver() -> None:

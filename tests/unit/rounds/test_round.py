@@ -254,9 +254,11 @@ def test_dropout_masks_belong_to_the_client(tiny: MakeSpec) -> None:
     sim = replace(build(tiny()), model=wrap(net, (1, 8, 8), 10))
     work = open_round(sim, begin(sim))
     alloc = plan_exchange(sim, work, 0, Clock(0)).alloc
-    everyone = train(sim, work.shared[0], work.client, work.stream, alloc, Clock(0)).trained.delta
+    everyone = train(sim, work.shared[0], None, work.client, work.stream, alloc, Clock(0)).trained.delta
     one = alloc.active & (torch.arange(6) == 4)
-    alone = train(sim, work.shared[0], work.client, work.stream, replace(alloc, active=one), Clock(0)).trained.delta
+    alone = train(
+        sim, work.shared[0], None, work.client, work.stream, replace(alloc, active=one), Clock(0)
+    ).trained.delta
     assert torch.equal(alone[0], everyone[4])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
+import torch
 from torch import Tensor
 
 from fedradio.core.contracts.learning import LocalRule, Start, Trained
@@ -28,16 +29,23 @@ class Info:
     """What the receivers of hop 0 know when they merge.
 
     ``known`` holds the per-client vectors ``[A]`` that the algorithm ``reveals``, and nothing else: a subset of
-    ``samples, labelled, steps, updates, effective, rate, label_counts``. ``members [R]`` counts a receiver's clients.
+    ``samples, labelled, steps, updates, effective, rate, label_counts``; ``announced`` those of them that every client
+    can tell before it trains, ``[C]``, whether it takes part or not. ``parent [C]`` is the receiver of every client.
     """
 
     ids: Tensor
     group: Tensor
     receivers: int
-    members: Tensor
+    parent: Tensor
     arrived: Tensor
     expect: Tensor
     known: Slots
+    announced: Slots = field(default_factory=dict)
+
+    @property
+    def members(self) -> Tensor:
+        """How many clients each receiver has, present or not, ``[R]``."""
+        return torch.bincount(self.parent, minlength=self.receivers)
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,11 @@ class Algorithm(Protocol):
     def relay(self) -> Literal["arrived", "standing"]: ...
 
     @property
+    def remembers(self) -> bool:
+        """Whether receivers step on remembered contributions, also when nobody has arrived."""
+        ...
+
+    @property
     def pooling(self) -> Pooling | None: ...
 
     def rule(self, rule: LocalRule) -> LocalRule:
@@ -105,7 +118,7 @@ class Algorithm(Protocol):
         ...
 
     def upload(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work) -> Tensor:
-        """The payload ``[A, k, d]``."""
+        """The payload ``[A, k, d]``; comes after ``keep`` and may be made in place of ``trained.delta``."""
         ...
 
     def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:

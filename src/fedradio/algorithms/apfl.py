@@ -1,0 +1,154 @@
+"""APFL and APSFL: every client keeps a model of its own and predicts with a mixture of it and the shared one.
+
+What pair training asks of an algorithm is here; FedCPSL adds control variates to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from torch import Tensor
+
+from fedradio.algorithms.fedavg import SIZES, FedAvg, Weighting
+from fedradio.core.contracts import Ensemble, LocalRule, Memory, Objective, Slots, Start, Trained, Work
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+
+Pseudo = Literal["closed", "gradient"]
+
+PAIR = Objective(pair=True)
+"""Labelled cross entropy of both models, at the same rate and without momentum."""
+
+
+@dataclass(frozen=True)
+class Personal(FedAvg):
+    """``client``: ``own [C, d]``, the models that never leave their clients (with ``objective.pair``).
+
+    ``mixture`` is the weight b of the own model in the prediction ``b softmax(z_own) + (1-b) softmax(z)`` (5); the
+    other fields make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one.
+    """
+
+    objective: Objective = PAIR
+    momentum: float = 0.0
+    mixture: float = 0.75
+    unlabelled_batch: int | None = None
+
+    def rule(self, rule: LocalRule) -> LocalRule:
+        """The costs and the momentum are the algorithm's; without any cost of its own the rule stays plain."""
+        refuse_rule(rule)
+        cost = self.objective
+        dark = 0 if cost.alpha_p == cost.alpha_r == 0 else self.unlabelled_batch or rule.batch
+        objective = replace(cost, unlabelled_batch=dark) if cost.pair or dark else None
+        return replace(super().rule(rule), momentum=self.momentum, objective=objective)
+
+    def init(self, w: Tensor, clients: int) -> Memory:
+        """Own models begin at the shared one, ``theta_lc^0 = theta^0``: one row for all until there is room made."""
+        return Memory(shared={"w": w}, client={"own": w.clone().expand(clients, -1)} if self.objective.pair else {})
+
+    def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
+        w = got["w"]
+        if not self.objective.pair:
+            return Start(w, group)
+        return Start(w, group, own=mine["own"], mixture=w.new_full((len(group),), self.mixture))
+
+    def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
+        """The own model stays with its client, whether the upload arrived or not."""
+        if not self.objective.pair:
+            return {}
+        assert trained.own is not None
+        return {"own": trained.own}
+
+    def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
+        """The mixture first; then each of the two models alone. Everybody predicts, also who was never sampled."""
+        together = super().predict(shared, client)
+        if not self.objective.pair:
+            return together
+        own, b = client["own"], self.mixture
+        return {"personal": Ensemble((own, shared["w"]), (b, 1.0 - b)), **together, "local": Ensemble((own,))}
+
+
+def refuse_rule(rule: LocalRule) -> None:
+    """Refuse a local rule that has what the algorithm sets, or that is no (momentum) SGD of this round alone."""
+    problems = []
+    if rule.optimiser != "sgd":
+        reason = "pair training and control variates are defined for (momentum) SGD"
+        problems.append(Problem("rule.kind", reason, "use sgd", rule.optimiser))
+    elif rule.keep_state:
+        reason = "momentum starts from zero in every round of this algorithm"
+        problems.append(Problem("rule.keep_state", reason, "set it to false", True))
+    if rule.momentum != 0:
+        reason = "this algorithm sets the momentum of the local steps itself"
+        remedy = "set it to 0; fedcpsl and apfl_tuned have algorithm.momentum"
+        problems.append(Problem("rule.momentum", reason, remedy, rule.momentum))
+    if problems:
+        raise SpecError(problems)
+
+
+def check_mixture(mixture: float) -> None:
+    """A mixture of probabilities has a weight from 0 to 1."""
+    if not 0 <= mixture <= 1:
+        raise SpecError(Problem("algorithm.mixture", "the weight of the own model lies in [0, 1]", "0.75", mixture))
+
+
+MIXTURE = Arg("weight beta of the own model in the prediction: 0 is the shared model alone, 1 the own", ge=0, le=1)
+MOMENTUM = Arg("momentum gamma of both models' local steps, from zero in every round", ge=0, lt=1)
+LR_FACTOR = Arg("rate of the own model in units of the shared one's, eta_c / eta", gt=0, le=1e4)
+ALPHA_P = Arg("weight alpha_p of the pseudo-labels' cross entropy; from 0.5 on they harm", ge=0, le=1e4)
+ALPHA_R = Arg("weight alpha_r of the pull to uniform predictions; below .618 alpha_p errors grow", ge=0, le=1e4)
+UNLABELLED_BATCH = Arg("unlabelled samples of an update; null: as many as labelled ones", ge=1, le=1_000_000)
+PSEUDO = Arg("pseudo-labels that minimise the cost (7a), or one projected gradient step (10)")
+
+
+def costs(
+    alpha_p: float, alpha_r: float, pseudo: Pseudo = "closed", *, lr_factor: float | None, momentum: float = 0.0
+) -> Objective:
+    """The costs (4) and (6c); without an ``lr_factor`` there is no own model."""
+    if lr_factor is None:
+        return Objective(alpha_p, alpha_r, pseudo=pseudo)
+    return Objective(alpha_p, alpha_r, pseudo=pseudo, pair=True, lr_factor=lr_factor, momentum_own=momentum)
+
+
+@register("algorithm", "apfl", paper="Deng et al., 2020; FedCPSL, section V (mixture of probabilities)")
+def apfl(
+    *,
+    mixture: Annotated[float, MIXTURE] = 0.75,
+    weighting: Annotated[Weighting, SIZES] = "samples",
+) -> Personal:
+    """Averaging, and beside it an own model of every client, trained on the mixture of both; labelled data only.
+
+    ``w_i -= eta grad f(w_i)``, ``v_i -= eta grad_v CE(b h(v_i) + (1-b) h(w_i))``; the server takes the weighted mean
+    of the ``w_i``.
+    """
+    check_mixture(mixture)
+    return Personal(weighting, mixture=mixture)
+
+
+@register("algorithm", "apfl_tuned", paper="Deng et al., 2020, with FedCPSL's momentum and own rate")
+def apfl_tuned(
+    *,
+    mixture: Annotated[float, MIXTURE] = 0.75,
+    momentum: Annotated[float, MOMENTUM] = 0.8,
+    lr_factor: Annotated[float, LR_FACTOR] = 2.0,
+    weighting: Annotated[Weighting, SIZES] = "samples",
+) -> Personal:
+    """APFL with the momentum and the doubled own rate that the published comparison gives to FedCPSL alone."""
+    check_mixture(mixture)
+    objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum)
+    return Personal(weighting, objective=objective, momentum=momentum, mixture=mixture)
+
+
+@register("algorithm", "apsfl", paper="FedCPSL, section V")
+def apsfl(
+    *,
+    mixture: Annotated[float, MIXTURE] = 0.75,
+    alpha_p: Annotated[float, ALPHA_P] = 0.1,
+    alpha_r: Annotated[float, ALPHA_R] = 0.1,
+    pseudo: Annotated[Pseudo, PSEUDO] = "closed",
+    unlabelled_batch: Annotated[int | None, UNLABELLED_BATCH] = None,
+    weighting: Annotated[Weighting, SIZES] = "samples",
+) -> Personal:
+    """APFL with the semi-supervised costs: pseudo-labels for unlabelled data; with both alphas 0 it is APFL."""
+    check_mixture(mixture)
+    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=1.0)
+    return Personal(weighting, objective=objective, mixture=mixture, unlabelled_batch=unlabelled_batch)

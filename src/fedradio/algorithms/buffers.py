@@ -1,0 +1,81 @@
+"""Contribution buffers: receivers that remember what each client sent last (OSAFL, Algorithms 2 and 6-10).
+
+A ``gradients`` buffer keeps the last change of a client and repeats it while the client is away; a ``models`` buffer
+keeps its last model, so that an absent client pulls the mean back to where it once was. By hand, with two clients,
+``w = 0`` and changes 2 (client 0) and 4 (client 1): both buffers give ``w = 3``. If only client 0 comes again, with
+change 1, then ``gradients`` steps by ``(1 + 4)/2`` to 5.5, and ``models``, which holds ``3 + 1`` and ``4``, moves to 4.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Delivery, Info, Slots
+from fedradio.core.params import group_sum
+
+Buffer = Literal["none", "gradients", "models"]
+NeverSeen = Literal["nothing", "literal"]
+
+SENT = "sent"
+"""Ledger rows ``[C, d]``: what each client sent last."""
+
+AGE = "age"
+"""Exchanges since each client last arrived ``[C]``; -1 before the first time."""
+
+
+def open_buffer(w: Tensor, clients: int) -> Slots:
+    """An empty buffer for changes or models of the size of ``w [d]``."""
+    return {
+        SENT: torch.zeros(clients, len(w), dtype=w.dtype, device=w.device),
+        AGE: torch.full((clients,), -1.0, dtype=torch.float64),
+    }
+
+
+def file_arrivals(ledger: Slots, delivery: Delivery, info: Info, base: Tensor | None = None) -> Slots:
+    """Write the rows that arrived into the buffer, in place, and let the others grow older.
+
+    With ``base [R, d]``, the model that the receiver's clients started from, models are kept instead of changes.
+    """
+    assert delivery.rows is not None
+    sent, age = ledger[SENT], ledger[AGE]
+    age = torch.where(age >= 0, age + 1, age)
+    for row in info.arrived.nonzero().flatten().tolist():  # row by row: a cohort's copy would double the memory
+        client, change = int(info.ids[row]), delivery.rows[row, 0]
+        if base is None:
+            sent[client].copy_(change)
+        else:
+            torch.add(base[int(info.group[row])], change, out=sent[client])
+        age[client] = 0.0
+    return ledger | {AGE: age}
+
+
+def take_literally(ledger: Slots, info: Info, w: Tensor) -> None:
+    """The published gradient of a client that was never seen, ``w/eta``, which is the change ``-w``; in place.
+
+    It pulls the model to zero, and at a high global rate far beyond.
+    """
+    for client in (ledger[AGE] < 0).nonzero().flatten().tolist():
+        torch.neg(w[int(info.parent[client])], out=ledger[SENT][client])
+
+
+def remembered_step(ledger: Slots, coefficient: Tensor, info: Info, models_of: Tensor | None = None) -> Tensor:
+    """The change ``[R, d]`` that all contributions make, weighed by ``coefficient [C]``.
+
+    With ``models_of [R, d]``, the receivers' models, the buffer holds models; a client that was never seen then has the
+    receiver's own, which changes nothing.
+    """
+    total = mix(ledger[SENT], coefficient, info.parent, info.receivers)
+    if models_of is None:
+        return total
+    held = group_sum(coefficient.double() * (ledger[AGE] >= 0), info.parent, info.receivers)
+    return total - held.to(models_of).unsqueeze(1) * models_of
+
+
+def mix(rows: Tensor, coefficient: Tensor, parent: Tensor, receivers: int) -> Tensor:
+    """``out[r] = sum_{u: parent_u = r} coefficient_u rows_u``; ``rows [C, d]``, result ``[R, d]``."""
+    matrix = torch.zeros(receivers, len(rows), dtype=torch.float64)
+    matrix[parent, torch.arange(len(rows))] = coefficient.double()
+    return matrix.to(rows) @ rows

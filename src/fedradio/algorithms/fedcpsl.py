@@ -1,0 +1,183 @@
+"""FedCPSL: pair training with control variates that bear momentum and different numbers of local steps.
+
+Every client sends its change ``D_i`` alone, in one block. With ``eta_i`` the mean rate of its updates, ``Qt_i`` its
+effective steps and ``w_i`` its share, the receiver asks for the weights ``a_i = w_i eta / (eta_i Qt_i)``, ``eta`` being
+the mean of the ``eta_i``, so that one total ``S = sum_A a_i D_i = -eta sum_A w_i (mean gradient of i)`` gives both
+
+    ``theta += eta_g (N/m) S`` (17)   and   ``c -= c sum_A w_i + S/eta`` (18).
+
+Links that superpose let the senders scale by ``a_i`` over their mean, which is ``Qt_ref / Qt_i``. By hand: two of four
+equal clients come with changes -2 (2 steps) and -4 (4 steps) at rate .5, no momentum. Then ``S = (-1 - 1)/4``,
+``eta_g = 3``, ``theta`` moves by ``3 * 2 * (-.5) = -3`` and ``c`` from 0 to 1, half of the mean gradient 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from fedradio.algorithms.apfl import (
+    ALPHA_P,
+    ALPHA_R,
+    LR_FACTOR,
+    MIXTURE,
+    MOMENTUM,
+    PSEUDO,
+    UNLABELLED_BATCH,
+    Personal,
+    Pseudo,
+    check_mixture,
+    costs,
+)
+from fedradio.algorithms.fedavg import Weighting
+from fedradio.core.contracts import Delivery, Info, Memory, Slots, Start, Trained, Work
+from fedradio.core.params import group_share, group_sum
+from fedradio.core.registry import Arg, register
+
+GlobalRate = Literal["steps", "effective"]
+
+AT_START = "start_seen"
+"""Signal ``[C]``: samples of every client before the first round. Shares stay as they were then, or the invariant
+``c = sum_i w_i c_i`` would break when data grow."""
+
+
+@dataclass(frozen=True)
+class FedCpsl(Personal):
+    """``shared``: ``w``, ``c``; ``client``: ``c`` and, in pairs, ``own``. The invariant ``c = sum_i w_i c_i`` holds."""
+
+    global_rate: GlobalRate = "steps"
+
+    @property
+    def reveals(self) -> frozenset[str]:
+        """The paper's clients send ``Qt_i`` beside their change; rate and updates tell ``eta_i`` under a schedule."""
+        work = frozenset({"effective", "rate", "updates"})
+        return work | {AT_START} if self.weighting == "samples" else work
+
+    @property
+    def relay(self) -> Literal["arrived", "standing"]:
+        return "standing"
+
+    def init(self, w: Tensor, clients: int) -> Memory:
+        memory = super().init(w, clients)
+        variates = torch.zeros_like(w).expand(clients, -1)
+        return replace(memory, shared={"w": w, "c": torch.zeros_like(w)}, client=memory.client | {"c": variates})
+
+    def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
+        """Every gradient of the shared model is shifted by ``c - c_i`` (11)."""
+        return replace(super().start(got, group, mine), shift=got["c"][group] - mine["c"])
+
+    def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
+        """``c_i -= c + D_i / (eta_i Qt_i)`` (16), only when the upload was acknowledged."""
+        scale = _per_gradient(work.rate, work.updates, work.effective) * acked
+        moved = trained.delta * scale.to(trained.delta).unsqueeze(1)
+        moved += got["c"][group] * (scale > 0).to(trained.delta).unsqueeze(1)
+        return super().keep(got, group, mine, trained, work, acked) | {"c": mine["c"] - moved}
+
+    def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
+        if self.weighting == "samples":
+            return known[AT_START].double()
+        return torch.ones(clients, dtype=torch.float64)
+
+    def weights(self, ledger: Slots, info: Info) -> Tensor:
+        """``a_i = w_i eta / (eta_i Qt_i)`` of the arrived; ``w_i`` is a share of all clients of the receiver."""
+        return self._share(info) * self._eta(info)[info.group] * _scale(info)
+
+    def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
+        """(17) and (18) from one total; whoever trained at rate 0 has learnt nothing and moves nothing."""
+        total, eta = delivery.total[:, 0], self._eta(info)
+        arrived = group_sum(info.arrived.double(), info.group, info.receivers).clamp(min=1)
+        steps = info.known["updates" if self.global_rate == "steps" else "effective"].double() * info.arrived
+        eta_g = group_sum(steps, info.group, info.receivers) / arrived
+        heard = group_sum(self._share(info) * (_scale(info) > 0), info.group, info.receivers)
+        pace = torch.where(eta > 0, 1.0 / eta, 0.0)
+
+        def times(factor: Tensor, rows: Tensor) -> Tensor:
+            return factor.to(rows).unsqueeze(1) * rows
+
+        moved = {
+            "w": shared["w"] + times(eta_g * info.members / arrived, total),
+            "c": shared["c"] - times(heard, shared["c"]) - times(pace, total),
+        }
+        return moved, ledger, {}
+
+    def _share(self, info: Info) -> Tensor:
+        """``w_i [A]``: of all clients of the receiver, present or not."""
+        everybody = self.importance(info.announced, len(info.parent))
+        return group_share(everybody, info.parent, info.receivers)[info.ids]
+
+    def _eta(self, info: Info) -> Tensor:
+        """The mean rate ``[R]`` of the arrived; 0 without any."""
+        rate = info.known["rate"].double() / info.known["updates"] * info.arrived
+        arrived = group_sum(info.arrived.double(), info.group, info.receivers)
+        return group_sum(rate, info.group, info.receivers) / arrived.clamp(min=1)
+
+
+def _scale(info: Info) -> Tensor:
+    """``1/(eta_i Qt_i) [A]`` of the arrived, 0 of the others."""
+    known = info.known
+    return _per_gradient(known["rate"], known["updates"], known["effective"]) * info.arrived
+
+
+def _per_gradient(rate: Tensor, updates: Tensor, effective: Tensor) -> Tensor:
+    """``1/(eta_i Qt_i) [A]``, which makes a mean gradient of a change; ``eta_i = rate/updates`` is the mean rate.
+
+    Exact for a rate that is constant within the round. 0 for whoever trained at rate 0.
+    """
+    eta = rate.double() / updates
+    return torch.where(eta > 0, 1.0 / (eta * effective), 0.0)
+
+
+GLOBAL_RATE = Arg("global rate eta_g: the arrived clients' mean number of updates, or of effective steps Qt")
+SHARES = Arg("shares of the clients: by the samples, labelled or not, that they start with, or equal")
+
+
+@register("algorithm", "fedcpsl", paper="FedCPSL, Algorithm 1")
+def fedcpsl(
+    *,
+    mixture: Annotated[float, MIXTURE] = 0.75,
+    momentum: Annotated[float, MOMENTUM] = 0.8,
+    lr_factor: Annotated[float, LR_FACTOR] = 2.0,
+    alpha_p: Annotated[float, ALPHA_P] = 0.1,
+    alpha_r: Annotated[float, ALPHA_R] = 0.1,
+    pseudo: Annotated[Pseudo, PSEUDO] = "closed",
+    unlabelled_batch: Annotated[int | None, UNLABELLED_BATCH] = None,
+    global_rate: Annotated[GlobalRate, GLOBAL_RATE] = "steps",
+    weighting: Annotated[Weighting, SHARES] = "samples",
+) -> FedCpsl:
+    """Personalised semi-supervised learning: an own model beside the shared one, pseudo-labels, control variates.
+
+    Momentum and the doubled own rate make it win; the variates help the shared model; the unlabelled terms move the
+    personal accuracy very little.
+    """
+    check_mixture(mixture)
+    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=lr_factor, momentum=momentum)
+    return FedCpsl(
+        weighting,
+        objective=objective,
+        momentum=momentum,
+        mixture=mixture,
+        unlabelled_batch=unlabelled_batch,
+        global_rate=global_rate,
+    )
+
+
+@register("algorithm", "fedshvr", paper="FedCPSL, section V (FedSHVR; with sampled clients FedSHVRP)")
+def fedshvr(
+    *,
+    alpha_p: Annotated[float, ALPHA_P] = 0.1,
+    alpha_r: Annotated[float, ALPHA_R] = 0.1,
+    pseudo: Annotated[Pseudo, PSEUDO] = "closed",
+    unlabelled_batch: Annotated[int | None, UNLABELLED_BATCH] = None,
+    global_rate: Annotated[GlobalRate, GLOBAL_RATE] = "steps",
+    weighting: Annotated[Weighting, SHARES] = "samples",
+) -> FedCpsl:
+    """Semi-supervised learning with control variates: FedCPSL without momentum and without own models.
+
+    With both alphas 0, equal shares and equal steps it is SCAFFOLD in one block.
+    """
+    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=None)
+    return FedCpsl(weighting, objective=objective, unlabelled_batch=unlabelled_batch, global_rate=global_rate)

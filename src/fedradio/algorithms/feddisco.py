@@ -1,0 +1,74 @@
+"""FedDisco: clients whose labels are far from uniform count less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from fedradio.algorithms.buffers import Buffer
+from fedradio.algorithms.fedavg import BUFFER, SERVER_LR, FedAvg
+from fedradio.core.contracts import Info, Slots
+from fedradio.core.params import group_share
+from fedradio.core.registry import Arg, register
+
+Distance = Literal["l2", "kl"]
+
+
+@dataclass(frozen=True)
+class FedDisco(FedAvg):
+    """See :func:`feddisco`."""
+
+    a: float = 0.2
+    b: float = 0.1
+    distance: Distance = "l2"
+
+    @property
+    def reveals(self) -> frozenset[str]:
+        return frozenset({"samples", "label_counts"})
+
+    def weights(self, ledger: Slots, info: Info) -> Tensor:
+        """Eq. (83) over the arrived."""
+        share = group_share(info.known["samples"].double() * info.arrived, info.group, info.receivers)
+        mass = self.discounted(share, info.known) * info.arrived
+        return group_share(mass, info.group, info.receivers)
+
+    def standing_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+        """Eq. (83) over all clients."""
+        share = group_share(info.announced["samples"].double(), info.parent, info.receivers)
+        return ledger, group_share(self.discounted(share, info.announced), info.parent, info.receivers)
+
+    def discounted(self, share: Tensor, known: Mapping[str, Tensor]) -> Tensor:
+        """``ReLU(p_u - a d_u + b)``, ``[n]``."""
+        return torch.relu(share - self.a * discrepancy(known["label_counts"], self.distance) + self.b)
+
+
+def discrepancy(counts: Tensor, distance: Distance) -> Tensor:
+    """How far each client's labels are from uniform, ``[n]`` from ``counts [n, classes]``.
+
+    ``l2``: ``|p - 1/n|_2``; ``kl``: ``sum p log p + log n``. By hand, one of two classes: ``sqrt(.5)`` and ``log 2``.
+    """
+    shares = counts.double() / counts.sum(dim=1, keepdim=True).clamp(min=1)
+    classes = shares.shape[1]
+    if distance == "l2":
+        return (shares - 1.0 / classes).square().sum(dim=1).sqrt()
+    return torch.xlogy(shares, shares * classes).sum(dim=1)
+
+
+@register("algorithm", "feddisco", paper="Ye et al., ICML 2023; OSAFL, eq. (83) and Algorithm 10 (buffer: models)")
+def feddisco(
+    *,
+    a: Annotated[float, Arg("weight of the discrepancy; 0 with b = 0 is fedavg", ge=0, le=1e4)] = 0.2,
+    b: Annotated[float, Arg("added to every weight", ge=0, le=1e4)] = 0.1,
+    distance: Annotated[Distance, Arg("between a client's label shares and uniform ones")] = "l2",
+    server_lr: Annotated[float, SERVER_LR] = 1.0,
+    buffer: Annotated[Buffer, BUFFER] = "none",
+) -> FedDisco:
+    """Averaging with weights ``ReLU(p_u - a d_u + b)``: data share less label discrepancy, normalised.
+
+    Where every weight is 0 (a large ``a``) nobody counts and the model stays.
+    """
+    return FedDisco(server_lr=server_lr, buffer=buffer, a=a, b=b, distance=distance)

@@ -1,0 +1,78 @@
+"""What a group of clients trains on under an objective: mini-batches ``[L; U]`` and their targets, update by update."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Model, Picks
+from fedradio.engine.local import Job, Semi, select
+from fedradio.engine.objective import Targets, pseudo_labels, targets
+
+CHUNK = 250
+"""Samples that go through the received model at once."""
+
+
+class Feed:
+    """The mini-batches of a group of clients, those with most updates first.
+
+    Pseudo-labels are made here, before anything moves: one forward pass of the received model, in evaluation mode, per
+    distinct unlabelled sample that a client will meet in the round. Their shares of right ones go into the job.
+    """
+
+    def __init__(self, model: Model, job: Job, semi: Semi, rows: list[int]) -> None:
+        steps, chosen = job.updates[rows[0]], select(rows)
+        self._objective, self._fetch = semi.objective, job.fetch
+        self._lit = _ByUpdate(Picks(job.index, job.count), chosen, steps)
+        self._dark = _ByUpdate(semi.dark, chosen, steps)
+        self._nu, self._place = _pseudo_labels(model, job, semi, rows)
+
+    def __call__(self, j: int, live: int) -> tuple[Tensor, Targets] | None:
+        """Samples ``x [live, n, *shape]`` of update ``j`` and their targets, without the client axis if one is live;
+        None where nobody has any."""
+        lit, dark = max(self._lit.counts[j][:live]), max(self._dark.counts[j][:live])
+        if lit + dark == 0:
+            return None
+        who: int | slice = 0 if live == 1 else slice(live)
+        picks = torch.cat([self._lit.index[j][who, ..., :lit], self._dark.index[j][who, ..., :dark]], dim=-1)
+        nu = self._nu[self._place[j][who, ..., :dark]]
+        x, y = self._fetch(picks)
+        return x, targets(self._objective, y[..., :lit], self._lit.count[j][who], nu, self._dark.count[j][who])
+
+
+class _ByUpdate:
+    """Mini-batches of some clients, for every update ``index [k, B]`` and how many of them are real ``count [k]``."""
+
+    def __init__(self, picks: Picks, chosen: slice | Tensor, steps: int) -> None:
+        count = picks.count[chosen, :steps].T.contiguous()
+        self.index = picks.index[chosen, :steps].transpose(0, 1).contiguous().unbind()
+        self.count = count.unbind()
+        self.counts: list[list[int]] = count.tolist()
+
+
+def _pseudo_labels(model: Model, job: Job, semi: Semi, rows: list[int]) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Pseudo-labels ``[n, C]`` of all distinct samples, client after client, and for every update the places ``[k, B]``
+    of its picks among them. Where nothing pulls (``alpha_p = 0``) they are uniform, and neither right nor wrong."""
+    steps = job.updates[rows[0]]
+    index = semi.dark.index[select(rows), :steps]
+    place = torch.zeros_like(index)
+    tables = [job.delta.new_full((1, model.classes), 1.0 / model.classes)]  # what padded picks point at
+    known = 1
+    for i, row in enumerate(rows if semi.objective.alpha_p > 0.0 else []):
+        real = torch.arange(index.shape[-1], device=index.device) < semi.dark.count[row, :steps, None]
+        real[job.updates[row] :] = False
+        distinct, where = torch.unique(index[i][real], return_inverse=True)
+        w = job.start.w[int(job.start.group[row])]
+        if job.start.local is not None:
+            w = torch.cat([w, job.start.local[row]])
+        hits = []
+        for part in distinct.split(CHUNK) if len(distinct) else ():
+            x, y = job.fetch(part)
+            nu = pseudo_labels(semi.objective, model.apply(w, x))
+            hits.append(nu.argmax(-1) == y)
+            tables.append(nu)
+        if hits:
+            semi.pseudo[row] = torch.cat(hits)[where].to(semi.pseudo).mean()
+        place[i][real] = where + known
+        known += len(distinct)
+    return torch.cat(tables), place.transpose(0, 1).contiguous().unbind()

@@ -1,0 +1,126 @@
+"""Semi-supervised costs and their gradients with respect to logits, in closed form (FedCPSL, eqs. (4)-(10)).
+
+Labelled and unlabelled samples of an update stand in one list of ``n``. With ``log p`` the log-probabilities of a
+sample, ``t`` its (pseudo-)label, and the weights ``pull`` and ``flat`` of :class:`Targets`, the cost is the sum of
+
+    ``-pull <t, log p> + flat (<p, log p> + <t, log t> + 2 log C)``
+
+over the samples, which is (4) with ``l`` the cross entropy and ``R = KL(nu, 1/C) + KL(h, 1/C)``. Everything is computed
+from log-probabilities, never from quotients or powers of probabilities, and holds for any finite logits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Objective
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What a mini-batch is trained towards: ``label [..., n, C]`` one-hot or pseudo, each row a distribution.
+
+    ``pull [..., n, 1]`` weighs a sample's cross entropy: ``1/n_L`` if labelled, ``alpha_p/n_U`` if not; ``flat
+    [..., n, 1]`` its divergence from the uniform distribution: 0 and ``alpha_r/n_U``. Both are 0 for padded samples.
+    """
+
+    label: Tensor
+    pull: Tensor
+    flat: Tensor
+
+
+def targets(objective: Objective, y: Tensor, labelled: Tensor, nu: Tensor, unlabelled: Tensor) -> Targets:
+    """Targets of labelled samples ``y [..., B_L]`` followed by unlabelled ones with pseudo-labels ``nu [..., B_U, C]``.
+
+    The first ``labelled [...]`` and ``unlabelled [...]`` of a client's samples are real, the others padding. Where a
+    client has none of a kind, the terms of that kind are absent.
+    """
+    hot = nu.new_zeros(*y.shape, nu.shape[-1]).scatter_(-1, y.unsqueeze(-1), 1.0)
+    lit, dark = _mean_weights(labelled, y.shape[-1], nu), _mean_weights(unlabelled, nu.shape[-2], nu)
+    pull = torch.cat([lit, objective.alpha_p * dark], dim=-2)
+    flat = torch.cat([torch.zeros_like(lit), objective.alpha_r * dark], dim=-2)
+    return Targets(torch.cat([hot, nu], dim=-2), pull, flat)
+
+
+def cost(log_p: Tensor, to: Targets) -> Tensor:
+    """The cost ``f [...]`` (4) of log-probabilities ``[..., n, C]``; of the mixture's it is ``F`` (6c)."""
+    classes = log_p.shape[-1]
+    fit = (to.label * log_p).sum(-1, keepdim=True)
+    spread = (log_p.exp() * log_p + torch.xlogy(to.label, to.label)).sum(-1, keepdim=True) + 2.0 * math.log(classes)
+    return (to.flat * spread - to.pull * fit).sum((-2, -1))
+
+
+def gradient(log_h: Tensor, to: Targets) -> Tensor:
+    """``df/dz [..., n, C]`` of ``log_h = log_softmax(z)``.
+
+    Per sample ``pull (h - t) + flat h (log h - <h, log h>)``.
+    """
+    h = log_h.exp()
+    mean = (h * log_h).sum(-1, keepdim=True)
+    return h * (to.pull + to.flat * (log_h - mean)) - to.pull * to.label
+
+
+def mix(log_own: Tensor, log_h: Tensor, b: Tensor) -> Tensor:
+    """``log(b h_own + (1-b) h)`` (5); ``b`` in [0, 1] broadcasts. The ends are exact: ``-inf`` drops out of the sum."""
+    return torch.logaddexp(b.log() + log_own, torch.log1p(-b) + log_h)
+
+
+def mixture_gradient(log_own: Tensor, log_h: Tensor, b: Tensor, to: Targets) -> Tensor:
+    """``dF/dz_own [..., n, C]`` of ``log_own = log_softmax(z_own)``, the other model's ``log_h`` held fixed.
+
+    With ``q = h_own`` and its share ``r = b q/p`` of the mixture ``p``, per sample
+    ``pull (q <t, r> - t r) + flat b q (log p - <q, log p>)``: for ``b = 1`` :func:`gradient`, for ``b = 0`` zero.
+    """
+    log_p = mix(log_own, log_h, b)
+    q = log_own.exp()
+    credit = to.pull * to.label * (b.log() + log_own - log_p).exp()
+    mean = (q * log_p).sum(-1, keepdim=True)
+    return q * (credit.sum(-1, keepdim=True) + to.flat * b * (log_p - mean)) - credit
+
+
+def pseudo_labels(objective: Objective, z: Tensor) -> Tensor:
+    """Pseudo-labels ``nu [..., C]`` from the logits ``z [..., C]`` of the received model.
+
+    ``closed`` minimises f over ``nu`` (7a): ``nu = softmax((alpha_p/alpha_r) z)``. ``gradient`` is one projected step
+    (10) from the uniform distribution, as nothing per sample is kept between rounds, of the largest size that the
+    theorems allow, ``1/(4L)`` with ``L = C alpha_r`` the curvature of f at the start: the projection of
+    ``(1 + (alpha_p/alpha_r) z / 4) / C`` on the simplex.
+
+    Without a regulariser (``alpha_r = 0``) both are the limit: all on the largest logit, equals sharing. Without a
+    pull (``alpha_p = 0``) both are uniform.
+    """
+    classes = z.shape[-1]
+    if objective.alpha_p == 0.0:
+        return torch.full_like(z, 1.0 / classes)
+    ratio = objective.alpha_p / objective.alpha_r if objective.alpha_r > 0.0 else math.inf
+    below = z - z.amax(-1, keepdim=True)  # neither the softmax nor the projection changes
+    scaled = torch.where(below == 0.0, below, ratio * below)  # 0 stays 0 for an infinite ratio
+    if objective.pseudo == "closed":
+        return scaled.softmax(-1)
+    return project((1.0 + scaled / 4.0) / classes)
+
+
+def project(v: Tensor) -> Tensor:
+    """The points of the probability simplex nearest to ``v [..., C]``: ``max(v - tau, 0)`` with the right ``tau``.
+
+    In falling order, the first ``m`` entries stay positive, ``m`` the last place where the entry exceeds the ``tau``
+    that the entries up to it ask for. Entries of ``-inf`` become 0.
+    """
+    v = v - v.amax(-1, keepdim=True)  # the projection does not change, and the sums below lose no digits
+    falling = v.sort(-1, descending=True).values
+    places = torch.arange(1, v.shape[-1] + 1, dtype=v.dtype, device=v.device)
+    tau = (falling.cumsum(-1) - 1.0) / places
+    positive = (falling > tau).sum(-1, keepdim=True).clamp(min=1)  # true for a prefix; never if v is not a number
+    tau = tau.gather(-1, positive - 1)
+    return (v - tau).clamp(min=0.0)
+
+
+def _mean_weights(count: Tensor, width: int, like: Tensor) -> Tensor:
+    """``[..., width, 1]``: one over ``count [...]`` for that many samples, then 0."""
+    count = count.unsqueeze(-1)
+    real = torch.arange(width, device=count.device) < count
+    return (real.to(like) / count.clamp(min=1)).unsqueeze(-1)

@@ -1,0 +1,184 @@
+"""Kernels for objectives: semi-supervised costs and pairs of models (FedCPSL, Algorithm 1, the local updates).
+
+Both models of a pair see the same samples ``[L; U]``, both gradients are taken before either moves (11)-(14), and both
+enter the backward pass in closed form. The clients' own models are a job of their own, with another rule, so that all
+but the output gradients is the other kernels' work.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Model
+from fedradio.core.errors import Problem, SpecError
+from fedradio.engine.dense import Dense, backward, forward, load, relu_backward, start_rows, store
+from fedradio.engine.feed import Feed
+from fedradio.engine.layers import Layer
+from fedradio.engine.local import Job, Semi, select
+from fedradio.engine.module import Network
+from fedradio.engine.objective import cost, gradient, mixture_gradient
+from fedradio.engine.update import Update
+from fedradio.models.checks import refuses_single
+from fedradio.models.dropout import has_dropout, set_generator
+from fedradio.models.model import as_input, prefers_channels_last
+
+
+class PairDense:
+    """Stacks of linear layers: the dense kernel's passes with other output gradients, for each model of a pair."""
+
+    def __init__(self, model: Model, layers: Sequence[Layer]) -> None:
+        self.model = model
+        self.inputs = layers[0].inputs
+        self.common, self.own = Dense(layers, models=2), Dense(layers, models=2)
+
+    def stack(self, job: Job) -> int:
+        return self.common.stack(job)
+
+    @torch.no_grad()
+    def train(self, job: Job, rows: list[int]) -> None:
+        semi, chosen, k = _semi(job), select(rows), len(rows)
+        common = _Stack(self.common, job, rows)
+        own = None if semi.own is None else _Stack(self.own, semi.own, rows)
+        job.loss[chosen] = self._steps(job, semi, rows, common, own)
+        store(common.space, job, common.base, chosen, k)
+        if own is not None:
+            own.keep(chosen, k)
+
+    def _steps(self, job: Job, semi: Semi, rows: list[int], common: _Stack, own: _Stack | None) -> Tensor:
+        """All updates of a group; returns the sum of each client's costs ``[k]``."""
+        feed, b = Feed(self.model, job, semi, rows), semi.mixture[select(rows)]
+        updates, live = [job.updates[row] for row in rows], len(rows)
+        losses = job.delta.new_zeros(live)
+        for j in range(updates[0]):
+            while updates[live - 1] <= j:
+                live -= 1
+            slope: Tensor | None = None
+            own_slope: Tensor | None = None
+            if (batch := feed(j, live)) is None:
+                x = losses.new_empty((0, self.inputs) if live == 1 else (live, 0, self.inputs))
+            else:
+                x, to = batch[0].to(losses.dtype).flatten(1 if live == 1 else 2), batch[1]
+                log_h = common.forward(live, x)
+                losses[:live] += cost(log_h, to)
+                slope = gradient(log_h, to)
+                if own is not None:
+                    weight = b[0] if live == 1 else b[:live, None, None]
+                    own_slope = mixture_gradient(own.forward(live, x), log_h, weight, to)
+            common.step(j, live, x, slope)
+            if own is not None:
+                own.step(j, live, x, own_slope)
+        return losses
+
+
+class _Stack:
+    """One model of each client of a group, in the dense kernel's buffers."""
+
+    def __init__(self, dense: Dense, job: Job, rows: list[int]) -> None:
+        chosen = select(rows)
+        self.job, self.space, self.base = job, dense.workspace(job), start_rows(job, chosen)
+        self.update = Update(job.rule, [])
+        load(self.space, job, self.base, chosen, len(rows))
+
+    def forward(self, live: int, x: Tensor) -> Tensor:
+        """Log-probabilities ``[live, n, C]`` of the first ``live`` clients."""
+        view = self.space.view(live, x.shape[-2])
+        forward(view, x)
+        return view.layers[-1].z.log_softmax(-1)
+
+    def step(self, j: int, live: int, x: Tensor, slope: Tensor | None) -> None:
+        """Update ``j`` with the gradient ``slope [live, n, C]`` of the logits; None without samples (``n = 0``)."""
+        view = self.space.view(live, x.shape[-2])
+        layer = view.layers[-1]
+        if slope is not None:
+            layer.g.copy_(slope)
+            if layer.relu:
+                relu_backward(layer.g, layer.z, 0, grad_input=layer.g)
+        self.update.advance(j, live, self.job.rates[j], x)
+        backward(view, x, self.update, 1.0)
+
+    def keep(self, chosen: slice | Tensor, k: int) -> None:
+        """Write the models themselves into the job."""
+        for field, buffers in self.space.params.items():
+            self.job.delta[chosen, field.span] = buffers["w"][:k]
+
+
+class PairAutograd:
+    """Any module, one client at a time. Dropout draws masks of their own for the two models of a pair.
+
+    Without a pair, norm layers work as in training on labelled samples: statistics of a batch are those of ``[L; U]``.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.channels_last = prefers_channels_last(model.module, model.shape)
+        self.dropout = has_dropout(model.module)
+        self.needs_two = refuses_single(model.module, model.shape)
+        self._thread = threading.local()
+
+    def stack(self, job: Job) -> int:
+        return 1
+
+    @torch.enable_grad()
+    def train(self, job: Job, rows: list[int]) -> None:
+        semi = _semi(job)
+        for row in rows:
+            if self.needs_two:
+                _check_counts(job, semi, row)
+            common = self._network("dropout", job, row)
+            own = None if semi.own is None else self._network("dropout_own", semi.own, row)
+            job.loss[row] = self._steps(job, semi, row, common, own)
+            common.store(job, row)
+            if semi.own is not None and own is not None:
+                semi.own.delta[row] = own.w
+
+    def _steps(self, job: Job, semi: Semi, row: int, common: Network, own: Network | None) -> Tensor:
+        """All updates of one client; returns the sum of its costs."""
+        feed, total = Feed(self.model, job, semi, [row]), job.delta.new_zeros(())
+        for j in range(job.updates[row]):
+            slopes: Sequence[Tensor | None] = ()
+            own_slopes: Sequence[Tensor | None] = ()
+            if (batch := feed(j, 1)) is not None:
+                x, to = as_input(batch[0], job.delta.dtype, self.channels_last), batch[1]
+                z = common.module(x)
+                log_h = z.detach().log_softmax(-1)
+                total += cost(log_h, to)
+                slopes = torch.autograd.grad(z, common.parameters, gradient(log_h, to), allow_unused=True)
+                if own is not None:
+                    z = own.module(x)
+                    slope = mixture_gradient(z.detach().log_softmax(-1), log_h, semi.mixture[row], to)
+                    own_slopes = torch.autograd.grad(z, own.parameters, slope, allow_unused=True)
+            common.update(job, row, j, job.rates[j], slopes)
+            if own is not None and semi.own is not None:
+                own.update(semi.own, row, j, semi.own.rates[j], own_slopes)
+        return total
+
+    def _network(self, name: str, job: Job, row: int) -> Network:
+        """This thread's copy of the module, one for each half, with the client's model and dropout masks."""
+        key = (job.rule.state_names, job.delta.dtype, job.delta.device)
+        kept: tuple[object, Network] | None = getattr(self._thread, name, None)
+        if kept is None or kept[0] != key:
+            kept = (key, Network(self.model, job.memory_names, job.delta))
+            setattr(self._thread, name, kept)
+        network = kept[1]
+        network.load(job, row)
+        if self.dropout:
+            set_generator(network.module, job.rng.child(name, job.start.name(row)).torch(job.delta.device))
+        return network
+
+
+def _semi(job: Job) -> Semi:
+    if job.semi is None:
+        raise ValueError("these kernels train rules with an objective")
+    return job.semi
+
+
+def _check_counts(job: Job, semi: Semi, row: int) -> None:
+    counts = (job.count + semi.dark.count)[row, : job.updates[row]]
+    if bool((counts == 1).any()):
+        reason = f"client {job.start.name(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
+        raise SpecError(Problem("rule.batch", reason, remedy, job.rule.batch))

@@ -1,0 +1,59 @@
+"""How the clients' data moves: turnover of their buffers and drift of their labels, per client ``[C]``."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Slots
+
+START_COUNTS = "start_label_counts"
+"""Signal ``[C, classes]``: the labels that every client held before the first round."""
+
+START_SEEN = "start_seen"
+"""Signal ``[C]``: how many samples every client had seen before the first round."""
+
+
+def start_signals(stats: Slots) -> Slots:
+    """What is remembered of the data before the first round."""
+    return {START_COUNTS: stats["label_counts"].cpu(), START_SEEN: stats["seen"].cpu()}
+
+
+def data_notes(before: Slots, now: Slots) -> Slots:
+    """What changed in the clients' data between the signals of two exchanges.
+
+    ``fresh``: new samples; ``label_drift``: total variation distance ``sum |p - q| / 2`` between the label shares now
+    and before; ``label_shift``: the same against the start; ``top_labels`` and ``least_labels``: the share now of the
+    two labels that were the client's most and least frequent (of those it held) at the start (OSAFL, Fig. 2). Nothing
+    where no sample has arrived since the start. By hand: counts (3, 1) before and (2, 2) now drift by 1/4.
+    """
+    if torch.equal(now["seen"], before[START_SEEN]):
+        return {}
+    shares, start = _shares(now["label_counts"]), before[START_COUNTS]
+    top, least = _extremes(start)
+    return {
+        "fresh": now["seen"] - before["seen"],
+        "label_drift": _distance(shares, _shares(before["label_counts"])),
+        "label_shift": _distance(shares, _shares(start)),
+        "top_labels": (shares * top).sum(dim=1),
+        "least_labels": (shares * least).sum(dim=1),
+    }
+
+
+def _shares(counts: Tensor) -> Tensor:
+    return counts.double() / counts.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def _distance(p: Tensor, q: Tensor) -> Tensor:
+    return (p - q).abs().sum(dim=1) / 2
+
+
+def _extremes(counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Masks ``[C, classes]`` of the two most frequent labels, and of the two least frequent that are there at all."""
+    width = min(2, counts.shape[1])
+    present = counts > 0
+    rare = torch.where(present, counts, counts.max() + 1)
+    top, least = torch.zeros_like(present), torch.zeros_like(present)
+    top.scatter_(1, counts.argsort(dim=1, descending=True, stable=True)[:, :width], True)
+    least.scatter_(1, rare.argsort(dim=1, stable=True)[:, :width], True)
+    return top & present, least & present

@@ -1,0 +1,34 @@
+"""The side channel of norm layers: where a model says so, their parameters and running statistics travel beside the
+payload, digitally and without error, and are averaged with the same weights (W-HFL sends the rest as analogue symbols).
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fedradio.core.params import group_share
+from fedradio.links.ideal import weighted_total
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.working import Working
+
+SIDE_BITS = 32.0
+"""Bits of one number on the side channel."""
+
+
+def travels(sim: Simulation) -> bool:
+    return sim.model.norms == "shared" and sim.model.local.size + sim.model.buffers.size > 0
+
+
+def side_bits(sim: Simulation, senders: int) -> float | None:
+    """Bits that so many senders put on the side channel; None where there is none."""
+    return SIDE_BITS * (sim.model.local.size + sim.model.buffers.size) * senders if travels(sim) else None
+
+
+def merge_side(work: Working, h: int, rows: Tensor, weight: Tensor, group: Tensor) -> None:
+    """The receivers of hop ``h`` take the weighted mean of ``rows [A, n]``, their senders' vectors; those without any
+    keep their own."""
+    own = work.side[h]
+    assert own is not None
+    share = group_share(weight, group, len(own))
+    change = (rows - own[group.to(own.device)]).unsqueeze(1)
+    work.side[h] = own + weighted_total(change, share, group, len(own))[:, 0]

@@ -1,0 +1,46 @@
+import pytest
+import torch
+
+from fedradio.experiment.build import build
+from fedradio.experiment.spec import load_spec
+from fedradio.report.air import error_table, expected_error, is_air, shares, shares_table
+from fedradio.rounds.planning import Plan, plan_slots
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.step import begin
+
+
+def planned(*overrides: str) -> tuple[Simulation, Plan]:
+    sim = build(load_spec("whfl", list(overrides)))
+    return sim, next(iter(plan_slots(sim, begin(sim), 1)))
+
+
+FLAT = (
+    "topology.flat=true",
+    "hops=[{link: over_the_air, channel: power_law, policy: {kind: ramp, scale: 0.5, steps: 1}}]",
+)
+
+
+@pytest.mark.parametrize("overrides", [(), FLAT])
+def test_shares_and_error(overrides: tuple[str, ...]) -> None:
+    sim, plan = planned(*overrides)
+    assert is_air(sim)
+    share = shares(sim, plan)
+    assert float(share.sum()) == pytest.approx(1.0)
+    error = expected_error(sim, plan)
+    assert error.noise > 0
+    assert (error.edge_noise > 0) == (not overrides)
+    # independent payloads of power 1 in I iterations: the bias is I |share - 1/U|^2
+    assert error.bias == pytest.approx(sim.hops[0].period * float((share - 1 / 20).square().sum()))
+    assert shares_table(sim, plan).row_count == 4
+    assert error_table(sim, plan).row_count >= 4
+
+
+def test_flat_and_clustered_clients_stand_in_the_same_places() -> None:
+    (clustered, _), (flat, _) = planned(), planned(*FLAT)
+    assert torch.equal(clustered.topology.positions[0], flat.topology.positions[0])
+    assert torch.equal(clustered.topology.cells, flat.topology.cells)
+    assert flat.topology.hops == 1
+
+
+def test_other_links_have_no_shares_of_the_air() -> None:
+    assert not is_air(build(load_spec("demo")))

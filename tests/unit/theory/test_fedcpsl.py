@@ -1,0 +1,164 @@
+"""FedCPSL's bounds and conditions, by hand."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from fedradio.algorithms.fedcpsl import fedcpsl
+from fedradio.core.contracts import LocalRule
+from fedradio.theory.fedcpsl import (
+    REINFORCED_BELOW,
+    Bound39,
+    Constants,
+    Setting,
+    bound_35,
+    bound_39,
+    conditions_34,
+    conditions_36_to_38,
+    d_0,
+    effective_steps,
+    largest_rate,
+    potential_48,
+    reinforcement,
+    setting_of,
+    step_weights,
+    violated,
+)
+
+HALF = torch.tensor([0.5, 0.5], dtype=torch.float64)
+SMALL = Setting(
+    clients=2,
+    sampled=1,
+    lr=0.001,
+    global_lr=2.0,
+    own_lr=0.002,
+    pseudo_lr=0.1,
+    most=4.0,
+    least=2.0,
+    batch=8,
+    share=HALF,
+    mixture=HALF,
+)
+CONSTANTS = Constants(
+    1.0, 16.0, smoothness_own=2.0, smoothness_cost=1.5, smoothness_output=0.5, convexity=0.5, spread=1.0
+)
+
+
+def test_effective_steps_by_hand() -> None:
+    """gamma = .5: the gradients of three steps count 1.75, 1.5 and 1 times, 4.25 in all; gamma = 0: once each."""
+    assert step_weights(3, 0.5).tolist() == [1.75, 1.5, 1.0]
+    assert effective_steps(3, 0.5) == pytest.approx(4.25)
+    assert effective_steps(7, 0.0) == 7.0
+    for updates in (1, 2, 16, 500):
+        for momentum in (0.0, 0.3, 0.8, 0.99):
+            wanted = float(step_weights(updates, momentum).sum())
+            assert effective_steps(updates, momentum) == pytest.approx(wanted, rel=1e-9)
+            rule = LocalRule(0.1, momentum=momentum)
+            assert float(rule.effective_steps(torch.tensor(updates))) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_constant_gradient_moves_the_model_by_so_many_steps() -> None:
+    w, v = 0.0, 0.0
+    for _ in range(9):
+        v = 0.8 * v + 1.0
+        w += v
+    assert effective_steps(9, 0.8) == pytest.approx(w)
+
+
+def test_conditions_by_hand() -> None:
+    """N = 2, m = 1, eta_g = 2, Q-bar = 4, Q_ = 2, L = 1. (34): 1/192, 1/32, 12/1600 = .0075, 1/128/sqrt 5 = .0034939.
+    D_0 = .5 (4*.5*1.5*.5*1 + 5)/4 = .8125: (36) 1/(192*.8125); (37) 1/16, .001*2/(2*4) = .00025, .001; (38) 1.375 +
+    2.75."""
+    first = [condition.limit for condition in conditions_34(SMALL, CONSTANTS)]
+    assert first == pytest.approx([1 / 192, 1 / 32, 0.0075, 1 / 128 / math.sqrt(5), 0.25, 1])
+    assert violated(conditions_34(SMALL, CONSTANTS)) == []
+    assert largest_rate(SMALL, CONSTANTS) == pytest.approx(0.0034939, rel=1e-4)
+    assert d_0(SMALL, CONSTANTS) == pytest.approx(0.8125)
+    second = conditions_36_to_38(SMALL, CONSTANTS)
+    assert [c.limit for c in second[len(first) :]] == pytest.approx([1 / 156, 1 / 16, 0.00025, 0.001, 4.125])
+    assert [c.term for c in violated(second)] == ["eta N L^2/(Q_ m L_F^2)", "eta N/(Q_ m)"]
+    mended = conditions_36_to_38(SMALL, replace(CONSTANTS, smoothness=0.8), corrected=True)
+    assert mended[-2].limit == pytest.approx(0.002)  # eta eta_g in place of eta
+    assert mended[-1].limit == pytest.approx(0.8 * 4.125)  # L in both terms
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"lr": 0.004}, ["(34): eta = 0.004 is above m/(32 eta_g N L) (1 + 2N/m)^(-1/2) = 0.00349"]),
+        ({"pseudo_lr": 0.3}, ["Theorem 1: eta_v = 0.3 is above 1/(4L) = 0.25"]),
+        ({"sampled": 2}, ["Theorem 1: m = 2 is above N - 1 = 1"]),
+        ({"most": 10.0}, []),
+        ({"most": 15.0}, ["(34): eta = 0.001 is above 3 eta_g N/(100 m L Q-bar^2) = 0.000533"]),
+    ],
+)
+def test_the_checker_says_which(changes: dict[str, float], said: list[str]) -> None:
+    assert [str(c) for c in violated(conditions_34(replace(SMALL, **changes), CONSTANTS))] == said  # type: ignore[arg-type]
+
+
+def test_bound_35_by_hand() -> None:
+    """eta~ = .002, 10 rounds, gap 3: 4*3/.02 = 600; factor 259/64 + .5 + 5*.001*.5*16/48 times
+    12*.002*2*16/8 = .096."""
+    found = bound_35(SMALL, CONSTANTS, 10, 3.0)
+    assert found.gap == pytest.approx(600.0)
+    assert found.noise == pytest.approx((259 / 64 + 0.5 + 0.04 / 48) * 0.096)
+    assert found.total == found.gap + found.noise
+    assert potential_48(1.0, 2.0, SMALL, CONSTANTS) == pytest.approx(1 + 24 * 0.004**2 * 2)
+
+
+def test_bound_39_by_hand() -> None:
+    """N/(eta_c Q_ m) = 2/.004 = 500, sigma^2/S = 2. Cost 3*500*.4/10, potential 5.5*500*3/10; (a) 1.5*.004*1.004*4*2;
+    (b) 1.5*500*4e-6*2*2 = .012; (c) 66 * factor * 500*4e-6*2*2; (d) 1.5*2.25/.004 * .25; (e) 1500 * .25 * 2."""
+    found = bound_39(SMALL, CONSTANTS, 10, 0.4, 3.0)
+    factor = 259 / 64 + 0.5 + 0.04 / 48
+    wanted = Bound39(60.0, 825.0, 0.048192, 0.012, 66 * factor * 0.008, 210.9375, 750.0)
+    for term in ("cost", "potential", "a", "b", "c", "d", "e"):
+        assert getattr(found, term) == pytest.approx(getattr(wanted, term)), term
+    assert found.ball == pytest.approx(960.9375)
+    assert found.total == pytest.approx(60 + 825 + 0.048192 + 0.012 + 0.528 * factor + 960.9375)
+    assert bound_39(SMALL, CONSTANTS, 10, 0.4, 3.0, corrected=True).b == pytest.approx(0.012 * 0.8125)
+
+
+def test_the_ball_vanishes_with_the_mixture_and_grows_with_rounds() -> None:
+    """(d) and (e) are 0 for b = 0, (e) for b = 1; with rates that fall as R^(-1/2) the ball grows as R^(1/2)."""
+
+    def ball(b: float, rounds: int) -> Bound39:
+        falling = replace(SMALL, mixture=torch.full((2,), b).double(), own_lr=0.002 / math.sqrt(rounds))
+        return bound_39(falling, CONSTANTS, rounds, 0.4, 3.0)
+
+    assert ball(0.0, 1).ball == 0.0
+    assert ball(1.0, 1).e == 0.0
+    assert ball(0.75, 400).ball == pytest.approx(20 * ball(0.75, 1).ball)
+
+
+def test_the_published_setting_breaks_its_own_conditions() -> None:
+    """Qt(16, .8) = 60.56; (34) allows .005 up to L = .0085 only, and its tightest term is the last one."""
+    rule = fedcpsl().rule(LocalRule(0.005, batch=32))
+    setting = setting_of(rule, 20, 2, (16, 16))
+    assert setting.most == setting.least == pytest.approx(60.563, abs=1e-3)
+    assert (setting.batch, setting.own_lr, setting.global_lr) == (64, 0.01, 16.0)
+    assert violated(conditions_34(setting, Constants(0.0085))) == []
+    broken = violated(conditions_34(setting, Constants(0.0086)))
+    assert [c.term for c in broken] == ["m/(32 eta_g N L) (1 + 2N/m)^(-1/2)"]
+
+
+def test_pseudo_labels_reinforce_themselves_below_the_golden_ratio() -> None:
+    """One alternation on a single sample, the model's step solved to the end, multiplies the deviation by
+    1/(rho (1 + rho))."""
+    assert pytest.approx(0.618034, abs=1e-6) == REINFORCED_BELOW
+    assert reinforcement(0.1, 0.1) == pytest.approx(0.5)
+    assert reinforcement(1.0, REINFORCED_BELOW) == pytest.approx(1.0)
+    assert reinforcement(0.0, 1.0) == 0.0
+    assert reinforcement(1.0, 0.0) == math.inf
+    for alpha_p, alpha_r in ((0.1, 0.1), (0.5, 0.2), (0.1, 0.3)):
+        before = 1e-4 * torch.tensor([1.0, -0.5, -0.5], dtype=torch.float64)
+        nu = (alpha_p / alpha_r * (1 / 3 + before).log()).softmax(0)
+        z = torch.zeros(3, dtype=torch.float64)
+        for _ in range(2000):
+            h = z.softmax(0)
+            pull = h * (h.log() - (h * h.log()).sum())
+            z = z - alpha_p * (h - nu) / alpha_p - alpha_r * pull / alpha_p
+        after = z.softmax(0) - 1 / 3
+        assert float(after[0] / before[0]) == pytest.approx(reinforcement(alpha_p, alpha_r), rel=1e-3)
