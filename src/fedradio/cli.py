@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
 from math import prod
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,10 +24,13 @@ from fedradio.data import fetch as fetching
 from fedradio.experiment.build import build
 from fedradio.experiment.problems import suggest
 from fedradio.experiment.read import shipped, shipped_text
+from fedradio.experiment.resume import resume as resume_run
+from fedradio.experiment.run import Observer, Summary
 from fedradio.experiment.run import run as run_spec
 from fedradio.experiment.spec import Spec, load_spec
 from fedradio.experiment.store import new_folder
 from fedradio.experiment.theory import SYMBOLS, assess
+from fedradio.report import air
 from fedradio.report import plan as plan_report
 from fedradio.report.figures import network_map, save
 from fedradio.report.progress import RunProgress
@@ -164,19 +168,36 @@ def run(
     extra = [f"{key}={value}" for key, value in (("seed", seed), ("rounds", rounds)) if value is not None]
     checked = load_spec(spec, [*(overrides or ()), *extra])
     folder = out_dir or new_folder(checked.name, checked.seed)
-    if quiet:
-        run_spec(checked, folder, device=device, workers=workers)
-        out.print(str(folder), highlight=False, soft_wrap=True)
-        return
-    _run_shown(checked, folder, device, workers, [*(overrides or ()), *extra])
+    changes = [*(overrides or ()), *extra]
+    _shown(
+        lambda watch: run_spec(checked, folder, device=device, workers=workers, observer=watch), folder, quiet, changes
+    )
 
 
-def _run_shown(checked: Spec, folder: Path, device: str, workers: int | None, changes: list[str]) -> None:
+@app.command()
+def resume(
+    run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
+    rounds: Annotated[int | None, typer.Option(help="another end; makes a finished run longer")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
+) -> None:
+    """Go on with a run that was interrupted or killed; the result equals that of a run in one go."""
+    _shown(lambda watch: resume_run(run_dir, rounds=rounds, workers=workers, observer=watch), run_dir, quiet)
+
+
+def _shown(do: Callable[[Observer | None], Summary], folder: Path, quiet: bool, changes: Sequence[str] = ()) -> None:
+    """Run with progress and a table, or quietly."""
     try:
+        if quiet:
+            do(None)
+            out.print(str(folder), highlight=False, soft_wrap=True)
+            return
         with RunProgress(out, changes) as progress:
-            summary = run_spec(checked, folder, device=device, workers=workers, observer=progress)
+            summary = do(progress)
     except KeyboardInterrupt:
-        err.print(f"interrupted; what was done is in {folder}", highlight=False, soft_wrap=True)
+        if folder.is_dir():
+            words = f"interrupted; what was done is in {folder}; go on with: fedradio resume {folder}"
+            err.print(words, highlight=False, soft_wrap=True)
         raise
     out.print(summary_table(summary))
     out.print(f"run folder: {folder}", highlight=False, soft_wrap=True)
@@ -206,7 +227,7 @@ def plan(
     spec: SpecArgument,
     overrides: Overrides = None,
     slot: Annotated[int, typer.Option(min=0, help="which edge round to show, from 0")] = 0,
-    compare: Annotated[str | None, typer.Option(help="modes of policy joint, such as paper,optimal,dc")] = None,
+    compare: Annotated[str | None, typer.Option(help="modes of the policy, such as paper,optimal")] = None,
     figure: Annotated[Path | None, typer.Option(help="also draw the map into this PNG or PDF")] = None,
 ) -> None:
     """Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules."""
@@ -215,9 +236,10 @@ def plan(
             Problem("--figure", "not a file that can be drawn", "a .png or .pdf in a folder that exists", figure.name)
         )
     checked = load_spec(spec, overrides or ())
-    kind = checked.plain["hops"][0]["policy"]["kind"]
-    if compare is not None and kind != "joint":
-        raise SpecError(Problem("--compare", "only policy joint has modes", "add hops.0.policy=joint", kind))
+    policy = checked.plain["hops"][0]["policy"]
+    kind = policy["kind"]
+    if compare is not None and "mode" not in policy:
+        raise SpecError(Problem("--compare", f"policy {kind} has no modes", "add hops.0.policy=joint", kind))
     edge_rounds = checked.rounds * prod(hop["period"] for hop in checked.plain["hops"])
     if slot >= edge_rounds:
         raise SpecError(Problem("--slot", f"the run has {edge_rounds} edge rounds", f"0 to {edge_rounds - 1}", slot))
@@ -232,6 +254,9 @@ def plan(
     out.print(plan_report.map_text(sim.topology, planned))
     out.print(plan_report.cells_table(sim, planned))
     out.print(plan_report.clients_table(sim, planned))
+    if air.is_air(sim):
+        out.print(air.shares_table(sim, planned))
+        out.print(air.error_table(sim, planned))
     if figure is not None:
         try:
             save(network_map(sim.topology, plan_report.standing(planned)), figure)
@@ -314,6 +339,8 @@ def main() -> None:
         sys.exit(error.exit_code)
     except FedradioError as error:
         err.print(f"[red]error[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        for note in getattr(error, "__notes__", ()):
+            err.print(escape(note), highlight=False, soft_wrap=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

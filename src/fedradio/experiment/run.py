@@ -1,18 +1,24 @@
-"""Run a spec into a folder, telling an observer how it goes."""
+"""Run a spec into a folder, telling an observer how it goes; the folder can be resumed at any time."""
 
 from __future__ import annotations
 
+import resource
+import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from fedradio.core.contracts import ExchangeRecord, RoundRecord, SimState
-from fedradio.core.errors import DivergenceError
+from fedradio.core.contracts import RoundRecord, SimState
+from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.experiment import store
 from fedradio.experiment.build import build
+from fedradio.experiment.checkpoint import Keeper
+from fedradio.experiment.final import final_model
+from fedradio.experiment.interrupts import Interrupts
 from fedradio.experiment.spec import Spec
-from fedradio.rounds.account import add
+from fedradio.experiment.tally import Tally
+from fedradio.experiment.tensors import write_tensors
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.step import begin, run_round
 
@@ -22,7 +28,8 @@ class Summary:
     """The headline of a run, as in ``summary.json``; None is undefined. ``loss`` is the test loss.
 
     ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
-    them in time; ``eligible`` could have, where the policy says so.
+    them in time; ``eligible`` could have, where the policy says so. ``checkpoint_s`` of the wall time went into
+    checkpoints; ``disk_bytes`` are those of the run folder, ``memory_bytes`` the most that the process has held.
     """
 
     status: str
@@ -44,69 +51,73 @@ class Summary:
     clients: float | None
     arrived: float | None
     eligible: float | None
+    checkpoint_s: float | None = None
+    disk_bytes: int | None = None
+    memory_bytes: int | None = None
 
 
 class Observer(Protocol):
     """Is told about a run; the command line shows progress through one."""
 
-    def started(self, sim: Simulation, spec: Spec, folder: Path | None) -> None: ...
+    def started(self, sim: Simulation, spec: Spec, folder: Path | None, done: int) -> None:
+        """Rounds begin; ``done`` of them were made before."""
+        ...
 
-    def advanced(self, state: SimState, record: RoundRecord) -> None: ...
+    def advanced(self, state: SimState, record: RoundRecord) -> None:
+        """A round is made and recorded."""
+        ...
+
+    def noted(self, text: str) -> None:
+        """Something that people should know."""
+        ...
+
+    def stopping(self) -> None:
+        """The run will stop after this round. Comes from a signal handler: do little."""
+        ...
 
 
 class Silent:
     """An observer that does nothing."""
 
-    def started(self, sim: Simulation, spec: Spec, folder: Path | None) -> None:
+    def started(self, sim: Simulation, spec: Spec, folder: Path | None, done: int) -> None:
         pass
 
     def advanced(self, state: SimState, record: RoundRecord) -> None:
         pass
 
+    def noted(self, text: str) -> None:
+        pass
 
-class Tally:
-    """Keeps the last and the best evaluation, and counts who took part."""
+    def stopping(self) -> None:
+        pass
 
-    def __init__(self) -> None:
-        self.hop_bits: list[float | None] = []
-        self.edge_rounds = 0
-        self.counts = {"clients": 0.0, "arrived": 0.0, "eligible": 0.0}
-        self.has_eligible = False
-        self.last: dict[str, float] = {}
-        self.best: dict[str, float] = {}
-        self.best_round: int | None = None
 
-    def count(self, record: RoundRecord, exchanges: list[ExchangeRecord]) -> None:
-        before = self.hop_bits or [0.0] * len(record.bits)
-        self.hop_bits = [add(total, new) for total, new in zip(before, record.bits, strict=True)]
-        for exchange in exchanges:
-            if exchange.hop == 0:
-                self.edge_rounds += 1
-                self.counts["clients"] += sum(exchange.active)
-                self.counts["arrived"] += sum(exchange.arrived)
-                self.counts["eligible"] += sum(exchange.notes.get("eligible", []))
-                self.has_eligible = "eligible" in exchange.notes
+@dataclass
+class Session:
+    """A run under way. ``spent``: the state is inside a round, which updates it in place, and cannot be kept.
 
-    def mean(self, name: str) -> float | None:
-        """Mean over edge rounds."""
-        known = self.edge_rounds > 0 and (name != "eligible" or self.has_eligible)
-        return self.counts[name] / self.edge_rounds if known else None
+    ``before_s`` are the wall seconds of the processes that brought the run to where this one began.
+    """
 
-    def see(self, t: int, metrics: dict[str, float]) -> None:
-        self.last = metrics
-        if not self.best or metrics["accuracy"] > self.best["accuracy"]:
-            self.best, self.best_round = metrics, t
+    spec: Spec
+    sim: Simulation
+    state: SimState
+    tally: Tally
+    watch: Observer
+    folder: store.RunFolder | None = None
+    keeper: Keeper | None = None
+    before_s: float = 0.0
+    began: float = field(default_factory=time.perf_counter)
+    spent: bool = False
 
-    def row(self, rounds: int) -> dict[str, Any]:
-        """The evaluation after so many rounds, beside the best one so far."""
-        return {
-            "type": "eval",
-            "t": rounds - 1,
-            "rounds": rounds,
-            **self.last,
-            "best_accuracy": self.best["accuracy"],
-            "best_round": self.best_round,
-        }
+    @property
+    def wall_s(self) -> float:
+        return self.before_s + time.perf_counter() - self.began
+
+    def keep(self) -> None:
+        """Write a checkpoint, where there is a folder and the state is whole."""
+        if self.keeper is not None and not self.spent:
+            self.keeper.save(self.state, self.tally, self.wall_s)
 
 
 def run(
@@ -118,64 +129,101 @@ def run(
     observer: Observer | None = None,
     simulation: Simulation | None = None,
 ) -> Summary:
-    """Run a spec; with ``out`` everything is written there as it happens.
+    """Run a spec; with ``out`` everything is written there as it happens, with checkpoints.
 
-    An interruption (Ctrl-C) or a divergence ends the run early: the summary of what was done is written with that
-    status, then the exception goes on.
+    Ctrl-C ends the run after the round under way, a second one at once; divergence and a full disk end it too. The
+    summary of what was done is written with that status, then the exception goes on.
     """
     sim = build(spec, device, workers) if simulation is None else simulation
     watch = observer or Silent()
     if out is None:
-        return _loop(sim, spec, None, watch)
+        return carry_on(Session(spec, sim, begin(sim), Tally(), watch))
     with store.RunFolder(Path(out)) as folder:
         store.write_text(folder.path / store.SPEC, spec.yaml())
         store.write_json(folder.path / store.ENVIRONMENT, store.environment(device, sim.workers))
-        return _loop(sim, spec, folder, watch)
+        return carry_on(Session(spec, sim, begin(sim), Tally(), watch, folder, Keeper(folder, spec)))
 
 
-def _loop(sim: Simulation, spec: Spec, folder: store.RunFolder | None, watch: Observer) -> Summary:
-    began, tally, state, status = time.perf_counter(), Tally(), begin(sim), "complete"
+def carry_on(session: Session) -> Summary:
+    """Make the rounds that are left, and the summary."""
+    status = "failed"
     try:
-        watch.started(sim, spec, folder.path if folder else None)
-        began = time.perf_counter()
-        while state.t < spec.rounds:
-            state = _advance(sim, spec, state, tally, folder, watch)
+        _rounds(session)
+        _conclude(session)
+        status = "complete"
     except KeyboardInterrupt:
         status = "interrupted"
+        session.keep()
         raise
-    except DivergenceError:
-        status = "diverged"
-        raise
-    except BaseException:
-        status = "failed"
+    except FedradioError as error:
+        status = "diverged" if isinstance(error, DivergenceError) else status
+        if session.keeper is not None:
+            error.add_note(session.keeper.words())
         raise
     finally:
-        summary = _summary(spec, state, tally, status, time.perf_counter() - began)
-        if folder is not None:
-            store.write_json(folder.path / store.SUMMARY, asdict(summary))
+        summary = _summary(session, status)
+        _store_summary(session, summary)
     return summary
 
 
-def _advance(
-    sim: Simulation, spec: Spec, state: SimState, tally: Tally, folder: store.RunFolder | None, watch: Observer
-) -> SimState:
-    """One round, recorded and told."""
-    done = state.t + 1
+def _rounds(session: Session) -> None:
+    folder = None if session.folder is None else session.folder.path
+    session.watch.started(session.sim, session.spec, folder, session.state.t)
+    session.began = time.perf_counter()
+    with Interrupts(session.watch.stopping) as interrupts:
+        while session.state.t < session.spec.rounds:
+            record = _advance(session)
+            if session.keeper is not None:
+                session.keeper.offer(session.state, session.tally, session.wall_s)
+            session.watch.advanced(session.state, record)
+            if interrupts.asked:
+                raise KeyboardInterrupt
+
+
+def _advance(session: Session) -> RoundRecord:
+    """One round, recorded."""
+    spec, tally, done = session.spec, session.tally, session.state.t + 1
     began = time.perf_counter()
-    state, record, exchanges = run_round(sim, state, done % spec.eval_every == 0 or done == spec.rounds)
+    session.spent = True
+    state, record, exchanges = run_round(session.sim, session.state, done % spec.eval_every == 0 or done == spec.rounds)
     wall_s = time.perf_counter() - began
     tally.count(record, exchanges)
     rows = [store.exchange_row(exchange) for exchange in exchanges] + [store.round_row(record, wall_s)]
     if record.metrics:
         tally.see(done, record.metrics)
         rows.append(tally.row(done))
-    if folder is not None:
-        folder.append(*rows)
-    watch.advanced(state, record)
-    return state
+    if session.folder is not None:
+        session.folder.append(*rows)
+    session.state, session.spent = state, False
+    return record
 
 
-def _summary(spec: Spec, state: SimState, tally: Tally, status: str, wall_s: float) -> Summary:
+def _conclude(session: Session) -> None:
+    """The last checkpoint, from which the run could be made longer, and the model."""
+    session.keep()
+    if session.folder is not None:
+        write_tensors(session.folder.path / store.MODEL, final_model(session.sim, session.state))
+
+
+def _store_summary(session: Session, summary: Summary) -> None:
+    """Where a run has failed, the reason must not be hidden by a summary that cannot be written either."""
+    if session.folder is None:
+        return
+    try:
+        store.write_json(session.folder.path / store.SUMMARY, asdict(summary))
+    except StoreError:
+        if summary.status == "complete":
+            raise
+
+
+def _memory_bytes() -> int:
+    """The most that this process has held in memory; the system counts in kB, on macOS in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def _summary(session: Session, status: str) -> Summary:
+    spec, state, tally, keeper = session.spec, session.state, session.tally, session.keeper
     return Summary(
         status=status,
         name=spec.name,
@@ -188,7 +236,7 @@ def _summary(spec: Spec, state: SimState, tally: Tally, status: str, wall_s: flo
         time_s=state.time_s,
         energy_j=state.energy_j,
         bits=state.bits,
-        wall_s=round(wall_s, 3),
+        wall_s=round(session.wall_s, 3),
         seed=spec.seed,
         spec_sha256=spec.sha256(),
         metrics=tally.last,
@@ -196,4 +244,7 @@ def _summary(spec: Spec, state: SimState, tally: Tally, status: str, wall_s: flo
         clients=tally.mean("clients"),
         arrived=tally.mean("arrived"),
         eligible=tally.mean("eligible"),
+        checkpoint_s=None if keeper is None else round(keeper.spent_s, 6),
+        disk_bytes=None if session.folder is None else session.folder.disk_bytes(),
+        memory_bytes=_memory_bytes(),
     )

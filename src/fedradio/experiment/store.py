@@ -1,22 +1,26 @@
-"""Run folders, written so that a crash never leaves a half file.
+"""Run folders, written so that a crash never leaves a half file, and held by one process at a time.
 
-``spec.yaml`` (complete), ``environment.json``, ``records.jsonl`` (one line a record, flushed after every round) and
-``summary.json``. JSON only; undefined numbers are null.
+``spec.yaml`` (complete), ``environment.json``, ``records.jsonl`` (one line a record, written after every round),
+``checkpoints/``, ``model.safetensors`` and ``summary.json``. JSON and safetensors only; undefined numbers are null.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import hashlib
 import json
 import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 
@@ -25,20 +29,45 @@ from fedradio.core.contracts import ExchangeRecord, RoundRecord
 from fedradio.core.errors import StoreError
 
 RECORDS, SUMMARY, SPEC, ENVIRONMENT = "records.jsonl", "summary.json", "spec.yaml", "environment.json"
+MODEL, LOCK = "model.safetensors", ".lock"
+
+CHUNK = 1 << 20
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a whole file or nothing: a temporary neighbour, flushed to disk, then renamed."""
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Write a whole file or nothing: a temporary neighbour, flushed to disk, then renamed, the folder flushed too."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with temporary.open("wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        _flush_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the renames in a folder last; file systems that do not know how to answer EINVAL."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(handle)
+
+
+def write_text(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
@@ -54,33 +83,110 @@ def new_folder(name: str, seed: int, root: Path = Path("runs")) -> Path:
     return folder
 
 
-class RunFolder:
-    """A folder that receives one run; use it as a context manager."""
+@dataclass(frozen=True)
+class Mark:
+    """How far the records went at some moment: bytes, and the checksum of all of them."""
 
-    def __init__(self, path: Path) -> None:
+    size: int
+    sha256: str
+
+
+class RunFolder:
+    """A folder that receives one run, locked against other processes; use it as a context manager.
+
+    It must be new or empty; with ``again`` it is that of a run which is to go on. The lock is the system's: it goes
+    with the process, however that ends.
+    """
+
+    def __init__(self, path: Path, *, again: bool = False) -> None:
         self.path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise StoreError(f"{path} is not empty; choose another --out, or remove it")
-            self._records = (path / RECORDS).open("w", encoding="utf-8")
+            if not again:
+                path.mkdir(parents=True, exist_ok=True)
+            _refuse(path, again)  # before a lock file is put into a folder that is not ours
+            with ExitStack() as stack:
+                stack.callback(os.close, _locked(path))
+                _refuse(path, again)  # now that nobody else can be filling it
+                for left in path.rglob(".*.tmp"):
+                    left.unlink()
+                self._records = os.open(path / RECORDS, os.O_RDWR | os.O_CREAT, 0o666)
+                stack.callback(os.close, self._records)
+                self._held = stack.pop_all()
         except OSError as error:
             raise StoreError(f"cannot use {path} as a run folder: {error.strerror or error}") from None
+        self.rewind(os.fstat(self._records).st_size)
 
     def __enter__(self) -> RunFolder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._records.close()
+        self._held.close()
 
     def append(self, *rows: Mapping[str, Any]) -> None:
-        """Add records; they are on their way to the disk when this returns."""
+        """Add records, all or none of them; when this returns they outlive the process."""
+        data = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
+        left = memoryview(data)
         try:
-            for row in rows:
-                self._records.write(json.dumps(row, allow_nan=False) + "\n")
-            self._records.flush()
+            while left:
+                left = left[os.write(self._records, left) :]
+        except BaseException as error:
+            os.ftruncate(self._records, self._size)
+            os.lseek(self._records, self._size, os.SEEK_SET)
+            if not isinstance(error, OSError):
+                raise
+            raise StoreError(f"cannot write {self.path / RECORDS}: {error.strerror or error}") from None
+        self._size += len(data)
+        self._sha256.update(data)
+
+    def mark(self) -> Mark:
+        """Flush the records to disk and tell how far they go."""
+        try:
+            os.fsync(self._records)
         except OSError as error:
             raise StoreError(f"cannot write {self.path / RECORDS}: {error.strerror or error}") from None
+        return Mark(self._size, self._sha256.hexdigest())
+
+    def holds(self, mark: Mark) -> bool:
+        """Whether the records up to the mark are there as they were."""
+        return os.fstat(self._records).st_size >= mark.size and self._digest(mark.size).hexdigest() == mark.sha256
+
+    def rewind(self, size: int) -> None:
+        """Cut the records there and go on behind."""
+        os.ftruncate(self._records, size)
+        self._sha256, self._size = self._digest(size), size
+        os.lseek(self._records, size, os.SEEK_SET)
+
+    def _digest(self, size: int) -> hashlib._Hash:
+        """Of the first ``size`` bytes of the records."""
+        found = hashlib.sha256()
+        for at in range(0, size, CHUNK):
+            found.update(os.pread(self._records, min(CHUNK, size - at), at))
+        return found
+
+    def disk_bytes(self) -> int:
+        """What the folder takes on the disk."""
+        return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+
+
+def _refuse(path: Path, again: bool) -> None:
+    """A new run takes an empty folder, a run that goes on one with its spec."""
+    if again and not (path / SPEC).is_file():
+        raise StoreError(f"{path} is not a run folder: no {SPEC}")
+    if not again and any(entry.name != LOCK for entry in path.iterdir()):
+        raise StoreError(f"{path} is not empty; choose another --out, remove it, or `fedradio resume` it")
+
+
+def _locked(path: Path) -> int:
+    """The handle of the folder's lock file, held by this process alone."""
+    handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            raise StoreError(f"{path} is in use: another process is running in it") from None
+        raise StoreError(f"{path} cannot be locked ({error.strerror}); choose another file system") from None
+    return handle
 
 
 def exchange_row(record: ExchangeRecord) -> dict[str, Any]:
@@ -122,7 +228,7 @@ def environment(device: str, workers: int) -> dict[str, Any]:
     return {
         "fedradio": __version__,
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in ("torch", "numpy", "pydantic", "scikit-learn")},
+        "packages": {name: _version(name) for name in ("torch", "numpy", "pydantic", "scikit-learn", "safetensors")},
         "system": platform.system(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),

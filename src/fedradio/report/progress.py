@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +32,8 @@ LONG_S = 60.0
 
 LINE_EVERY_S = 10.0
 
+STOPPING = b"\nstopping after this round; Ctrl-C again stops at once, and the round is made again on resume\n"
+
 
 class RunProgress:
     """An observer of a run that shows it; also a context manager, so that the bar is always put away."""
@@ -51,7 +54,7 @@ class RunProgress:
         if self.bar is not None:
             self.bar.stop()
 
-    def started(self, sim: Simulation, spec: Spec, folder: Path | None) -> None:
+    def started(self, sim: Simulation, spec: Spec, folder: Path | None, done: int) -> None:
         say = self.console.print
         say(f"[bold]{spec.name}[/]  {escape(spec.plain['about'])}".rstrip())
         if self.changes:
@@ -60,16 +63,19 @@ class RunProgress:
             say(f"  {escape(line)}", highlight=False)
         for warning in sim.warnings:
             say(f"  [yellow]warning[/]   {escape(warning)}", highlight=False)
-        expected = estimate_s(sim, spec.rounds, spec.eval_every)
+        if done:
+            say(f"  goes on   after round {done} of {spec.rounds}", highlight=False)
+        left = spec.rounds - done
+        expected = estimate_s(sim, left, spec.eval_every)
         if expected > LONG_S:
-            say(f"  [yellow]expected[/]  about {show_seconds(expected)} for {spec.rounds} rounds", highlight=False)
+            say(f"  [yellow]expected[/]  about {show_seconds(expected)} for {left} rounds", highlight=False)
         self._rounds = spec.rounds
         if self.console.is_terminal:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self.bar = Progress(
                 *columns, TimeRemainingColumn(), TextColumn("{task.fields[news]}"), console=self.console, transient=True
             )
-            self._task = self.bar.add_task("rounds", total=spec.rounds, news="")
+            self._task = self.bar.add_task("rounds", total=spec.rounds, completed=done, news="")
             self.bar.start()
 
     def advanced(self, state: SimState, record: RoundRecord) -> None:
@@ -82,6 +88,12 @@ class RunProgress:
         if state.t % tenth == 0 or state.t == self._rounds or time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + LINE_EVERY_S
             self.console.print(f"  round {state.t}/{self._rounds}  {self._news(state)}", highlight=False)
+
+    def noted(self, text: str) -> None:
+        self.console.print(f"  [yellow]note[/]      {escape(text)}", highlight=False, soft_wrap=True)
+
+    def stopping(self) -> None:
+        os.write(2, STOPPING)  # to standard error itself: this may come in the middle of a print
 
     def _news(self, state: SimState) -> str:
         news = [self._accuracy]

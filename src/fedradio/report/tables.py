@@ -119,7 +119,9 @@ def summary_table(summary: Summary) -> Table:
         "simulated time": show_seconds(summary.time_s),
         "energy": show(summary.energy_j, "J") + ("" if each is None else f" ({show(each, 'J')} a round)"),
         "uplink": _uplink(summary),
-        "wall time": show_seconds(summary.wall_s),
+        "wall time": show_seconds(summary.wall_s) + _overhead(summary),
+        "disk": show(summary.disk_bytes, "B"),
+        "peak memory": show(summary.memory_bytes, "B"),
         "seed": str(summary.seed),
     }
     for name, value in rows.items():
@@ -133,6 +135,13 @@ WORDS = {"bayes": "Bayes ceiling, expected", "top_popular": "Top-Popular"}
 
 def _metric(name: str, value: float) -> str:
     return f"{value:.4g}" if name.endswith("loss") else _percent(value)
+
+
+def _overhead(summary: Summary) -> str:
+    """The share of the wall time that went into checkpoints."""
+    if summary.checkpoint_s is None or summary.wall_s <= 0:
+        return ""
+    return f" ({100 * summary.checkpoint_s / summary.wall_s:.2g} % of it for checkpoints)"
 
 
 def _clients(summary: Summary) -> str:

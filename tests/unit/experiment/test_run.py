@@ -28,6 +28,9 @@ def test_the_run_folder(cells: Callable[..., Spec], tmp_path: Path) -> None:
         "records.jsonl",
         "summary.json",
         "environment.json",
+        "checkpoints",
+        "model.safetensors",
+        ".lock",
     }
     stored = store.read_summary(tmp_path / "a")
     wanted = {
@@ -39,12 +42,19 @@ def test_the_run_folder(cells: Callable[..., Spec], tmp_path: Path) -> None:
         "energy_j",
         "bits",
         "wall_s",
+        "checkpoint_s",
+        "disk_bytes",
+        "memory_bytes",
         "seed",
         "spec_sha256",
     }
     assert wanted <= set(stored)
     assert stored["status"] == "complete"
     assert stored["accuracy"] == summary.accuracy
+    assert 0 < stored["checkpoint_s"] < stored["wall_s"]
+    files = [path for path in (tmp_path / "a").rglob("*") if path.is_file() and path.name != "summary.json"]
+    assert stored["disk_bytes"] == sum(path.stat().st_size for path in files)
+    assert 1e7 < stored["memory_bytes"] < 1e11
     found = rows(tmp_path / "a")
     kinds = [row["type"] for row in found]
     assert kinds.count("exchange") == 3 * 3
@@ -69,6 +79,8 @@ def test_same_spec_and_seed_give_the_same_records(cells: Callable[..., Spec], tm
 
 
 def test_undefined_quantities_are_null(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    bare = run(tiny())
+    assert (bare.checkpoint_s, bare.disk_bytes) == (None, None)
     run(tiny(), tmp_path / "a")
     stored = store.read_summary(tmp_path / "a")
     assert (stored["time_s"], stored["energy_j"]) == (None, None)
