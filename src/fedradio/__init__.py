@@ -11,6 +11,7 @@ from fedradio.core.errors import DataError, DivergenceError, FedradioError, Spec
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.experiment.build import build
+from fedradio.experiment.resume import resume
 from fedradio.experiment.run import run
 from fedradio.experiment.spec import check_spec, load_spec
 from fedradio.experiment.store import read_records, read_summary
@@ -45,6 +46,7 @@ __all__ = [
     "read_records",
     "read_summary",
     "register",
+    "resume",
     "run",
     "run_round",
 ]
