@@ -26,13 +26,15 @@ class Personal(FedAvg):
     """``client``: ``own [C, d]``, the models that never leave their clients (with ``objective.pair``).
 
     ``mixture`` is the weight b of the own model in the prediction ``b softmax(z_own) + (1-b) softmax(z)`` (5); the
-    other fields make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one.
+    other fields make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
+    ``finetune_after`` on (counted from 0) the shared model stays as it is, and only own models are trained (Remark 3).
     """
 
     objective: Objective = PAIR
     momentum: float = 0.0
     mixture: float = 0.75
     unlabelled_batch: int | None = None
+    finetune_after: int | None = None
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """The costs and the momentum are the algorithm's; without any cost of its own the rule stays plain."""
@@ -40,7 +42,8 @@ class Personal(FedAvg):
         cost = self.objective
         dark = 0 if cost.alpha_p == cost.alpha_r == 0 else self.unlabelled_batch or rule.batch
         objective = replace(cost, unlabelled_batch=dark) if cost.pair or dark else None
-        return replace(super().rule(rule), momentum=self.momentum, objective=objective)
+        rule = replace(super().rule(rule), momentum=self.momentum, objective=objective)
+        return rule if self.finetune_after is None else finetuned(rule, self.finetune_after)
 
     def init(self, w: Tensor, clients: int) -> Memory:
         """Own models begin at the shared one, ``theta_lc^0 = theta^0``: one row for all until there is room made."""
@@ -91,6 +94,7 @@ def check_mixture(mixture: float) -> None:
         raise SpecError(Problem("algorithm.mixture", "the weight of the own model lies in [0, 1]", "0.75", mixture))
 
 
+FINETUNE = Arg("rounds after which only own models go on (Remark 3); null: never", ge=1, le=1_000_000)
 MIXTURE = Arg("weight beta of the own model in the prediction: 0 is the shared model alone, 1 the own", ge=0, le=1)
 MOMENTUM = Arg("momentum gamma of both models' local steps, from zero in every round", ge=0, lt=1)
 LR_FACTOR = Arg("rate of the own model in units of the shared one's, eta_c / eta", gt=0, le=1e4)
@@ -109,11 +113,23 @@ def costs(
     return Objective(alpha_p, alpha_r, pseudo=pseudo, pair=True, lr_factor=lr_factor, momentum_own=momentum)
 
 
+def finetuned(rule: LocalRule, after: int) -> LocalRule:
+    """The same rule with a rate of 0 for the shared model from round ``after`` on; own models keep theirs."""
+    assert rule.objective is not None
+    usual = rule.schedule
+    return replace(
+        rule,
+        schedule=lambda t, j: 0.0 if t >= after else usual(t, j),
+        objective=replace(rule.objective, schedule=usual),
+    )
+
+
 @register("algorithm", "apfl", paper="Deng et al., 2020; FedCPSL, section V (mixture of probabilities)")
 def apfl(
     *,
     mixture: Annotated[float, MIXTURE] = 0.75,
     weighting: Annotated[Weighting, SIZES] = "samples",
+    finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
     """Averaging, and beside it an own model of every client, trained on the mixture of both; labelled data only.
 
@@ -121,7 +137,7 @@ def apfl(
     of the ``w_i``.
     """
     check_mixture(mixture)
-    return Personal(weighting, mixture=mixture)
+    return Personal(weighting, mixture=mixture, finetune_after=finetune_after)
 
 
 @register("algorithm", "apfl_tuned", paper="Deng et al., 2020, with FedCPSL's momentum and own rate")
@@ -131,11 +147,12 @@ def apfl_tuned(
     momentum: Annotated[float, MOMENTUM] = 0.8,
     lr_factor: Annotated[float, LR_FACTOR] = 2.0,
     weighting: Annotated[Weighting, SIZES] = "samples",
+    finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
     """APFL with the momentum and the doubled own rate that the published comparison gives to FedCPSL alone."""
     check_mixture(mixture)
     objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum)
-    return Personal(weighting, objective=objective, momentum=momentum, mixture=mixture)
+    return Personal(weighting, objective=objective, momentum=momentum, mixture=mixture, finetune_after=finetune_after)
 
 
 @register("algorithm", "apsfl", paper="FedCPSL, section V")
@@ -147,8 +164,15 @@ def apsfl(
     pseudo: Annotated[Pseudo, PSEUDO] = "closed",
     unlabelled_batch: Annotated[int | None, UNLABELLED_BATCH] = None,
     weighting: Annotated[Weighting, SIZES] = "samples",
+    finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
     """APFL with the semi-supervised costs: pseudo-labels for unlabelled data; with both alphas 0 it is APFL."""
     check_mixture(mixture)
     objective = costs(alpha_p, alpha_r, pseudo, lr_factor=1.0)
-    return Personal(weighting, objective=objective, mixture=mixture, unlabelled_batch=unlabelled_batch)
+    return Personal(
+        weighting,
+        objective=objective,
+        mixture=mixture,
+        unlabelled_batch=unlabelled_batch,
+        finetune_after=finetune_after,
+    )

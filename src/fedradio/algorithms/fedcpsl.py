@@ -23,6 +23,7 @@ from torch import Tensor
 from fedradio.algorithms.apfl import (
     ALPHA_P,
     ALPHA_R,
+    FINETUNE,
     LR_FACTOR,
     MIXTURE,
     MOMENTUM,
@@ -147,6 +148,7 @@ def fedcpsl(
     unlabelled_batch: Annotated[int | None, UNLABELLED_BATCH] = None,
     global_rate: Annotated[GlobalRate, GLOBAL_RATE] = "steps",
     weighting: Annotated[Weighting, SHARES] = "samples",
+    finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> FedCpsl:
     """Personalised semi-supervised learning: an own model beside the shared one, pseudo-labels, control variates.
 
@@ -161,6 +163,7 @@ def fedcpsl(
         momentum=momentum,
         mixture=mixture,
         unlabelled_batch=unlabelled_batch,
+        finetune_after=finetune_after,
         global_rate=global_rate,
     )
 

@@ -68,8 +68,8 @@ class Growing(Window):
             return ""
         size = self._offset[worst + 1] - self._offset[worst]
         return (
-            f"client {worst} has {size} samples, {rounds * exchanges} edge rounds may need {self.history + need}: raise "
-            "data.source.requests (or samples), or lower data.stream.history, data.stream.slots or the rounds"
+            f"client {worst} has {size} samples, {rounds * exchanges} edge rounds may need {self.history + need}: "
+            "raise data.source.requests (or samples), or lower data.stream.history, data.stream.slots or the rounds"
         )
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:

@@ -151,7 +151,13 @@ def check_objective(objective: Objective, rule: LocalRule, model: Model, start: 
 
 def own_rule(rule: LocalRule, objective: Objective) -> LocalRule:
     """How the clients' own models are trained: another rate and momentum, no pull towards the received model."""
-    return replace(rule, lr=rule.lr * objective.lr_factor, momentum=objective.momentum_own, prox=0.0)
+    return replace(
+        rule,
+        lr=rule.lr * objective.lr_factor,
+        momentum=objective.momentum_own,
+        prox=0.0,
+        schedule=objective.schedule or rule.schedule,
+    )
 
 
 def order(updates: Sequence[int], most: int) -> list[list[int]]:

@@ -22,6 +22,7 @@ from fedradio.experiment import store
 from fedradio.experiment.spec import Spec
 from fedradio.experiment.tally import Tally
 from fedradio.experiment.tensors import file_sha256, read_tensors, write_tensors
+from fedradio.rounds.slots import make_room
 
 FORMAT = 1
 """Number of this format; a reader refuses all others."""
@@ -197,7 +198,7 @@ def _state(content: dict[str, Any], tensors: Slots) -> SimState:
         time_s=content["time_s"],
         energy_j=content["energy_j"],
         bits=content["bits"],
-        memory=Memory(group("shared/"), group("client/"), group("ledger/")),
+        memory=Memory(group("shared/"), make_room(group("client/")), group("ledger/")),
         stream=group("stream/"),
         policy=tuple(group(f"policy.{h}/") for h in range(content["hops"])),
         signals=group("signals/"),

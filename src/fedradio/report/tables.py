@@ -134,7 +134,8 @@ WORDS = {"bayes": "Bayes ceiling, expected", "top_popular": "Top-Popular"}
 
 
 def _metric(name: str, value: float) -> str:
-    return f"{value:.4g}" if name.endswith("loss") else _percent(value)
+    plain = name.endswith("loss") or name.startswith("variate")
+    return f"{value:.4g}" if plain else _percent(value)
 
 
 def _overhead(summary: Summary) -> str:

@@ -15,7 +15,7 @@ def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
     The algorithm's first prediction is the run's ``accuracy``; further ones carry their name as a prefix. Where there
     are several groups (one per client), ``accuracy_spread`` is the standard deviation over them. With ``sim.eval_top``
     above 1, ``top_m_accuracy`` counts the label among the ``m`` likeliest classes. The global model takes norm layers'
-    numbers from the side channel, or where these stay with the clients their mean.
+    numbers from the side channel, or where these stay with the clients their mean. Control variates have their own.
     """
     shared = {name: vector.unsqueeze(0) for name, vector in state.memory.shared.items()}
     local = shared.pop(SIDE, None)
@@ -34,4 +34,17 @@ def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
             if test.groups > 1:
                 found[f"{top}_spread"] = deviation
         found[f"{prefix}loss"] = scores.loss
-    return found | sim.stream.reference(state.stream)
+    return found | _variates(sim, state) | sim.stream.reference(state.stream)
+
+
+def _variates(sim: Simulation, state: SimState) -> dict[str, float]:
+    """Where there are control variates: ``variate_norm`` is ``|c|``, and ``variate_error`` how far the invariant
+    ``c = sum_i w_i c_i`` is off, ``|c - sum_i w_i c_i| / |c|``: 0 but for rounding, unless the air adds its noise."""
+    if "c" not in state.memory.shared or "c" not in state.memory.client:
+        return {}
+    c, clients = state.memory.shared["c"], sim.topology.clients
+    known = {name: rows for name, rows in state.signals.items() if name in sim.algorithm.reveals}
+    mass = sim.algorithm.importance(known, clients)
+    share = (mass / mass.sum()).to(c)
+    norm, gap = float(c.norm()), float((c - share @ state.memory.client["c"]).norm())
+    return {"variate_norm": norm, "variate_error": gap / norm if norm > 0 else gap}

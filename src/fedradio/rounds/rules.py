@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from fedradio.core.contracts import Hop
+from fedradio.core.contracts import Hop, Memory
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import parts
 from fedradio.core.units import show
+from fedradio.rounds.slots import LARGE
 
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
@@ -43,7 +44,7 @@ def warnings_of(sim: Simulation) -> list[str]:
     for h, hop in enumerate(sim.hops):
         if hop.deadline_s is not None and not hop.policy.needs:
             said.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
-        if "superposition" in hop.link.offers and sim.algorithm.blocks > 1:
+        if "superposition" in hop.link.offers and "c" in _kept(sim).shared:
             said.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
     return said
 
@@ -193,11 +194,13 @@ def objective_problems(sim: Simulation) -> list[Problem]:
 def _memory_problems(sim: Simulation) -> list[Problem]:
     """A run that cannot fit the machine is refused before it starts, not killed by the system in the middle.
 
-    Counted are what clients and receivers keep and, where everybody takes part, the rows that a round works on.
+    Counted are what clients and receivers keep (but for large client slots, which live in files) and, where everybody
+    takes part, the rows that a round works on.
     """
     clients, width = sim.topology.clients, sim.model.shared.size + sim.model.local.size
-    memory = sim.algorithm.init(torch.empty(sim.model.shared.size, device="meta"), clients)
-    kept = sum(rows.numel() for rows in (*memory.client.values(), *memory.ledger.values()))
+    memory = _kept(sim)
+    client = [rows.numel() for rows in memory.client.values() if 4 * rows.numel() < LARGE or sim.device.type != "cpu"]
+    kept = sum(client) + sum(rows.numel() for rows in memory.ledger.values())
     slots = len(sim.rule.state_names) if sim.rule.keep_state else 0
     kept += slots * clients * width
     rows = 1 + (3 * sim.algorithm.blocks if sim.algorithm.blocks > 1 else 0)
@@ -210,6 +213,11 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
         f"{sim.topology.clients} clients of this model need about {show(need, 'B')}, the machine has {show(have, 'B')}"
     )
     return [Problem("model", reason, "fewer clients or a smaller model")]
+
+
+def _kept(sim: Simulation) -> Memory:
+    """What the algorithm keeps, as shapes without numbers."""
+    return sim.algorithm.init(torch.empty(sim.model.shared.size, device="meta"), sim.topology.clients)
 
 
 def _links_with(traits: frozenset[str]) -> str:

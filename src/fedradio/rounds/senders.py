@@ -32,6 +32,10 @@ def send_clients(sim: Simulation, work: Working, h: int, plan: Plan) -> tuple[Te
     loss = cohort.trained.loss.double().cpu()
     work.losses.append(float(loss.mean()))
     work.signals = work.signals | {"loss": work.signals["loss"].index_copy(0, ids, loss)}
+    if cohort.trained.pseudo is not None:
+        right = torch.full_like(work.signals["loss"], -1.0)
+        right.index_copy_(0, ids, cohort.trained.pseudo.double().cpu().nan_to_num(nan=-1.0))
+        work.noted = {"pseudo_accuracy": right}
     return payload, weight, ids, info
 
 

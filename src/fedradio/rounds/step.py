@@ -99,6 +99,7 @@ def exchange(sim: Simulation, work: Working, h: int) -> None:
     plan = plan_exchange(sim, work, h, clock)
     alloc, airtime = plan.alloc, plan.airtime
     delivery, effective, work.published = None, [0.0] * receivers, {}
+    work.noted = {}
     if bool(alloc.active.any()):
         send = send_clients if h == 0 else send_changes
         payload, weight, ids, info = send(sim, work, h, plan)
@@ -111,7 +112,7 @@ def exchange(sim: Simulation, work: Working, h: int) -> None:
         repeat(sim, work, plan)
     times = account.receiver_times(hop, sim.clock, plan, parent, receivers)
     work.elapsed[h] = _later(work.elapsed[h], times)
-    record = account.exchange_record(h, hop, plan, delivery, times, effective, work.published)
+    record = account.exchange_record(h, hop, plan, delivery, times, effective, work.noted | work.published)
     beside = side_bits(sim, int(alloc.active.sum()))
     work.exchanges.append(record if beside is None else replace(record, bits=(record.bits or 0.0) + beside))
 

@@ -18,7 +18,8 @@ SIDE = "model/norms"
 class Working:
     """What a round works on. Tier ``i`` is the receivers of hop ``i``: vectors ``shared[i][name] [R_i, d]``, seconds
     since the round began, the mass that arrived since the tier last handed its result up, norm layers' numbers on the
-    ``side [R_i, n]`` where those travel; ``done`` exchanges a hop; what the algorithm ``published`` last."""
+    ``side [R_i, n]`` where those travel; ``done`` exchanges a hop; what the algorithm
+    ``published`` and training ``noted`` last (``pseudo_accuracy [C]``: of right pseudo-labels, -1: none)."""
 
     t: int
     shared: list[Slots]
@@ -34,6 +35,7 @@ class Working:
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     published: Slots = field(default_factory=dict)
+    noted: Slots = field(default_factory=dict)
 
 
 def open_round(sim: Simulation, state: SimState) -> Working:

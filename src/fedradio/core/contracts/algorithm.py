@@ -29,8 +29,9 @@ class Info:
     """What the receivers of hop 0 know when they merge.
 
     ``known`` holds the per-client vectors ``[A]`` that the algorithm ``reveals``, and nothing else: a subset of
-    ``samples, labelled, steps, updates, effective, rate, label_counts``; ``announced`` those of them that every client
-    can tell before it trains, ``[C]``, whether it takes part or not. ``parent [C]`` is the receiver of every client.
+    ``samples, start_seen, labelled, label_counts, steps, updates, effective, rate``; ``announced`` those of them that
+    every client can tell before it trains, ``[C]``, whether it takes part or not. ``parent [C]`` is the receiver of
+    every client.
     """
 
     ids: Tensor

@@ -64,7 +64,7 @@ class Objective:
     the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
     ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step. With ``pair`` every client
     also trains a model of its own on the mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times
-    the rate and with ``momentum_own``.
+    the rate, with ``momentum_own``, and on a ``schedule`` of its own where there is one.
     """
 
     alpha_p: float = 0.0
@@ -74,6 +74,7 @@ class Objective:
     pair: bool = False
     lr_factor: float = 1.0
     momentum_own: float = 0.0
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True)

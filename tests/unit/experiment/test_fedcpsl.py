@@ -1,0 +1,95 @@
+"""FedCPSL end to end: what records and metrics say, fine-tuning, other links, clients with odd data."""
+
+import pytest
+import torch
+
+from fedradio.core.errors import SpecError
+from fedradio.experiment.build import build
+from fedradio.experiment.spec import load_spec
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.step import begin, run_round
+
+CELLS = (
+    "topology={kind: hierarchical, edges: 2, clients_per_edge: 5}",
+    "hops=[{link: digital, channel: urban_macro, fleet: cellular, policy: {kind: joint, clients: 2, max_steps: 5}, "
+    "deadline_s: 150, period: 2}, {}]",
+)
+AIR = (
+    "topology={kind: clusters, clusters: 2, clients_per_cluster: 5, flat: true}",
+    "hops=[{link: over_the_air, channel: {kind: power_law, noise: 1e-4}, "
+    "policy: {kind: sampling, clients: 4, epochs: 1}}]",
+)
+
+
+def simulation(*overrides: str) -> Simulation:
+    return build(load_spec("fedcpsl", list(overrides)))
+
+
+def test_records_and_metrics() -> None:
+    sim = simulation()
+    state = begin(sim)
+    for _ in range(3):
+        state, record, (exchange,) = run_round(sim, state)
+    assert {"accuracy", "global_accuracy", "local_accuracy", "variate_norm", "variate_error"} <= record.metrics.keys()
+    assert record.metrics["variate_norm"] > 0
+    assert record.metrics["variate_error"] < 1e-5
+    right = exchange.notes["pseudo_accuracy"]
+    assert [value >= 0 for value in right] == exchange.active
+
+
+def test_fine_tuning_leaves_the_shared_model_alone() -> None:
+    sim = simulation("algorithm.finetune_after=2")
+    state = begin(sim)
+    for _ in range(2):
+        state, _, _ = run_round(sim, state, evaluate=False)
+    shared = {name: rows.clone() for name, rows in state.memory.shared.items()}
+    client = {name: rows.clone() for name, rows in state.memory.client.items()}
+    for _ in range(2):
+        state, _, _ = run_round(sim, state, evaluate=False)
+    assert all(torch.equal(rows, state.memory.shared[name]) for name, rows in shared.items())
+    assert torch.equal(client["c"], state.memory.client["c"])
+    assert not torch.equal(client["own"], state.memory.client["own"])
+
+
+@pytest.mark.parametrize("overrides", [CELLS, AIR], ids=["cells", "air"])
+def test_combinations_that_no_paper_has_run_and_learn(overrides: tuple[str, ...]) -> None:
+    sim = simulation(*overrides)
+    state = begin(sim)
+    for done in range(20):
+        state, record, exchanges = run_round(sim, state, evaluate=done == 19)
+    assert record.metrics["accuracy"] > 0.85
+    if overrides is CELLS:
+        assert record.energy_j is not None
+        assert record.metrics["variate_error"] < 1e-5
+    else:
+        assert exchanges[0].uses == 2405.0  # 64*64 + 64 + 64*10 + 10 numbers, two a symbol
+        assert sim.warnings == ("hops.0: control variates over the air are noisy, and no longer average to zero",)
+
+
+def test_all_labels_known_is_worth_a_word() -> None:
+    sim = simulation("data.unlabelled=0")
+    assert any("every sample has its label" in warning for warning in sim.warnings)
+    run_round(sim, begin(sim))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["algorithm.mixture=1.5"], "1"),
+        (["algorithm.mixture=-0.1"], "0"),
+        (["rule.momentum=0.5"], "momentum"),
+        (["rule=adam"], "sgd"),
+        (["data.source={kind: synthetic_images, height: 16, width: 16}", "model=cnn_batchnorm"], "norm layers"),
+    ],
+)
+def test_refusals(overrides: list[str], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        simulation(*overrides)
+
+
+def test_batch_larger_than_the_data_and_a_single_class() -> None:
+    sim = simulation("rule.batch=5000", "data.partition={kind: shards, per_client: 1, pure: true}")
+    state = begin(sim)
+    for _ in range(3):
+        state, record, _ = run_round(sim, state)
+    assert record.metrics["accuracy"] > 0.5
