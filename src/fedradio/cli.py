@@ -254,7 +254,9 @@ def plan(
     out.print(plan_report.map_text(sim.topology, planned))
     out.print(plan_report.cells_table(sim, planned))
     out.print(plan_report.clients_table(sim, planned))
-    if air.is_air(sim):
+    if air.is_air(sim) and (reason := air.unforeseen(sim, planned)):
+        out.print(f"shares and error of the air are in the records of a run; {reason} they are not known before it")
+    elif air.is_air(sim):
         out.print(air.shares_table(sim, planned))
         out.print(air.error_table(sim, planned))
     if figure is not None:

@@ -64,7 +64,7 @@ class FedAvg:
 
     @property
     def publishes(self) -> frozenset[str]:
-        return frozenset({"staleness"}) if self.remembers else frozenset()
+        return frozenset({"staleness", "weight"}) if self.remembers else frozenset()
 
     @property
     def reveals(self) -> frozenset[str]:
@@ -114,7 +114,8 @@ class FedAvg:
             take_literally(ledger, info, w)
         ledger, coefficient = self.standing_weights(ledger, info)
         step = remembered_step(ledger, coefficient, info, models)
-        return {"w": w + self.server_lr * step}, ledger, {"staleness": ledger[AGE]}
+        known = {"staleness": ledger[AGE], "weight": torch.where(ledger[AGE] >= 0, coefficient, 0.0)}
+        return {"w": w + self.server_lr * step}, ledger, known
 
     def standing_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """Coefficients ``[C]`` of the remembered contributions, and the ledger with what they were made from."""

@@ -63,8 +63,8 @@ class FedNova(FedAvg):
 
 
 def _per_step(share: Tensor, tau: Tensor, group: Tensor, receivers: int) -> Tensor:
-    """``p tau_eff / tau``, ``tau_eff`` the mean number of effective steps of the receiver's clients."""
-    tau_eff = group_sum(share * tau, group, receivers)[group]
+    """``p tau_eff / tau``, ``tau_eff`` the mean number of effective steps of the clients that count."""
+    tau_eff = group_sum(group_share(share, group, receivers) * tau, group, receivers)[group]
     return share * tau_eff / tau
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from fedradio.algorithms.buffers import AGE, SENT, Buffer, NeverSeen, mix
-from fedradio.algorithms.fedavg import BUFFER, FedAvg
+from fedradio.algorithms.fedavg import FedAvg
 from fedradio.algorithms.fednova import NEVER_SEEN, refuse_literal, require_sgd
 from fedradio.core.contracts import Delivery, Info, LocalRule, Memory, Slots, Trained, Work
 from fedradio.core.params import group_share
@@ -94,7 +94,9 @@ def osafl(
 def afa_cd(
     *,
     server_lr: Annotated[float, Arg("global rate over local rate, eta / eta_L", gt=0, le=1e4)] = 10.0,
-    buffer: Annotated[Buffer, BUFFER] = "gradients",
+    buffer: Annotated[
+        Literal["none", "gradients"], Arg("whether receivers remember each client's last mean update")
+    ] = "gradients",
     never_seen: Annotated[NeverSeen, NEVER_SEEN] = "nothing",
 ) -> AfaCd:
     """Anarchic averaging, cross-device: the plain mean of the clients' mean updates, ``w -= eta mean_u d_u``."""

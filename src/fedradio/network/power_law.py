@@ -27,10 +27,11 @@ class PowerLaw:
         # the default mode of cdist goes through a matrix product and loses the distance of close pairs
         distance = torch.cdist(receivers_m, senders_m, compute_mode="donot_use_mm_for_euclid_dist")
         if bool((distance == 0).any()):
-            raise SpecError(
-                Problem("topology", f"sender {s} stands on receiver {r}: its gain is infinite", "move them apart")
-                for r, s in (distance == 0).nonzero().tolist()
-            )
+            where = (distance == 0).nonzero().tolist()
+            receiver, sender = where[0]
+            more = f" (and {len(where) - 1} more such pairs)" if len(where) > 1 else ""
+            reason = f"sender {sender} stands on receiver {receiver}{more}: its gain is infinite"
+            raise SpecError(Problem("topology", reason, "move them apart"))
         return ChannelState(distance**-self.exponent, self.noise_w_hz)
 
 

@@ -28,6 +28,19 @@ def is_air(sim: Simulation) -> bool:
     return len(sim.hops) <= 2 and all(isinstance(hop.link, OverTheAir) for hop in sim.hops)
 
 
+def unforeseen(sim: Simulation, plan: Plan) -> str:
+    """Why shares and error cannot be told before the run, or an empty string: the closed form is for everybody, equal
+    weights and the mean of the gains."""
+    if any(_link(sim, h).normaliser != "mean" for h in range(len(sim.hops))):
+        return "with normaliser sum"
+    if not bool(plan.airtime.arrived.all()):
+        return "where not all clients are on the air"
+    samples = sim.stream.stats(sim.stream.start())["samples"]
+    if sim.algorithm.reveals & {"samples", "start_seen"} and len(samples.unique()) > 1:
+        return "with weights by samples"
+    return ""
+
+
 def shares(sim: Simulation, plan: Plan) -> Tensor:
     """What each client counts in the global mean ``[C]``; over one hop its gain's share."""
     assert plan.channel is not None

@@ -48,7 +48,7 @@ def map_text(topology: Topology, plan: Plan, columns: int = 64) -> Text:
 def clients_table(sim: Simulation, plan: Plan) -> Table:
     """One row a client; units are in the head, so that it fits a narrow terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for name in ("client", "cell", "m", "gain dB", "", "reason", "steps", "CPU MHz", "dBm", "s", "J"):
+    for name in ("client", "cell", "dist", "gain dB", "", "reason", "steps", "CPU MHz", "dBm", "s", "J"):
         table.add_column(name, justify="left" if name in ("", "reason") else "right", no_wrap=True)
     parent, positions = sim.topology.parents[0], sim.topology.positions
     distance = (positions[0] - positions[1][parent]).norm(dim=1)

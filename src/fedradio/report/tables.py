@@ -90,9 +90,10 @@ def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
         f"{len(positions)} {name}" for positions, name in zip(topology.positions, _tier_names(sim), strict=True)
     )
     kinds = ", ".join(hop["link"]["kind"] for hop in spec.plain["hops"][: len(sim.hops)])
+    periods = " x ".join(str(hop.period) for hop in reversed(sim.hops))
+    network = f"{tiers}; links {kinds}; exchanges a round {periods}"
     return [
-        f"network   {tiers}; links {kinds}; exchanges a round "
-        + " x ".join(str(hop.period) for hop in reversed(sim.hops)),
+        f"network   {network if sim.algorithm.pooling is None else 'none: all data in one place'}",
         f"model     {sim.model.shared.size:,} shared parameters"
         + (f" and {sim.model.local.size + sim.model.buffers.size:,} local" if sim.model.local.size else ""),
         f"learning  {spec.plain['algorithm']['kind']}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "

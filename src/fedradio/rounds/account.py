@@ -62,7 +62,7 @@ def exchange_record(
         compute_j=_of_active(_computing_j(hop, plan), alloc),
         tx_j=_of_active(_with_circuit(hop, airtime, tx_j), alloc),
         bits=None if each is None else each * int(alloc.active.sum()),
-        uses=airtime.uses,
+        uses=None if airtime.uses is None else airtime.uses * bool(airtime.arrived.any()),
         time_s=None if times is None else times.tolist(),
         effective=effective,
         notes={name: values.tolist() for name, values in notes.items()},

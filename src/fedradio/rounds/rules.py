@@ -42,7 +42,7 @@ def warnings_of(sim: Simulation) -> list[str]:
         if bool((stats["samples"] == stats["labelled"]).all()):
             said.append("data: every sample has its label; the terms of unlabelled samples are absent")
     for h, hop in enumerate(sim.hops):
-        if hop.deadline_s is not None and not hop.policy.needs:
+        if hop.deadline_s is not None and "deadline" not in hop.policy.needs:
             said.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
         if "superposition" in hop.link.offers and "c" in _kept(sim).shared:
             said.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
@@ -204,7 +204,7 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
     slots = len(sim.rule.state_names) if sim.rule.keep_state else 0
     kept += slots * clients * width
     rows = 1 + (3 * sim.algorithm.blocks if sim.algorithm.blocks > 1 else 0)
-    work = kept + rows * clients * width if sim.hops[0].policy.everyone else 0
+    work = rows * clients * width if sim.hops[0].policy.everyone else 0
     need = 4.0 * (kept + work)
     have = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
     if need <= have:

@@ -28,7 +28,7 @@ def send_clients(sim: Simulation, work: Working, h: int, plan: Plan) -> tuple[Te
     info = _info(sim, work, plan, ids, done)
     weight = sim.algorithm.weights(work.ledger, info) * arrived
     if work.side[0] is not None and cohort.trained.local is not None:
-        merge_side(work, 0, cohort.trained.local, weight, info.group)
+        merge_side(work, 0, cohort.trained.local, heard_weight(sim, 0, plan, weight, ids), info.group)
     loss = cohort.trained.loss.double().cpu()
     work.losses.append(float(loss.mean()))
     work.signals = work.signals | {"loss": work.signals["loss"].index_copy(0, ids, loss)}
@@ -65,6 +65,11 @@ def repeat(sim: Simulation, work: Working, plan: Plan) -> None:
     merge(sim, work, 0, plan, Delivery(total, rows, None), _info(sim, work, plan, nobody, done))
 
 
+def heard_weight(sim: Simulation, h: int, plan: Plan, weight: Tensor, ids: Tensor) -> Tensor:
+    """What each sender counts ``[A]``: its weight, on the air times its share of the air."""
+    return weight * plan.airtime.expect[ids] if "superposition" in sim.hops[h].link.offers else weight
+
+
 def send_changes(sim: Simulation, work: Working, h: int, plan: Plan) -> tuple[Tensor, Tensor, Tensor, None]:
     """Outer hops: each node with news sends the change of every shared vector since it was handed down."""
     ids = plan.alloc.active.nonzero().squeeze(1)
@@ -76,7 +81,7 @@ def send_changes(sim: Simulation, work: Working, h: int, plan: Plan) -> tuple[Te
     weight = (share * plan.airtime.arrived)[ids]
     side = work.side[h - 1]
     if side is not None:
-        merge_side(work, h, side[there], weight, parent)
+        merge_side(work, h, side[there], heard_weight(sim, h, plan, weight, ids), parent)
     return payload, weight, ids, None
 
 

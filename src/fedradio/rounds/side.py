@@ -16,7 +16,9 @@ SIDE_BITS = 32.0
 
 
 def travels(sim: Simulation) -> bool:
-    return sim.model.norms == "shared" and sim.model.local.size + sim.model.buffers.size > 0
+    """Whether norm layers' numbers are sent; in one place (central training) there is nobody to send them to."""
+    numbers = sim.model.local.size + sim.model.buffers.size
+    return sim.model.norms == "shared" and numbers > 0 and sim.algorithm.pooling is None
 
 
 def side_bits(sim: Simulation, senders: int) -> float | None:

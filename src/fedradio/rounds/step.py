@@ -20,7 +20,7 @@ from fedradio.rounds import account, clients
 from fedradio.rounds.drift import start_signals
 from fedradio.rounds.metrics import metrics
 from fedradio.rounds.planning import data_signals, plan_exchange
-from fedradio.rounds.senders import merge, repeat, send_changes, send_clients
+from fedradio.rounds.senders import heard_weight, merge, repeat, send_changes, send_clients
 from fedradio.rounds.side import side_bits, travels
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.slots import make_room, spare
@@ -37,7 +37,8 @@ def begin(sim: Simulation) -> SimState:
     policy = tuple(hop.policy.start(sim.topology.senders(h)) for h, hop in enumerate(sim.hops))
     stream = sim.stream.start()
     known = data_signals(sim, stream)
-    signals = {"loss": torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64), **known}
+    unknown = torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64)
+    signals = dict.fromkeys(("loss", *sorted(sim.algorithm.publishes)), unknown) | known
     return SimState(0, 0.0, 0.0, 0.0, memory, stream, policy, signals | start_signals(known))
 
 
@@ -105,11 +106,12 @@ def exchange(sim: Simulation, work: Working, h: int) -> None:
         payload, weight, ids, info = send(sim, work, h, plan)
         group, air = parent[ids], sim.rng.child("air", h, clock.t, clock.e)
         delivery = hop.link.combine(payload, weight, ids, group, receivers, plan.channel, alloc, airtime, air)
-        heard = weight * airtime.expect[ids] if "superposition" in hop.link.offers else weight
-        effective = account.effective_clients(heard, group, receivers)
+        effective = account.effective_clients(heard_weight(sim, h, plan, weight, ids), group, receivers)
         merge(sim, work, h, plan, delivery, info)
     elif h == 0 and sim.algorithm.remembers:
         repeat(sim, work, plan)
+    if "weight" in work.published:  # of all whom the receivers remember
+        effective = account.effective_clients(work.published["weight"], parent, receivers)
     times = account.receiver_times(hop, sim.clock, plan, parent, receivers)
     work.elapsed[h] = _later(work.elapsed[h], times)
     record = account.exchange_record(h, hop, plan, delivery, times, effective, work.noted | work.published)

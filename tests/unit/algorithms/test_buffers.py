@@ -115,6 +115,12 @@ def test_fednova_remembers_steps() -> None:
     assert server.get({0: vector(2.0)}, {0: 2.0}).item() == pytest.approx(6.75)
 
 
+def test_fednova_discounts_clients_that_were_never_seen_once() -> None:
+    """One of four has come, with change 8 in 5 steps: a quarter of it, as of every other algorithm."""
+    server = Receiver(fednova(weighting="equal", buffer="gradients"), vector(0.0), 4)
+    assert server.get({0: vector(8.0)}, {0: 5.0}).item() == pytest.approx(2.0)
+
+
 def test_fednova_as_printed_is_slowed_averaging_without_memory() -> None:
     """Shares 1/4 and 3/4 of all samples; an absent client weighs 0: .1 (2/4 + 4*3/4) = .35, then .1 * 2/4."""
     server = Receiver(fednova(form="printed", server_lr=0.1), vector(0.0), 2)
@@ -200,7 +206,7 @@ def test_clients_send_their_mean_update() -> None:
 def test_what_receivers_may_know() -> None:
     assert osafl().reveals == frozenset()
     assert osafl().needs == {"individual"}
-    assert osafl().publishes == {"staleness", "score"}
+    assert osafl().publishes == {"staleness", "weight", "score"}
     assert fedavg().needs == frozenset()
     assert fedprox(buffer="models").needs == {"individual"}
 
@@ -211,7 +217,7 @@ def test_what_receivers_may_know() -> None:
         (lambda: fedavg(buffer="models", normalise="inverse"), "over all clients"),
         (lambda: fednova(form="printed", buffer="gradients"), "nothing to remember"),
         (lambda: fednova(never_seen="literal"), "w/eta"),
-        (lambda: afa_cd(never_seen="literal", buffer="models"), "w/eta"),
+        (lambda: afa_cd(never_seen="literal", buffer="none"), "w/eta"),
     ],
 )
 def test_refusals(make: Callable[[], FedAvg], match: str) -> None:

@@ -3,7 +3,7 @@ import torch
 
 from fedradio.experiment.build import build
 from fedradio.experiment.spec import load_spec
-from fedradio.report.air import error_table, expected_error, is_air, shares, shares_table
+from fedradio.report.air import error_table, expected_error, is_air, shares, shares_table, unforeseen
 from fedradio.rounds.planning import Plan, plan_slots
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.step import begin
@@ -40,6 +40,21 @@ def test_flat_and_clustered_clients_stand_in_the_same_places() -> None:
     assert torch.equal(clustered.topology.positions[0], flat.topology.positions[0])
     assert torch.equal(clustered.topology.cells, flat.topology.cells)
     assert flat.topology.hops == 1
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["hops.0.link.normaliser=sum"], "sum"),
+        (["hops.0.policy={kind: sampling, clients: 2, steps: 1}"], "not all clients"),
+        (["data.partition={kind: dirichlet, alpha: 0.3}", "algorithm=fedavg"], "by samples"),
+        ([], ""),
+    ],
+)
+def test_what_cannot_be_told_before_the_run(overrides: list[str], words: str) -> None:
+    reason = unforeseen(*planned(*overrides))
+    assert words in reason
+    assert bool(reason) == bool(words)
 
 
 def test_other_links_have_no_shares_of_the_air() -> None:
