@@ -154,8 +154,8 @@ CASES = [
         for numbers in ((32, None, 2, 5), (160, None, 2, 1))
     ),
     *(
-        Case("LSTM 3 x 256", lambda: lstm((10,), 100), UsualLstm, *numbers, lstm_flops)
-        for numbers in ((32, None, 2, 5), (160, 0.65, 2, 2))
+        Case("LSTM 3 x 256", lambda: lstm((10,), 100), UsualLstm, batch, share, 2, updates, lstm_flops)
+        for batch, share, updates in ((32, None, 5), (160, 0.65, 2))
     ),
     Case("CNN, batch norm", lambda: cnn_batchnorm((3, 32, 32), 10), usual_batchnorm, 128, None, 2, 1),
 ]

@@ -43,6 +43,16 @@ def load(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
+def test_the_bound_of_figure_4(
+    example: Load, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ideal links are below the air; the bound falls from its start of 5000."""
+    monkeypatch.setattr(sys, "argv", ["whfl_bound.py", "--layouts", "1", "--iterations", "100"])
+    example("whfl_bound").main()
+    ideal, *air = [float(cell) for cell in capsys.readouterr().out.splitlines()[2].split("|")[2:6]]
+    assert ideal < min(air) < 5000
+
+
 @pytest.mark.parametrize(
     ("name", "lines", "word"),
     [

@@ -28,8 +28,9 @@ class Summary:
     """The headline of a run, as in ``summary.json``; None is undefined. ``loss`` is the test loss.
 
     ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
-    them in time; ``eligible`` could have, where the policy says so. ``checkpoint_s`` of the wall time went into
-    checkpoints; ``disk_bytes`` are those of the run folder, ``memory_bytes`` the most that the process has held.
+    them in time; ``eligible`` could have, where the policy says so. ``uses`` are channel uses, where symbols are sent.
+    ``checkpoint_s`` of the wall time went into checkpoints; ``disk_bytes`` are those of the run folder,
+    ``memory_bytes`` the most that the process has held.
     """
 
     status: str
@@ -51,6 +52,7 @@ class Summary:
     clients: float | None
     arrived: float | None
     eligible: float | None
+    uses: float | None = None
     checkpoint_s: float | None = None
     disk_bytes: int | None = None
     memory_bytes: int | None = None
@@ -244,6 +246,7 @@ def _summary(session: Session, status: str) -> Summary:
         clients=tally.mean("clients"),
         arrived=tally.mean("arrived"),
         eligible=tally.mean("eligible"),
+        uses=tally.uses,
         checkpoint_s=None if keeper is None else round(keeper.spent_s, 6),
         disk_bytes=None if session.folder is None else session.folder.disk_bytes(),
         memory_bytes=_memory_bytes(),

@@ -20,11 +20,14 @@ class Tally:
     last: dict[str, float] = field(default_factory=dict)
     best: dict[str, float] = field(default_factory=dict)
     best_round: int | None = None
+    uses: float | None = None
 
     def count(self, record: RoundRecord, exchanges: list[ExchangeRecord]) -> None:
         before = self.hop_bits or [0.0] * len(record.bits)
         self.hop_bits = [add(total, new) for total, new in zip(before, record.bits, strict=True)]
         for exchange in exchanges:
+            if exchange.uses is not None:
+                self.uses = (self.uses or 0.0) + exchange.uses
             if exchange.hop == 0:
                 self.edge_rounds += 1
                 self.counts["clients"] += sum(exchange.active)

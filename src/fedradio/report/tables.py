@@ -156,6 +156,9 @@ def _clients(summary: Summary) -> str:
 
 
 def _uplink(summary: Summary) -> str:
+    if summary.uses is not None:
+        side = "" if summary.bits is None else f", {show(summary.bits, 'bit')} beside"
+        return f"{summary.uses:,.0f} channel uses{side}"
     if len(summary.hop_bits) != 2:
         return show(summary.bits, "bit")
     access, backhaul = summary.hop_bits
