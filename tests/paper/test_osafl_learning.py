@@ -33,8 +33,8 @@ def test_ahead_of_the_model_buffers_and_close_to_the_genie() -> None:
         early = [mine[10] - other[10] for mine, other in zip(ours, theirs, strict=True)]
         later = [mine[30] - other[30] for mine, other in zip(ours, theirs, strict=True)]
         print(kind, [f"{100 * gap:.1f}" for gap in early], [f"{100 * gap:.1f}" for gap in later])
-        assert sum(early) / 3 >= 0.03
-        assert sum(later) / 3 >= 0.015
+        assert sum(early) / 3 >= 0.05
+        assert sum(later) / 3 >= 0.015  # both come close to the ceiling: 2.6 to 7.4 points measured
     genie = [accuracies("central", seed, 60, (60,))[60] for seed in seeds]
     assert sum(genie) / 3 - sum(mine[60] for mine in ours) / 3 <= 0.02
 
