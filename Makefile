@@ -56,6 +56,8 @@ bench: $(VENV)/.installed  ## speed of kernels and of whole rounds, beside plain
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/round.py
 	$(BIN)/python benchmarks/policies.py
+	$(BIN)/python benchmarks/over_the_air.py
+	$(BIN)/python benchmarks/pair.py
 
 clean:  ## remove what make made
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
