@@ -44,7 +44,7 @@ PLACES = {"selected": ("#009E73", "o"), "eligible": ("#0072B2", "o"), "out": ("#
 
 
 def network_map(topology: Topology, places: Sequence[str]) -> Figure:
-    """Clients by their place in a slot (``selected``, ``eligible``, ``out``), edges, and who belongs to whom."""
+    """Clients by their place in a slot (``selected``, ``eligible``, ``out``), edges, server, and who belongs to whom."""
     figure = Figure(figsize=(COLUMN_IN * 1.4, COLUMN_IN * 1.4), layout="constrained")
     axes = figure.subplots()
     clients, edges = topology.positions[0], topology.positions[1]
@@ -55,11 +55,23 @@ def network_map(topology: Topology, places: Sequence[str]) -> Figure:
         x, y = chosen.T.tolist()
         axes.scatter(x, y, s=22, color=colour, marker=marker, label=f"{place} ({len(chosen)})", zorder=2)
     x, y = edges.T.tolist()
-    axes.scatter(x, y, s=60, color="black", marker="^", label="edge", zorder=3)
+    flat = topology.hops == 1
+    axes.scatter(x, y, s=60, color="black", marker="s" if flat else "^", label="server" if flat else "edge", zorder=3)
+    if not flat:
+        x, y = topology.positions[-1].T.tolist()
+        axes.scatter(x, y, s=60, color="black", marker="s", label="server", zorder=3)
     axes.set_aspect("equal")
-    axes.set_xlabel("m")
-    axes.set_ylabel("m")
-    axes.legend(frameon=False, fontsize=7, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.12))
+    axes.set_xlabel("m, or normalised")
+    axes.set_ylabel("m, or normalised")
+    axes.legend(
+        frameon=False,
+        fontsize=7,
+        ncols=5,
+        columnspacing=1.0,
+        handletextpad=0.2,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.12),
+    )
     return figure
 
 

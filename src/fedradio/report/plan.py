@@ -15,7 +15,13 @@ from fedradio.rounds.account import planned_j
 from fedradio.rounds.planning import Plan
 from fedradio.rounds.simulation import Simulation
 
-MARKS = {"selected": ("●", "green"), "eligible": ("○", "blue"), "out": ("x", "red"), "edge": ("▲", "bold yellow")}
+MARKS = {
+    "selected": ("●", "green"),
+    "eligible": ("○", "blue"),
+    "out": ("x", "red"),
+    "edge": ("▲", "bold yellow"),
+    "server": ("■", "bold"),
+}
 
 
 def standing(plan: Plan) -> list[str]:
@@ -26,9 +32,10 @@ def standing(plan: Plan) -> list[str]:
 
 
 def map_text(topology: Topology, plan: Plan, columns: int = 64) -> Text:
-    """The network as characters: edges, and clients by their place in the slot."""
-    nodes = torch.cat((topology.positions[0], topology.positions[1]))
-    marks = [*standing(plan), *["edge"] * topology.receivers(0)]
+    """The network as characters: server, edges, and clients by their place in the slot."""
+    nodes = torch.cat(topology.positions)
+    between = sum(len(tier) for tier in topology.positions[1:-1])
+    marks = [*standing(plan), *["edge"] * between, "server"]
     low, high = nodes.min(dim=0).values, nodes.max(dim=0).values
     span = float((high - low).max()) or 1.0
     rows = max(1, round(columns / 2 * float(high[1] - low[1]) / span))  # a character is twice as high as wide
