@@ -44,7 +44,7 @@ PLACES = {"selected": ("#009E73", "o"), "eligible": ("#0072B2", "o"), "out": ("#
 
 
 def network_map(topology: Topology, places: Sequence[str]) -> Figure:
-    """Clients by their place in a slot (``selected``, ``eligible``, ``out``), edges, server, and who belongs to whom."""
+    """Clients by their place in a slot (``selected``, ``eligible``, ``out``), edges, server, who belongs to whom."""
     figure = Figure(figsize=(COLUMN_IN * 1.4, COLUMN_IN * 1.4), layout="constrained")
     axes = figure.subplots()
     clients, edges = topology.positions[0], topology.positions[1]
