@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -72,7 +73,8 @@ def test_single_precision(cohort: Make, model: FlatModel, rule: LocalRule) -> No
 
 @some("rule", ["adam"])
 def test_single_precision_adam(cohort: Make, model: FlatModel, rule: LocalRule) -> None:
-    work = cohort(model, rule, dtype=torch.float32, updates=[1, 1, 1], ragged=False)
+    """With a wide eps: Adam's first update is nearly the gradient's sign, and that of rounding is anybody's guess."""
+    work = cohort(model, replace(rule, eps=1e-3), dtype=torch.float32, updates=[1, 1, 1], ragged=False)
     assert_same(work.run(Engine(1)), work.run(Reference()), 1e-4)
 
 
