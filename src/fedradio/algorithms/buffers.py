@@ -8,6 +8,7 @@ change 1, then ``gradients`` steps by ``(1 + 4)/2`` to 5.5, and ``models``, whic
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import torch
@@ -24,6 +25,9 @@ SENT = "sent"
 
 AGE = "age"
 """Exchanges since each client last arrived ``[C]``; -1 before the first time."""
+
+FEW = 16
+"""Rows that are written in one go: the copy of a whole cohort would double the memory."""
 
 
 def open_buffer(w: Tensor, clients: int) -> Slots:
@@ -42,14 +46,18 @@ def file_arrivals(ledger: Slots, delivery: Delivery, info: Info, base: Tensor | 
     assert delivery.rows is not None
     sent, age = ledger[SENT], ledger[AGE]
     age = torch.where(age >= 0, age + 1, age)
-    for row in info.arrived.nonzero().flatten().tolist():  # row by row: a cohort's copy would double the memory
-        client, change = int(info.ids[row]), delivery.rows[row, 0]
-        if base is None:
-            sent[client].copy_(change)
-        else:
-            torch.add(base[int(info.group[row])], change, out=sent[client])
-        age[client] = 0.0
-    return ledger | {AGE: age}
+    here = info.arrived.nonzero().flatten()
+    for some in _few(here):
+        change = delivery.rows[some.to(sent.device), 0]
+        if base is not None:
+            change += base[info.group[some].to(sent.device)]
+        sent.index_copy_(0, info.ids[some].to(sent.device), change)
+    return ledger | {AGE: age.index_fill(0, info.ids[here], 0.0)}
+
+
+def _few(places: Tensor) -> Iterator[Tensor]:
+    """``places [n]`` a few at a time."""
+    return (places[first : first + FEW] for first in range(0, len(places), FEW))
 
 
 def take_literally(ledger: Slots, info: Info, w: Tensor) -> None:
@@ -57,8 +65,9 @@ def take_literally(ledger: Slots, info: Info, w: Tensor) -> None:
 
     It pulls the model to zero, and at a high global rate far beyond.
     """
-    for client in (ledger[AGE] < 0).nonzero().flatten().tolist():
-        torch.neg(w[int(info.parent[client])], out=ledger[SENT][client])
+    sent = ledger[SENT]
+    for some in _few((ledger[AGE] < 0).nonzero().flatten()):
+        sent.index_copy_(0, some.to(sent.device), -w[info.parent[some].to(sent.device)])
 
 
 def remembered_step(ledger: Slots, coefficient: Tensor, info: Info, models_of: Tensor | None = None) -> Tensor:

@@ -69,9 +69,10 @@ def scores(sent: Tensor, parent: Tensor, receivers: int, chi: float) -> Tensor:
     """
     share = group_share(torch.ones(len(parent), dtype=torch.float64), parent, receivers)
     mean = mix(sent, share, parent, receivers)  # [R, d]
-    dots = torch.stack([sent[client] @ mean[r] for client, r in enumerate(parent.tolist())]).double()
-    norms = torch.linalg.vector_norm(sent, dim=1).double() * torch.linalg.vector_norm(mean, dim=1).double()[parent]
-    cosine = torch.where(norms > 0, dots / norms.clamp(min=torch.finfo(torch.float64).tiny), 0.0).clamp(-1.0, 1.0).cpu()
+    dots = (sent @ mean.T).double().cpu().gather(1, parent.unsqueeze(1)).squeeze(1)
+    lengths = [torch.linalg.vector_norm(rows, dim=1).double().cpu() for rows in (sent, mean)]
+    norms = lengths[0] * lengths[1][parent]
+    cosine = torch.where(norms > 0, dots / norms.clamp(min=torch.finfo(torch.float64).tiny), 0.0).clamp(-1.0, 1.0)
     return (chi + cosine) / (chi + 1.0)
 
 

@@ -1,9 +1,12 @@
 """FedCPSL end to end: what records and metrics say, fine-tuning, other links, clients with odd data."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from fedradio.core.errors import SpecError
+from fedradio.data.streams import Window
 from fedradio.experiment.build import build
 from fedradio.experiment.spec import load_spec
 from fedradio.rounds.simulation import Simulation
@@ -85,6 +88,23 @@ def test_all_labels_known_is_worth_a_word() -> None:
 def test_refusals(overrides: list[str], words: str) -> None:
     with pytest.raises(SpecError, match=words):
         simulation(*overrides)
+
+
+def test_clients_without_labels_and_without_unlabelled_samples_train() -> None:
+    """Client 0 has lost every label, client 1 none: both move their own model, only the first has pseudo-labels."""
+    sim = simulation("hops.0.policy={kind: fixed, epochs: 1}")
+    assert isinstance(sim.stream, Window)
+    tapes = sim.stream.tapes
+    owner = torch.arange(10).repeat_interleave(tapes.offset.diff())
+    labelled = (tapes.labelled | (owner == 1)) & (owner != 0)
+    sim = replace(sim, stream=Window(replace(tapes, labelled=labelled)))
+    before = begin(sim)
+    own = before.memory.client["own"].clone()
+    state, _, (exchange,) = run_round(sim, before, evaluate=False)
+    assert exchange.active == [True] * 10
+    assert bool(((state.memory.client["own"] - own).norm(dim=1) > 0).all())
+    assert exchange.notes["pseudo_accuracy"][0] >= 0
+    assert exchange.notes["pseudo_accuracy"][1] == -1.0
 
 
 def test_batch_larger_than_the_data_and_a_single_class() -> None:
