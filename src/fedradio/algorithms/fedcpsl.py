@@ -152,7 +152,7 @@ def fedcpsl(
 ) -> FedCpsl:
     """Personalised semi-supervised learning: an own model beside the shared one, pseudo-labels, control variates.
 
-    Momentum and the doubled own rate make it win; the variates help the shared model; the unlabelled terms move the
+    Momentum and the doubled own rate make it win (``apfl_tuned`` has them as well); the unlabelled terms move the
     personal accuracy very little.
     """
     check_mixture(mixture)
