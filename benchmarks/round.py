@@ -25,7 +25,7 @@ from fedradio import build, check_spec
 from fedradio.core.contracts import Backend, Batches, LocalRule, Model, SimState, Start, Trained
 from fedradio.core.rng import Rng
 from fedradio.experiment import store
-from fedradio.rounds.metrics import metrics
+from fedradio.rounds.metrics import evaluation
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.step import begin, run_round
 
@@ -80,7 +80,7 @@ class Ours:
         self.timed.seconds = 0.0
         self.state, record, exchanges = run_round(self.sim, self.state, evaluate=False)
         began = time.perf_counter()
-        metrics(self.sim, self.state)
+        evaluation(self.sim, self.state)
         self.evaluation.append(time.perf_counter() - began)
         self.folder.append(*map(store.exchange_row, exchanges), store.round_row(record, 0.0))
         self.kernel.append(self.timed.seconds)

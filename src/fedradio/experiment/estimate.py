@@ -10,7 +10,7 @@ import torch
 from fedradio.core.contracts import Clock
 from fedradio.core.errors import DivergenceError
 from fedradio.rounds import clients
-from fedradio.rounds.metrics import metrics
+from fedradio.rounds.metrics import evaluation
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.step import begin
@@ -44,7 +44,7 @@ def _estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
         clients.train(sim, work.shared[0], work.side[0], work.client, work.stream, trial, Clock(0))
         per_update = (time.perf_counter() - began) / max(1, int(trial.steps.sum()) * sim.rule.updates_per_step)
     began = time.perf_counter()
-    metrics(sim, replace(state, stream=work.stream))
-    evaluation = time.perf_counter() - began
+    evaluation(sim, replace(state, stream=work.stream))
+    per_evaluation = time.perf_counter() - began
     exchanges = int(torch.tensor([hop.period for hop in sim.hops]).prod())
-    return rounds * exchanges * updates * per_update + rounds / eval_every * evaluation
+    return rounds * exchanges * updates * per_update + rounds / eval_every * per_evaluation

@@ -57,6 +57,7 @@ def _session(
     store.write_text(folder.path / store.SPEC, spec.yaml())
     resumed = [*before.get("resumed", []), {"rounds": 0 if found is None else found.state.t, **now}]
     store.write_json(folder.path / store.ENVIRONMENT, (before or now) | {"resumed": resumed})
+    store.write_json(folder.path / store.NETWORK, store.network(sim.topology))
     keeper = Keeper(folder, spec, found)
     if found is None:
         watch.noted("there is no checkpoint to go on from: the run starts from the beginning")

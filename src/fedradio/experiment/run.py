@@ -143,6 +143,7 @@ def run(
     with store.RunFolder(Path(out)) as folder:
         store.write_text(folder.path / store.SPEC, spec.yaml())
         store.write_json(folder.path / store.ENVIRONMENT, store.environment(device, sim.workers))
+        store.write_json(folder.path / store.NETWORK, store.network(sim.topology))
         return carry_on(Session(spec, sim, begin(sim), Tally(), watch, folder, Keeper(folder, spec)))
 
 
@@ -193,7 +194,7 @@ def _advance(session: Session) -> RoundRecord:
     rows = [store.exchange_row(exchange) for exchange in exchanges] + [store.round_row(record, wall_s)]
     if record.metrics:
         tally.see(done, record.metrics)
-        rows.append(tally.row(done))
+        rows.append(tally.row(done) | {"groups": record.groups})
     if session.folder is not None:
         session.folder.append(*rows)
     session.state, session.spent = state, False

@@ -1,7 +1,8 @@
 """Run folders, written so that a crash never leaves a half file, and held by one process at a time.
 
-``spec.yaml`` (complete), ``environment.json``, ``records.jsonl`` (one line a record, written after every round),
-``checkpoints/``, ``model.safetensors`` and ``summary.json``. JSON and safetensors only; undefined numbers are null.
+``spec.yaml`` (complete), ``environment.json``, ``network.json`` (who stands where), ``records.jsonl`` (one line a
+record, written after every round), ``checkpoints/``, ``model.safetensors`` and ``summary.json``. JSON
+and safetensors only; undefined numbers are null.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from typing import Any, BinaryIO
 import torch
 
 from fedradio._version import __version__
-from fedradio.core.contracts import ExchangeRecord, RoundRecord
+from fedradio.core.contracts import ExchangeRecord, RoundRecord, Topology
 from fedradio.core.errors import StoreError
 
 RECORDS, SUMMARY, SPEC, ENVIRONMENT = "records.jsonl", "summary.json", "spec.yaml", "environment.json"
-MODEL, LOCK = "model.safetensors", ".lock"
+MODEL, NETWORK, LOCK = "model.safetensors", "network.json", ".lock"
 
 CHUNK = 1 << 20
 
@@ -194,8 +195,16 @@ def exchange_row(record: ExchangeRecord) -> dict[str, Any]:
 
 
 def round_row(record: RoundRecord, wall_s: float) -> dict[str, Any]:
-    row = {key: value for key, value in asdict(record).items() if key != "metrics"}
+    row = {key: value for key, value in asdict(record).items() if key not in ("metrics", "groups")}
     return {"type": "round", **row, "wall_s": round(wall_s, 6)}
+
+
+def network(topology: Topology) -> dict[str, Any]:
+    """Who reports to whom on every hop, and where the nodes of every tier stand (metres, or normalised)."""
+    return {
+        "parents": [parent.tolist() for parent in topology.parents],
+        "positions": [positions.tolist() for positions in topology.positions],
+    }
 
 
 def read_records(folder: Path | str, kind: str | None = None) -> Iterator[dict[str, Any]]:

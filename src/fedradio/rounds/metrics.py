@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, field
+
 from fedradio.core.contracts import SimState
 from fedradio.engine.evaluate import evaluate
 from fedradio.rounds.clients import LOCAL
@@ -9,7 +12,15 @@ from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.working import SIDE
 
 
-def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
+@dataclass(frozen=True)
+class Evaluation:
+    """Means over evaluation groups, and the accuracies of each where there are several (None without samples)."""
+
+    metrics: dict[str, float] = field(default_factory=dict)
+    groups: dict[str, list[float | None]] = field(default_factory=dict)
+
+
+def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     """Accuracy and loss on the held-out data, means over evaluation groups.
 
     The algorithm's first prediction is the run's ``accuracy``; further ones carry their name as a prefix. Where there
@@ -21,7 +32,7 @@ def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
     local = shared.pop(SIDE, None)
     if LOCAL in state.memory.client:
         local = state.memory.client[LOCAL].mean(dim=0, keepdim=True)
-    found: dict[str, float] = {}
+    found = Evaluation()
     test = sim.stream.test()
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
         prefix = "" if number == 0 else f"{name}_"
@@ -30,11 +41,16 @@ def metrics(sim: Simulation, state: SimState) -> dict[str, float]:
         spread = seen.std(dim=0, unbiased=False).tolist()
         for m, (mean, deviation) in enumerate(zip(scores.top.tolist(), spread, strict=True), start=1):
             top = f"{prefix}accuracy" if m == 1 else f"{prefix}top_{m}_accuracy"
-            found[top] = mean
+            found.metrics[top] = mean
             if test.groups > 1:
-                found[f"{top}_spread"] = deviation
-        found[f"{prefix}loss"] = scores.loss
-    return found | _variates(sim, state) | sim.stream.reference(state.stream)
+                found.metrics[f"{top}_spread"] = deviation
+        if len(scores.group_accuracy) > 1:
+            found.groups[f"{prefix}accuracy"] = [
+                round(value, 6) if math.isfinite(value) else None for value in scores.group_accuracy.tolist()
+            ]
+        found.metrics[f"{prefix}loss"] = scores.loss
+    found.metrics.update(_variates(sim, state) | sim.stream.reference(state.stream))
+    return found
 
 
 def _variates(sim: Simulation, state: SimState) -> dict[str, float]:

@@ -18,7 +18,7 @@ from fedradio.core.errors import DivergenceError
 from fedradio.engine.threads import one_torch_thread
 from fedradio.rounds import account, clients
 from fedradio.rounds.drift import start_signals
-from fedradio.rounds.metrics import metrics
+from fedradio.rounds.metrics import evaluation
 from fedradio.rounds.planning import data_signals, plan_exchange
 from fedradio.rounds.senders import heard_weight, merge, repeat, send_changes, send_clients
 from fedradio.rounds.side import side_bits, travels
@@ -67,7 +67,8 @@ def run_round(
         signals=work.signals,
     )
     if evaluate:
-        record = replace(record, metrics=metrics(sim, after))
+        found = evaluation(sim, after)
+        record = replace(record, metrics=found.metrics, groups=found.groups)
         if not all(map(math.isfinite, record.metrics.values())):
             raise DivergenceError(state.t, [], "the test loss")
     spare(memory.client)
@@ -138,6 +139,7 @@ def _round_record(sim: Simulation, work: Working) -> RoundRecord:
         bits=[_sum([record.bits for record in records]) for records in mine],
         train_loss=sum(work.losses) / len(work.losses) if work.losses else None,
         metrics={},
+        groups={},
     )
 
 

@@ -195,9 +195,10 @@ def test_killed_anywhere_and_resumed_is_the_run_in_one_go(
     code, moments, error = nursery(folder=str(tmp_path / "whole"), plain=plain)
     assert (code, error) == (0, "")
     assert made_rounds(tmp_path / "whole") == plain["rounds"]
-    first = 2 * 3 * 2  # moments of spec.yaml and environment.json, each with two flushes and a rename
+    first = 3 * 3 * 2  # moments of spec.yaml, environment.json and network.json, each with two flushes and a rename
+    last = moments - 3  # the summary is not yet in its place: there is something left to do
     dice = random.Random(name)
-    for number, at in enumerate(sorted(dice.sample(range(first + 1, moments + 1), 3))):
+    for number, at in enumerate(sorted(dice.sample(range(first + 1, last + 1), 3))):
         folder = tmp_path / f"killed-{number}"
         assert nursery(folder=str(folder), plain=plain, die_at=at)[0] == KILLED
         if number == 2:
@@ -212,7 +213,7 @@ def test_quick_specs_killed_and_resumed(name: str, nursery: Nursery, tmp_path: P
     plain = load_spec(name, ["rounds=2", "eval_every=1"]).plain
     code, moments, error = nursery(folder=str(tmp_path / "whole"), plain=plain)
     assert (code, error) == (0, "")
-    at = random.Random(name).randrange(13, moments + 1)
+    at = random.Random(name).randrange(19, moments + 1)
     assert nursery(folder=str(tmp_path / "killed"), plain=plain, die_at=at)[0] == KILLED
     assert nursery(folder=str(tmp_path / "killed"))[::2] == (0, "")
     assert_same(tmp_path / "killed", tmp_path / "whole")

@@ -28,6 +28,7 @@ def test_the_run_folder(cells: Callable[..., Spec], tmp_path: Path) -> None:
         "records.jsonl",
         "summary.json",
         "environment.json",
+        "network.json",
         "checkpoints",
         "model.safetensors",
         ".lock",

@@ -47,8 +47,11 @@ class ExchangeRecord:
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """A round's totals: simulated seconds, joules (computing, transmitting per hop), bits per hop, training loss,
-    and metrics where the round was evaluated."""
+    """A round's totals: simulated seconds, joules (computing, transmitting per hop), bits per hop, training loss.
+
+    Where the round was evaluated: metrics, and the accuracies of every evaluation group where there are several,
+    ``groups[metric] [G]`` (None for a group without samples).
+    """
 
     t: int
     time_s: float | None
@@ -58,3 +61,4 @@ class RoundRecord:
     bits: list[float | None]
     train_loss: float | None
     metrics: dict[str, float]
+    groups: dict[str, list[float | None]]

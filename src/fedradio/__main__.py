@@ -1,0 +1,5 @@
+"""``python -m fedradio``."""
+
+from fedradio.cli import main
+
+main()
