@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+import torch
 from torch import Tensor
 
 from fedradio.algorithms.fedavg import SIZES, FedAvg, Weighting
@@ -16,6 +17,8 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 
 Pseudo = Literal["closed", "gradient"]
+Mixture = float | tuple[float, ...]
+"""Weight of own models in the prediction: of all, or of each client."""
 
 PAIR = Objective(pair=True)
 """Labelled cross entropy of both models, at the same rate and without momentum."""
@@ -25,14 +28,15 @@ PAIR = Objective(pair=True)
 class Personal(FedAvg):
     """``client``: ``own [C, d]``, the models that never leave their clients (with ``objective.pair``).
 
-    ``mixture`` is the weight b of the own model in the prediction ``b softmax(z_own) + (1-b) softmax(z)`` (5); the
-    other fields make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
+    ``mixture [C]`` is the weight b of the own model in the prediction ``b softmax(z_own) + (1-b) softmax(z)`` (5); with
+    ``objective.learn_mixture`` it starts at the field ``mixture`` and is drawn to it (``prior [C]``). The other fields
+    make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
     ``finetune_after`` on (counted from 0) the shared model stays as it is, and only own models are trained (Remark 3).
     """
 
     objective: Objective = PAIR
     momentum: float = 0.0
-    mixture: float = 0.75
+    mixture: Mixture = 0.75
     unlabelled_batch: int | None = None
     finetune_after: int | None = None
 
@@ -47,27 +51,31 @@ class Personal(FedAvg):
 
     def init(self, w: Tensor, clients: int) -> Memory:
         """Own models begin at the shared one, ``theta_lc^0 = theta^0``: one row for all until there is room made."""
-        return Memory(shared={"w": w}, client={"own": w.clone().expand(clients, -1)} if self.objective.pair else {})
+        if not self.objective.pair:
+            return Memory(shared={"w": w})
+        b = weights_of(self.mixture, clients).to(w)
+        learned = {"prior": b} if self.objective.learn_mixture else {}
+        return Memory(shared={"w": w}, client={"own": w.clone().expand(clients, -1), "mixture": b.clone(), **learned})
 
     def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
         w = got["w"]
         if not self.objective.pair:
             return Start(w, group)
-        return Start(w, group, own=mine["own"], mixture=w.new_full((len(group),), self.mixture))
+        return Start(w, group, own=mine["own"], mixture=mine["mixture"], prior=mine.get("prior"))
 
     def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
         """The own model stays with its client, whether the upload arrived or not."""
         if not self.objective.pair:
             return {}
         assert trained.own is not None
-        return {"own": trained.own}
+        return {"own": trained.own} | ({} if trained.mixture is None else {"mixture": trained.mixture})
 
     def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
         """The mixture first; then each of the two models alone. Everybody predicts, also who was never sampled."""
         together = super().predict(shared, client)
         if not self.objective.pair:
             return together
-        own, b = client["own"], self.mixture
+        own, b = client["own"], client["mixture"]
         return {"personal": Ensemble((own, shared["w"]), (b, 1.0 - b)), **together, "local": Ensemble((own,))}
 
 
@@ -88,14 +96,31 @@ def refuse_rule(rule: LocalRule) -> None:
         raise SpecError(problems)
 
 
-def check_mixture(mixture: float) -> None:
-    """A mixture of probabilities has a weight from 0 to 1."""
-    if not 0 <= mixture <= 1:
-        raise SpecError(Problem("algorithm.mixture", "the weight of the own model lies in [0, 1]", "0.75", mixture))
+def check_mixture(mixture: Mixture, learn: bool = False) -> None:
+    """A mixture of probabilities has a weight from 0 to 1; one that is learned must be able to move."""
+    for b in mixture if isinstance(mixture, tuple) else (mixture,):
+        if not 0 <= b <= 1:
+            raise SpecError(Problem("algorithm.mixture", "the weight of the own model lies in [0, 1]", "0.75", b))
+        if learn and b in (0, 1):
+            reason = "a weight that is learned must start between 0 and 1, where it can move"
+            raise SpecError(Problem("algorithm.mixture", reason, "0.75", b))
+
+
+def weights_of(mixture: Mixture, clients: int) -> Tensor:
+    """One weight for each client ``[C]``."""
+    if not isinstance(mixture, tuple):
+        return torch.full((clients,), mixture)
+    if len(mixture) != clients:
+        reason = f"there are {clients} clients"
+        raise SpecError(Problem("algorithm.mixture", reason, "one number for all, or one per client", len(mixture)))
+    return torch.tensor(mixture)
 
 
 FINETUNE = Arg("rounds after which only own models go on (Remark 3); null: never", ge=1, le=1_000_000)
-MIXTURE = Arg("weight beta of the own model in the prediction: 0 is the shared model alone, 1 the own", ge=0, le=1)
+MIXTURE = Arg(
+    "weight beta of the own model in the prediction, 0 to 1; one for all or a list, one per client", ge=0, le=1
+)
+LEARN = Arg("learn every client's beta from held-out labels (data.held_out), starting at mixture")
 MOMENTUM = Arg("momentum gamma of both models' local steps, from zero in every round", ge=0, lt=1)
 LR_FACTOR = Arg("rate of the own model in units of the shared one's, eta_c / eta", gt=0, le=1e4)
 ALPHA_P = Arg("weight alpha_p of the pseudo-labels' cross entropy; from 0.5 on they harm", ge=0, le=1e4)
@@ -105,12 +130,26 @@ PSEUDO = Arg("pseudo-labels that minimise the cost (7a), or one projected gradie
 
 
 def costs(
-    alpha_p: float, alpha_r: float, pseudo: Pseudo = "closed", *, lr_factor: float | None, momentum: float = 0.0
+    alpha_p: float,
+    alpha_r: float,
+    pseudo: Pseudo = "closed",
+    *,
+    lr_factor: float | None,
+    momentum: float = 0.0,
+    learn_mixture: bool = False,
 ) -> Objective:
     """The costs (4) and (6c); without an ``lr_factor`` there is no own model."""
     if lr_factor is None:
         return Objective(alpha_p, alpha_r, pseudo=pseudo)
-    return Objective(alpha_p, alpha_r, pseudo=pseudo, pair=True, lr_factor=lr_factor, momentum_own=momentum)
+    return Objective(
+        alpha_p,
+        alpha_r,
+        pseudo=pseudo,
+        pair=True,
+        lr_factor=lr_factor,
+        momentum_own=momentum,
+        learn_mixture=learn_mixture,
+    )
 
 
 def finetuned(rule: LocalRule, after: int) -> LocalRule:
@@ -127,7 +166,8 @@ def finetuned(rule: LocalRule, after: int) -> LocalRule:
 @register("algorithm", "apfl", paper="Deng et al., 2020; FedCPSL, section V (mixture of probabilities)")
 def apfl(
     *,
-    mixture: Annotated[float, MIXTURE] = 0.75,
+    mixture: Annotated[Mixture, MIXTURE] = 0.75,
+    learn_mixture: Annotated[bool, LEARN] = False,
     weighting: Annotated[Weighting, SIZES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
@@ -136,29 +176,32 @@ def apfl(
     ``w_i -= eta grad f(w_i)``, ``v_i -= eta grad_v CE(b h(v_i) + (1-b) h(w_i))``; the server takes the weighted mean
     of the ``w_i``.
     """
-    check_mixture(mixture)
-    return Personal(weighting, mixture=mixture, finetune_after=finetune_after)
+    check_mixture(mixture, learn_mixture)
+    objective = replace(PAIR, learn_mixture=learn_mixture)
+    return Personal(weighting, objective=objective, mixture=mixture, finetune_after=finetune_after)
 
 
 @register("algorithm", "apfl_tuned", paper="Deng et al., 2020, with FedCPSL's momentum and own rate")
 def apfl_tuned(
     *,
-    mixture: Annotated[float, MIXTURE] = 0.75,
+    mixture: Annotated[Mixture, MIXTURE] = 0.75,
+    learn_mixture: Annotated[bool, LEARN] = False,
     momentum: Annotated[float, MOMENTUM] = 0.8,
     lr_factor: Annotated[float, LR_FACTOR] = 2.0,
     weighting: Annotated[Weighting, SIZES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
     """APFL with the momentum and the doubled own rate that the published comparison gives to FedCPSL alone."""
-    check_mixture(mixture)
-    objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum)
+    check_mixture(mixture, learn_mixture)
+    objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum, learn_mixture=learn_mixture)
     return Personal(weighting, objective=objective, momentum=momentum, mixture=mixture, finetune_after=finetune_after)
 
 
 @register("algorithm", "apsfl", paper="FedCPSL, section V")
 def apsfl(
     *,
-    mixture: Annotated[float, MIXTURE] = 0.75,
+    mixture: Annotated[Mixture, MIXTURE] = 0.75,
+    learn_mixture: Annotated[bool, LEARN] = False,
     alpha_p: Annotated[float, ALPHA_P] = 0.1,
     alpha_r: Annotated[float, ALPHA_R] = 0.1,
     pseudo: Annotated[Pseudo, PSEUDO] = "closed",
@@ -167,8 +210,8 @@ def apsfl(
     finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
     """APFL with the semi-supervised costs: pseudo-labels for unlabelled data; with both alphas 0 it is APFL."""
-    check_mixture(mixture)
-    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=1.0)
+    check_mixture(mixture, learn_mixture)
+    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=1.0, learn_mixture=learn_mixture)
     return Personal(
         weighting,
         objective=objective,

@@ -24,11 +24,13 @@ from fedradio.algorithms.apfl import (
     ALPHA_P,
     ALPHA_R,
     FINETUNE,
+    LEARN,
     LR_FACTOR,
     MIXTURE,
     MOMENTUM,
     PSEUDO,
     UNLABELLED_BATCH,
+    Mixture,
     Personal,
     Pseudo,
     check_mixture,
@@ -139,7 +141,8 @@ SHARES = Arg("shares of the clients: by the samples, labelled or not, that they 
 @register("algorithm", "fedcpsl", paper="FedCPSL, Algorithm 1")
 def fedcpsl(
     *,
-    mixture: Annotated[float, MIXTURE] = 0.75,
+    mixture: Annotated[Mixture, MIXTURE] = 0.75,
+    learn_mixture: Annotated[bool, LEARN] = False,
     momentum: Annotated[float, MOMENTUM] = 0.8,
     lr_factor: Annotated[float, LR_FACTOR] = 2.0,
     alpha_p: Annotated[float, ALPHA_P] = 0.1,
@@ -155,8 +158,8 @@ def fedcpsl(
     Momentum and the doubled own rate make it win (``apfl_tuned`` has them as well); the unlabelled terms move the
     personal accuracy very little.
     """
-    check_mixture(mixture)
-    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=lr_factor, momentum=momentum)
+    check_mixture(mixture, learn_mixture)
+    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=lr_factor, momentum=momentum, learn_mixture=learn_mixture)
     return FedCpsl(
         weighting,
         objective=objective,

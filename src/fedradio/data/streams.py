@@ -84,6 +84,9 @@ class Window:
     def test(self) -> TestSet:
         return self.tapes.test
 
+    def held(self) -> TestSet | None:
+        return self.tapes.held
+
     def reference(self, state: Slots) -> dict[str, float]:
         return dict(self.tapes.reference)
 
@@ -145,6 +148,10 @@ class Pooled:
     def test(self) -> TestSet:
         """The same groups, which are nobody's own any more."""
         return replace(self.stream.test(), per_client=False)
+
+    def held(self) -> TestSet | None:
+        held = self.stream.held()
+        return None if held is None else replace(held, group=torch.zeros_like(held.group), groups=1)
 
     def reference(self, state: Slots) -> dict[str, float]:
         return self.stream.reference(state)

@@ -37,58 +37,74 @@ def make_tapes(
     test: Literal["source", "client"] = "source",
     test_fraction: float = 0.2,
     unlabelled: float = 0.0,
+    held_out: float = 0.0,
 ) -> Tapes:
     """Every client's samples in random order, some held out for testing, some without their labels.
 
     ``test="source"``: one group, the source's own test part. ``test="client"``: ``test_fraction`` of each client's own
     samples (rounded, at least one) is its test group. Of what is left, a share ``unlabelled`` (rounded, but below 1 not
     all) loses its labels, at random places of the tape. Of 3000 samples .2 and .9 leave 600 test, 240 labelled and 2160
-    unlabelled.
+    unlabelled. Of the labelled, a share ``held_out`` (rounded, but not all) leaves the tape for ``Tapes.held``.
     """
-    _check_shares(test_fraction, unlabelled)
+    _check_shares(test_fraction, unlabelled, held_out)
     device = samples.y.device
     size = np.array([len(part) for part in parts])  # [C]
     owner = np.repeat(np.arange(len(parts)), size)
     index = torch.cat(parts).cpu().numpy()
     index = index[np.lexsort((rng.child("order").numpy().random(len(index)), owner))]
-    held = np.maximum(_rounded(test_fraction * size), 1) if test == "client" else np.zeros_like(size)
-    if len(empty := np.flatnonzero(size <= held)):
+    tested = np.maximum(_rounded(test_fraction * size), 1) if test == "client" else np.zeros_like(size)
+    if len(empty := np.flatnonzero(size <= tested)):
         names = ", ".join(map(str, empty[:8])) + (f" and {len(empty) - 8} more" if len(empty) > 8 else "")
         reason = f"no training sample left for client(s) {names}"
         raise SpecError(Problem("data.partition", reason, "more samples per client, or a smaller test share"))
-    out = _rank(owner, size) < held[owner]
+    out = _rank(owner, size) < tested[owner]
     pool = Pool(samples.x, samples.y)
-    mine, kept, left = index[~out], owner[~out], size - held
+    mine, kept, left = index[~out], owner[~out], size - tested
     hidden = np.minimum(_rounded(unlabelled * left), left - (unlabelled < 1))  # rounding takes nobody's last label
     dark = _rank_of(rng.child("unlabelled").numpy().random(len(mine)), kept, left) < hidden[kept]
+    aside = _aside(dark, kept, left - hidden, held_out, rng.child("held_out"))
 
     def tensor(values: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(values).to(device)
 
     if test == "client":
-        held_out = TestSet(tensor(index[out]), tensor(owner[out]), len(parts), True, pool)
+        tests = TestSet(tensor(index[out]), tensor(owner[out]), len(parts), True, pool)
     else:
         number = torch.arange(len(samples.test_y), device=device)
-        held_out = TestSet(number, torch.zeros_like(number), 1, False, Pool(samples.test_x, samples.test_y))
+        tests = TestSet(number, torch.zeros_like(number), 1, False, Pool(samples.test_x, samples.test_y))
+    held = TestSet(tensor(mine[aside]), tensor(kept[aside]), len(parts), True, pool) if held_out > 0 else None
+    mine, dark, kept = mine[~aside], dark[~aside], kept[~aside]
     return Tapes(
         index=tensor(mine),
-        offset=tensor(np.concatenate([[0], np.cumsum(left)])),
+        offset=tensor(np.concatenate([[0], np.cumsum(np.bincount(kept, minlength=len(parts)))])),
         label=samples.y[tensor(mine)],
         labelled=tensor(~dark),
         fetch=pool,
-        test=held_out,
+        test=tests,
         shape=samples.shape,
         classes=samples.classes,
         sample_bits=samples.sample_bits,
+        held=held,
     )
 
 
-def _check_shares(test_fraction: float, unlabelled: float) -> None:
+def _aside(
+    dark: NDArray[np.bool_], owner: NDArray[np.int64], lit: NDArray[np.int64], share: float, rng: Rng
+) -> NDArray[np.bool_]:
+    """Which places of the tapes are kept out of training: a share of every client's ``lit [C]`` labelled ones."""
+    many = np.minimum(_rounded(np.float64(share) * lit), np.maximum(lit - 1, 0))
+    keys = rng.numpy().random(len(owner)) + dark  # labelled ones first
+    return _rank_of(keys, owner, np.bincount(owner, minlength=len(lit))) < many[owner]
+
+
+def _check_shares(test_fraction: float, unlabelled: float, held_out: float) -> None:
     problems = []
     if not 0 < test_fraction < 1:
         problems.append(Problem("data.test_fraction", "must lie between 0 and 1", "such as 0.2", test_fraction))
     if not 0 <= unlabelled <= 1:
         problems.append(Problem("data.unlabelled", "must be a share from 0 to 1", "such as 0.9", unlabelled))
+    if not 0 <= held_out < 1:
+        problems.append(Problem("data.held_out", "must be a share from 0 to below 1", "such as 0.1", held_out))
     if problems:
         raise SpecError(problems)
 

@@ -91,7 +91,7 @@ def _score(model: Model, ensemble: Ensemble, test: TestSet, local: Tensor | None
     for member in ensemble.members:
         row = _row(member, local, part.client)
         likelihoods.append(model.apply(row, x).log_softmax(dim=1))
-    mixed = _mix(likelihoods, ensemble.weight)
+    mixed = _mix(likelihoods, [_of(weight, part.client) for weight in ensemble.weight])
     y = y.to(mixed.device)[:, None]
     loss = -mixed.gather(1, y)
     hits = mixed.argmax(dim=1, keepdim=True) == y if top == 1 else _rank(mixed, y) < torch.arange(1, top + 1).to(y)
@@ -115,6 +115,10 @@ def _mix(likelihoods: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
         return likelihoods[0]
     logs = [math.log(weight) if weight > 0 else -math.inf for weight in weights]
     return torch.stack([ll + log for ll, log in zip(likelihoods, logs, strict=True)]).logsumexp(dim=0)
+
+
+def _of(weight: float | Tensor, client: int) -> float:
+    return float(weight[client]) if isinstance(weight, Tensor) else weight
 
 
 def _row(member: Tensor, local: Tensor | None, client: int) -> Tensor:

@@ -119,6 +119,8 @@ def _unasked(plain: Plain) -> list[Problem]:
         found.append(
             Problem("data.unlabelled", f"{own}, all labelled", "leave data.unlabelled out", plain["unlabelled"])
         )
+    if plain["held_out"] > 0:
+        found.append(Problem("data.held_out", own, "leave data.held_out out", plain["held_out"]))
     return found
 
 
@@ -127,7 +129,7 @@ def _split(bench: _Bench, plain: Plain, samples: Samples, topology: Topology, wo
     shares = bench.make("data.partition", "partition", plain["partition"] or {"kind": "iid"}, *context)
     if shares is None:
         return None
-    options = {key: plain[key] for key in ("test", "test_fraction", "unlabelled")}
+    options = {key: plain[key] for key in ("test", "test_fraction", "unlabelled", "held_out")}
     return bench.attempt("data", "data", lambda: make_tapes(samples, shares, world.child("tapes"), **options))
 
 

@@ -46,6 +46,7 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         test=_field(Literal["source", "client"], "source", "test on the source's own test part, or per client"),
         test_fraction=_field(float, 0.2, "share of a client's samples held out where test is 'client'", gt=0, lt=1),
         unlabelled=_field(float, 0.0, "share of a client's training samples whose labels are hidden", ge=0, lt=1),
+        held_out=_field(float, 0.0, "share of a client's labelled samples kept out of training", ge=0, lt=1),
     )
     return create_model(
         "Spec",

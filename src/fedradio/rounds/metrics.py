@@ -49,8 +49,16 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
                 round(value, 6) if math.isfinite(value) else None for value in scores.group_accuracy.tolist()
             ]
         found.metrics[f"{prefix}loss"] = scores.loss
-    found.metrics.update(_variates(sim, state) | sim.stream.reference(state.stream))
+    found.metrics.update(_variates(sim, state) | _mixture(sim, state) | sim.stream.reference(state.stream))
     return found
+
+
+def _mixture(sim: Simulation, state: SimState) -> dict[str, float]:
+    """Where the weights of own models are learned: their mean and standard deviation over clients."""
+    if sim.rule.objective is None or not sim.rule.objective.learn_mixture:
+        return {}
+    b = state.memory.client["mixture"].double()
+    return {"mixture": float(b.mean()), "mixture_spread": float(b.std(correction=0))}
 
 
 def _variates(sim: Simulation, state: SimState) -> dict[str, float]:

@@ -185,6 +185,9 @@ def _learning_problems(sim: Simulation) -> list[Problem]:
 def objective_problems(sim: Simulation) -> list[Problem]:
     """What forbids the cost that the algorithm wants; ``sim.rule`` is already as it wants it."""
     objective, norms = sim.rule.objective, sim.model.local.size + sim.model.buffers.size
+    if objective is not None and objective.learn_mixture and sim.stream.held() is None:
+        reason = "there are no labels to learn the mixture from"
+        return [Problem("data.held_out", reason, "data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
     if objective is None or not objective.pair or norms == 0:
         return []
     reason = "every client trains a model of its own beside the shared one, and norm layers would belong to both"

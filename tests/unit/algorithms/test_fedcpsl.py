@@ -151,16 +151,17 @@ def test_shares_are_those_of_the_start() -> None:
 def test_start_and_predictions() -> None:
     algorithm = fedcpsl(mixture=0.6)
     got = {"w": vector(1.0, 2.0)[None], "c": vector(3.0, 4.0)[None]}
-    mine = {"own": vector(7.0, 8.0)[None], "c": vector(1.0, 1.0)[None]}
+    mine = {"own": vector(7.0, 8.0)[None], "c": vector(1.0, 1.0)[None], "mixture": vector(0.6)}
     start = algorithm.start(got, torch.tensor([0]), mine)
     assert start.shift is not None
     assert start.mixture is not None
     assert start.shift.tolist() == [[2.0, 3.0]]
     assert torch.equal(start.own, mine["own"])  # type: ignore[arg-type]
-    assert start.mixture.tolist() == [0.6]
+    assert torch.equal(start.mixture, mine["mixture"])
+    assert start.prior is None
     said = algorithm.predict(got, mine)
     assert list(said) == ["personal", "global", "local"]
-    assert said["personal"].weight == pytest.approx((0.6, 0.4))
+    assert [weight.tolist() for weight in said["personal"].weight] == [[0.6], [0.4]]  # type: ignore[union-attr]
     assert torch.equal(said["personal"].members[0], mine["own"])
     assert torch.equal(said["local"].members[0], mine["own"])
     assert list(fedshvr().predict(got, mine)) == ["global"]
@@ -168,6 +169,18 @@ def test_start_and_predictions() -> None:
     memory = algorithm.init(vector(1.0, 2.0), 3)
     assert memory.client["own"].tolist() == [[1.0, 2.0]] * 3
     assert memory.client["c"].tolist() == [[0.0, 0.0]] * 3
+    assert memory.client["mixture"].tolist() == pytest.approx([0.6] * 3)
+
+
+def test_a_mixture_of_each_client() -> None:
+    memory = fedcpsl(mixture=(0.0, 0.5, 1.0)).init(vector(1.0, 2.0), 3)
+    assert memory.client["mixture"].tolist() == [0.0, 0.5, 1.0]
+    assert "prior" not in memory.client
+    assert apfl(mixture=(0.25, 0.5), learn_mixture=True).init(vector(1.0), 2).client["prior"].tolist() == [0.25, 0.5]
+    with pytest.raises(SpecError, match="there are 2 clients"):
+        fedcpsl(mixture=(0.5,)).init(vector(1.0), 2)
+    with pytest.raises(SpecError, match="must start between 0 and 1"):
+        apfl(mixture=1.0, learn_mixture=True)
 
 
 def test_rules_of_the_relatives() -> None:

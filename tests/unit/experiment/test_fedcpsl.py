@@ -80,6 +80,9 @@ def test_all_labels_known_is_worth_a_word() -> None:
     [
         (["algorithm.mixture=1.5"], "1"),
         (["algorithm.mixture=-0.1"], "0"),
+        (["algorithm.mixture=[0.5, 0.5]"], "there are 10 clients"),
+        (["algorithm.learn_mixture=true"], "no labels to learn"),
+        (["data.held_out=1"], "less than 1"),
         (["rule.momentum=0.5"], "momentum"),
         (["rule=adam"], "sgd"),
         (["data.source={kind: synthetic_images, height: 16, width: 16}", "model=cnn_batchnorm"], "norm layers"),
@@ -88,6 +91,42 @@ def test_all_labels_known_is_worth_a_word() -> None:
 def test_refusals(overrides: list[str], words: str) -> None:
     with pytest.raises(SpecError, match=words):
         simulation(*overrides)
+
+
+def test_mixtures_are_learned_from_labels_that_nobody_trains_on() -> None:
+    sim = simulation("algorithm.learn_mixture=true", "data.held_out=0.2", "hops.0.policy={kind: fixed, epochs: 1}")
+    assert isinstance(sim.stream, Window)
+    held, tapes = sim.stream.held(), sim.stream.tapes
+    assert held is not None
+    assert set(held.index.tolist()).isdisjoint(tapes.index.tolist())
+    whole = simulation().stream
+    assert isinstance(whole, Window)
+    lit, before = (stream.stats(stream.start())["labelled"] for stream in (sim.stream, whole))
+    assert torch.equal(lit + torch.bincount(held.group, minlength=10), before)
+    state = begin(sim)
+    for _ in range(3):
+        state, record, _ = run_round(sim, state)
+    b = state.memory.client["mixture"]
+    assert bool(((b > 0) & (b < 1) & (b != 0.75)).all())
+    assert record.metrics["mixture"] == pytest.approx(float(b.double().mean()))
+    assert record.metrics["mixture_spread"] > 0
+
+
+def test_one_weight_for_all_is_the_same_as_one_for_each() -> None:
+    found = []
+    for mixture in ("0.6", "[0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6]"):
+        sim = simulation(f"algorithm.mixture={mixture}")
+        found.append(run_round(sim, begin(sim))[1].metrics)
+    assert found[0] == found[1]
+
+
+def test_a_weight_of_each_client_is_its_own() -> None:
+    """Whoever has b = 0 predicts with the shared model alone, whoever has b = 1 with the own."""
+    sim = simulation("algorithm.mixture=[0, 1, 0, 1, 0, 1, 0, 1, 0, 1]", "hops.0.policy={kind: fixed, epochs: 1}")
+    _, record, _ = run_round(sim, begin(sim))
+    personal, shared, own = (record.groups[f"{name}accuracy"] for name in ("", "global_", "local_"))
+    assert personal[0::2] == shared[0::2]
+    assert personal[1::2] == own[1::2]
 
 
 def test_clients_without_labels_and_without_unlabelled_samples_train() -> None:

@@ -62,10 +62,10 @@ class Memory:
 @dataclass(frozen=True)
 class Ensemble:
     """A prediction: probabilities of the members, mixed with ``weight``. A member is ``[1, d]`` (everybody's) or
-    ``[C, d]`` (one per client)."""
+    ``[C, d]`` (one per client), a weight a number for all or ``[C]``."""
 
     members: tuple[Tensor, ...]
-    weight: tuple[float, ...] = (1.0,)
+    weight: tuple[float | Tensor, ...] = (1.0,)
 
 
 @dataclass(frozen=True)

@@ -53,13 +53,22 @@ class TestSet:
     per_client: bool
     fetch: Fetch
 
+    def of(self, group: int) -> Tensor:
+        """Sample numbers of one group."""
+        return self.index[self.group == group]
+
+    def to(self, device: torch.device | str) -> TestSet:
+        fetch = _onto(self.fetch, self.index.device, device)
+        return replace(self, index=self.index.to(device), group=self.group.to(device), fetch=fetch)
+
 
 @dataclass(frozen=True)
 class Tapes:
     """One tape of samples per client: what it will ever see, in order. A stream is a window on the tapes.
 
     ``index [n]`` are sample numbers for ``fetch``, client ``c`` owning ``offset[c]:offset[c+1]``; ``label [n]`` are
-    their labels, which a client knows where ``labelled [n]``. ``reference`` holds accuracies that need no training.
+    their labels, which a client knows where ``labelled [n]``. ``reference`` holds accuracies that need no training;
+    ``held`` labelled samples of every client that it never trains on, where the spec asks for them.
     """
 
     index: Tensor
@@ -72,6 +81,7 @@ class Tapes:
     classes: int
     sample_bits: float
     reference: Mapping[str, float] = field(default_factory=dict)
+    held: TestSet | None = None
 
     @property
     def clients(self) -> int:
@@ -81,7 +91,6 @@ class Tapes:
         """The same tapes with everything that is fetched on another device; samples stay where they are gathered."""
         if torch.device(device) == self.index.device:
             return self
-        test = self.test
         return replace(
             self,
             index=self.index.to(device),
@@ -89,12 +98,8 @@ class Tapes:
             label=self.label.to(device),
             labelled=self.labelled.to(device),
             fetch=_onto(self.fetch, self.index.device, device),
-            test=replace(
-                test,
-                index=test.index.to(device),
-                group=test.group.to(device),
-                fetch=_onto(test.fetch, test.index.device, device),
-            ),
+            test=self.test.to(device),
+            held=None if self.held is None else self.held.to(device),
         )
 
 
@@ -168,6 +173,10 @@ class Stream(Protocol):
         ...
 
     def test(self) -> TestSet: ...
+
+    def held(self) -> TestSet | None:
+        """Labelled samples of every client that it keeps out of its training; None where nobody was asked to."""
+        ...
 
     def reference(self, state: Slots) -> dict[str, float]:
         """Accuracies that need no training (``bayes``, ``top_popular``), where the world knows them."""

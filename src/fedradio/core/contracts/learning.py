@@ -64,7 +64,8 @@ class Objective:
     the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
     ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step. With ``pair`` every client
     also trains a model of its own on the mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times
-    the rate, with ``momentum_own``, and on a ``schedule`` of its own where there is one.
+    the rate, with ``momentum_own``, and on a ``schedule`` of its own where there is one. With ``learn_mixture`` b is
+    learned from held-out labels after every training.
     """
 
     alpha_p: float = 0.0
@@ -75,6 +76,7 @@ class Objective:
     lr_factor: float = 1.0
     momentum_own: float = 0.0
     schedule: Schedule | None = None
+    learn_mixture: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ class LocalRule:
 class Start:
     """Where a cohort starts: ``w [G, d]`` and for each client its row ``group [A]``; a constant added to its gradients
     ``shift [A, d]``; its local parameters and buffers ``local [A, d_local]``; its optimiser's memory; its number; for
-    pair training the models of its ``own [A, d]`` and their weight ``mixture [A]`` in the mixture."""
+    pair training the models of its ``own [A, d]`` and their weight ``mixture [A]`` in the mixture, and where that is
+    learned the weight ``prior [A]`` that it is drawn to."""
 
     w: Tensor
     group: Tensor
@@ -141,6 +144,7 @@ class Start:
     ids: Tensor | None = None
     own: Tensor | None = None
     mixture: Tensor | None = None
+    prior: Tensor | None = None
 
     def name(self, row: int) -> int:
         """The client's number, so that its dropout masks do not depend on who else is active."""
@@ -150,13 +154,15 @@ class Start:
 @dataclass(frozen=True)
 class Trained:
     """What local training gave: ``delta [A, d] = new - old``, local part, mean loss ``[A]``, optimiser memory; the new
-    models ``own [A, d]`` of pair training; the share of right pseudo-labels ``pseudo [A]`` (NaN: there were none)."""
+    models ``own [A, d]`` of pair training, and their weight ``mixture [A]`` where it is learned; the share of right
+    pseudo-labels ``pseudo [A]`` (NaN: there were none)."""
 
     delta: Tensor
     local: Tensor | None
     loss: Tensor
     slots: Slots
     own: Tensor | None = None
+    mixture: Tensor | None = None
     pseudo: Tensor | None = None
 
 

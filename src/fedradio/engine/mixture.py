@@ -1,0 +1,52 @@
+"""The weight of a client's own model in its mixture, learned from held-out labels by expectation maximisation.
+
+With ``q_n`` and ``h_n`` the probabilities that the own and the shared model give to the label of held-out sample ``n``,
+the share of the own model in the mixture's is ``r_n = b q_n / (b q_n + (1-b) h_n)``, and the next weight its mean.
+One more sample counts as if the share there were ``b_0``, so that b never is 0 or 1, where it would stay, and few
+labels move it little. By hand: ``b_0 = 1/2``, one sample with ``q = .9, h = .3``: ``r = .75``, then
+``b = (.5 + .75)/2 = .625``; the fixed point of ``2b = 1/2 + 3b/(2b+1)`` is ``b = (1 + sqrt(3))/4 = .6830``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Fetch, Model, Start
+
+ITERATIONS = 200
+"""At most; the likelihood is concave in b, and a step that changes nothing ends it earlier."""
+
+
+def learned_weights(model: Model, start: Start, own: Tensor, held: Sequence[Tensor], fetch: Fetch) -> Tensor:
+    """New weights ``[A]`` of clients with models ``own [A, d]`` and held-out sample numbers ``held[a] [n]``.
+
+    The shared model is the received one, which the client will also predict with until it hears of another. Without
+    held-out samples a client's weight stays ``start.prior``.
+    """
+    assert start.prior is not None
+    found = start.prior.clone()
+    for a, numbers in enumerate(held):
+        if len(numbers):
+            x, y = fetch(numbers)
+            rows = (own[a], start.w[int(start.group[a])])
+            log_q, log_h = (_log_likelihood(model, row, x, y) for row in rows)
+            found[a] = maximise(log_q, log_h, float(start.prior[a]))
+    return found
+
+
+def maximise(log_q: Tensor, log_h: Tensor, prior: float) -> float:
+    """The fixed point ``b = (b_0 + sum_n r_n) / (1 + n)`` from log-probabilities ``[n]`` of the labels."""
+    odds, b = (log_q - log_h).double(), torch.tensor(prior, dtype=torch.float64)
+    for _ in range(ITERATIONS):
+        share = torch.sigmoid(torch.logit(b) + odds)
+        before, b = b, (prior + share.sum()) / (1 + len(odds))
+        if abs(float(b - before)) < 1e-9:
+            break
+    return float(b)
+
+
+def _log_likelihood(model: Model, row: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return model.apply(row, x).log_softmax(dim=1).gather(1, y[:, None]).squeeze(1)
