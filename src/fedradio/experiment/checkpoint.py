@@ -32,6 +32,12 @@ FOLDER = "checkpoints"
 SHARE = 0.025
 """Of the wall time, for checkpoints: with one in reserve for the end of the run."""
 
+END_SHARE = 0.03
+"""Of the wall time, for all checkpoints with the one at the end of the run."""
+
+FREE_S = 0.05
+"""A checkpoint at the end that takes no longer is always written."""
+
 LEAST_S = 2.0
 """Nothing is gained by checkpoints that are closer together."""
 
@@ -69,6 +75,12 @@ class Keeper:
         """Write a checkpoint if it is time for one; ``wall_s`` is the wall time of the run so far."""
         expected_s = _bytes(state) * self._s_per_byte
         if wall_s - self._at_s >= LEAST_S and self.spent_s + 2 * expected_s <= SHARE * wall_s:
+            self.save(state, tally, wall_s)
+
+    def conclude(self, state: SimState, tally: Tally, wall_s: float) -> None:
+        """Write a checkpoint at the end of the run, from which it can be made longer, if that costs little enough."""
+        expected_s = _bytes(state) * self._s_per_byte
+        if expected_s <= FREE_S or self.spent_s + expected_s <= END_SHARE * wall_s:
             self.save(state, tally, wall_s)
 
     def save(self, state: SimState, tally: Tally, wall_s: float) -> None:

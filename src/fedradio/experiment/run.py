@@ -203,7 +203,8 @@ def _advance(session: Session) -> RoundRecord:
 
 def _conclude(session: Session) -> None:
     """The last checkpoint, from which the run could be made longer, and the model."""
-    session.keep()
+    if session.keeper is not None:
+        session.keeper.conclude(session.state, session.tally, session.wall_s)
     if session.folder is not None:
         write_tensors(session.folder.path / store.MODEL, final_model(session.sim, session.state))
 

@@ -13,6 +13,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import parts
 from fedradio.core.units import show
 from fedradio.rounds.slots import LARGE
+from fedradio.theory.fedcpsl import reinforcement
 
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
@@ -41,6 +42,11 @@ def warnings_of(sim: Simulation) -> list[str]:
         stats = sim.stream.stats(sim.stream.start())
         if bool((stats["samples"] == stats["labelled"]).all()):
             said.append("data: every sample has its label; the terms of unlabelled samples are absent")
+        elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
+            said.append(
+                f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} a round; "
+                "a larger alpha_r, or a smaller alpha_p, keeps them in check"
+            )
     for h, hop in enumerate(sim.hops):
         if hop.deadline_s is not None and "deadline" not in hop.policy.needs:
             said.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")

@@ -265,6 +265,12 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(
         assert_same(folder, tmp_path / "whole")
 
 
+@pytest.fixture(autouse=True)
+def _checkpoint_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the disk is."""
+    monkeypatch.setattr(checkpoint, "FREE_S", float("inf"))
+
+
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every round."""
@@ -501,3 +507,16 @@ def test_the_command_line(
     wild = ["rule.lr=10000", "algorithm.server_lr=10000", "hops.0.policy.steps=60", "rounds=30"]
     code, _, err = fedradio("run", str(interrupted / store.SPEC), *wild, "--out", str(interrupted.parent / "wild"))
     assert (code, "last good checkpoint: " in err or "no checkpoint" in err) == (3, True)
+
+
+def test_a_dear_checkpoint_at_the_end_is_left_out_and_the_run_can_still_be_made_longer(
+    tiny: Callable[..., Spec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "FREE_S", 0.0)
+    monkeypatch.setattr(checkpoint, "END_SHARE", 0.0)
+    run(tiny("rounds=2"), tmp_path / "run")
+    assert made_rounds(tmp_path / "run") == 0
+    resume(tmp_path / "run", rounds=4)
+    run(tiny("rounds=4"), tmp_path / "whole")
+    assert rows(tmp_path / "run") == rows(tmp_path / "whole")
+    assert (tmp_path / "run" / store.MODEL).read_bytes() == (tmp_path / "whole" / store.MODEL).read_bytes()

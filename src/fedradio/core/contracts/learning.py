@@ -110,7 +110,8 @@ class LocalRule:
         if self.objective is None:
             return 1.0
         dark = self.objective.unlabelled_batch / self.batch
-        return (2.0 if self.objective.pair else 1.0) * (1.0 + dark) + dark / 3.0
+        labels = dark / 3.0 if self.objective.alpha_p > 0.0 else 0.0
+        return (2.0 if self.objective.pair else 1.0) * (1.0 + dark) + labels
 
     @property
     def state_names(self) -> tuple[str, ...]:
