@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
+from safetensors import safe_open
 from torch import Tensor
 
 from fedradio.core.errors import StoreError
 from fedradio.experiment.store import replacing
+from fedradio.rounds.slots import LARGE, make_room, spare
 
 TYPES = {
     torch.float64: "F64",
@@ -33,6 +34,10 @@ TYPES = {
 }
 
 
+PIECE = 1 << 26
+"""Bytes of a large tensor that are read at once."""
+
+
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     """Write a whole file or nothing; returns its sha256."""
     sha256 = hashlib.sha256()
@@ -43,9 +48,27 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     return sha256.hexdigest()
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file in memory of their own, aligned as torch makes them: sums then round as they always do."""
-    return {name: tensor.clone() for name, tensor in load_file(path).items()}
+def read_tensors(path: Path, large: int = LARGE) -> dict[str, Tensor]:
+    """The tensors of a file, aligned as torch makes them: sums then round as they always do.
+
+    Each has memory of its own; those from ``large`` bytes on are copied bit by bit into files mapped into memory.
+    """
+    with safe_open(path, framework="pt") as file:
+        return {name: _read(file, name, large) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+
+
+def _read(file: Any, name: str, large: int) -> Tensor:
+    piece = file.get_slice(name)
+    shape = piece.get_shape()
+    first: Tensor = piece[:1] if shape else file.get_tensor(name)
+    if not shape or first.numel() * first.element_size() * shape[0] < large:
+        return file.get_tensor(name).clone()  # type: ignore[no-any-return]
+    room = make_room({name: torch.zeros_like(first).expand(shape)}, large)
+    rows = max(1, PIECE // (first.numel() * first.element_size()))
+    for lo in range(0, shape[0], rows):
+        room[name][lo : lo + rows] = piece[lo : lo + rows]
+        spare(room)
+    return room[name]
 
 
 def file_sha256(path: Path) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedradio.core.contracts import Memory, SimState, Slots
 from fedradio.core.errors import StoreError
-from fedradio.experiment import checkpoint, store
+from fedradio.experiment import checkpoint, store, tensors
 from fedradio.experiment.build import build
 from fedradio.experiment.checkpoint import Checkpoint, Keeper, last_good
 from fedradio.experiment.final import final_model
@@ -21,6 +21,7 @@ from fedradio.experiment.spec import Spec
 from fedradio.experiment.store import RunFolder
 from fedradio.experiment.tally import Tally
 from fedradio.experiment.tensors import read_tensors, write_tensors
+from fedradio.rounds.slots import on_file
 from fedradio.rounds.step import begin, run_round
 
 ODD: Slots = {
@@ -82,6 +83,18 @@ def test_tensor_files_hold_every_type_and_the_library_reads_them(tmp_path: Path)
     with pytest.raises(StoreError, match=r"x: tensors of torch.complex128"):
         write_tensors(path, {"x": torch.zeros(1, dtype=torch.complex128)})
     assert read_tensors(path).keys() == ODD.keys()
+
+
+def test_large_tensors_are_read_into_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In pieces of two rows of 12 bytes, the last piece of one row."""
+    monkeypatch.setattr(tensors, "PIECE", 24)
+    rows = torch.arange(21.0).reshape(7, 3)
+    write_tensors(tmp_path / "some.safetensors", {"rows": rows, "few": rows[:1]})
+    found = read_tensors(tmp_path / "some.safetensors", large=84)
+    assert torch.equal(found["rows"], rows)
+    assert torch.equal(found["few"], rows[:1])
+    assert on_file(found["rows"])
+    assert not on_file(found["few"])
 
 
 def test_a_state_comes_back_bit_for_bit(tiny: Callable[..., Spec], tmp_path: Path) -> None:
