@@ -28,9 +28,9 @@ PAIR = Objective(pair=True)
 class Personal(FedAvg):
     """``client``: ``own [C, d]``, the models that never leave their clients (with ``objective.pair``).
 
-    ``mixture [C]`` is the weight b of the own model in the prediction ``b softmax(z_own) + (1-b) softmax(z)`` (5); with
-    ``objective.learn_mixture`` it starts at the field ``mixture`` and is drawn to it (``prior [C]``). The other fields
-    make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
+    ``mixture [C]`` is the weight b of the own model in training and in the prediction ``b softmax(z_own) + (1-b)
+    softmax(z)`` (5); with ``objective.learn_mixture`` predictions have a weight of their own, ``learned [C]``. The
+    other fields make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
     ``finetune_after`` on (counted from 0) the shared model stays as it is, and only own models are trained (Remark 3).
     """
 
@@ -54,28 +54,28 @@ class Personal(FedAvg):
         if not self.objective.pair:
             return Memory(shared={"w": w})
         b = weights_of(self.mixture, clients).to(w)
-        learned = {"prior": b} if self.objective.learn_mixture else {}
-        return Memory(shared={"w": w}, client={"own": w.clone().expand(clients, -1), "mixture": b.clone(), **learned})
+        learned = {"learned": b.clone()} if self.objective.learn_mixture else {}
+        return Memory(shared={"w": w}, client={"own": w.clone().expand(clients, -1), "mixture": b, **learned})
 
     def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
         w = got["w"]
         if not self.objective.pair:
             return Start(w, group)
-        return Start(w, group, own=mine["own"], mixture=mine["mixture"], prior=mine.get("prior"))
+        return Start(w, group, own=mine["own"], mixture=mine["mixture"])
 
     def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
         """The own model stays with its client, whether the upload arrived or not."""
         if not self.objective.pair:
             return {}
         assert trained.own is not None
-        return {"own": trained.own} | ({} if trained.mixture is None else {"mixture": trained.mixture})
+        return {"own": trained.own} | ({} if trained.mixture is None else {"learned": trained.mixture})
 
     def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
         """The mixture first; then each of the two models alone. Everybody predicts, also who was never sampled."""
         together = super().predict(shared, client)
         if not self.objective.pair:
             return together
-        own, b = client["own"], client["mixture"]
+        own, b = client["own"], client.get("learned", client["mixture"])
         return {"personal": Ensemble((own, shared["w"]), (b, 1.0 - b)), **together, "local": Ensemble((own,))}
 
 
@@ -120,7 +120,7 @@ FINETUNE = Arg("rounds after which only own models go on (Remark 3); null: never
 MIXTURE = Arg(
     "weight beta of the own model in the prediction, 0 to 1; one for all or a list, one per client", ge=0, le=1
 )
-LEARN = Arg("learn every client's beta from held-out labels (data.held_out), starting at mixture")
+LEARN = Arg("predict with betas learned from held-out labels (data.held_out); training keeps mixture")
 MOMENTUM = Arg("momentum gamma of both models' local steps, from zero in every round", ge=0, lt=1)
 LR_FACTOR = Arg("rate of the own model in units of the shared one's, eta_c / eta", gt=0, le=1e4)
 ALPHA_P = Arg("weight alpha_p of the pseudo-labels' cross entropy; from 0.5 on they harm", ge=0, le=1e4)

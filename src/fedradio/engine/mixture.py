@@ -1,10 +1,11 @@
-"""The weight of a client's own model in its mixture, learned from held-out labels by expectation maximisation.
+"""The weight of a client's own model in its predictions, learned from held-out labels by expectation maximisation.
 
 With ``q_n`` and ``h_n`` the probabilities that the own and the shared model give to the label of held-out sample ``n``,
 the share of the own model in the mixture's is ``r_n = b q_n / (b q_n + (1-b) h_n)``, and the next weight its mean.
-One more sample counts as if the share there were ``b_0``, so that b never is 0 or 1, where it would stay, and few
-labels move it little. By hand: ``b_0 = 1/2``, one sample with ``q = .9, h = .3``: ``r = .75``, then
-``b = (.5 + .75)/2 = .625``; the fixed point of ``2b = 1/2 + 3b/(2b+1)`` is ``b = (1 + sqrt(3))/4 = .6830``.
+One more sample counts as if the share there were the weight ``b_0`` of training, so that b never is 0 or 1, where it
+would stay, and few labels move it little. Training keeps ``b_0``: with a small b an own model would learn no more.
+
+By hand: ``b_0 = 1/2``, one sample with ``q = .9, h = .3``: ``r = .75``, then ``b = (.5 + .75)/2 = .625``; the fixed point of ``2b = 1/2 + 3b/(2b+1)`` is ``b = (1 + sqrt(3))/4 = .6830``.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ def learned_weights(model: Model, start: Start, own: Tensor, held: Sequence[Tens
     """New weights ``[A]`` of clients with models ``own [A, d]`` and held-out sample numbers ``held[a] [n]``.
 
     The shared model is the received one, which the client will also predict with until it hears of another. Without
-    held-out samples a client's weight stays ``start.prior``.
+    held-out samples a client's weight stays ``start.mixture``.
     """
-    assert start.prior is not None
-    found = start.prior.clone()
+    assert start.mixture is not None
+    found = start.mixture.clone()
     for a, numbers in enumerate(held):
         if len(numbers):
             x, y = fetch(numbers)
             rows = (own[a], start.w[int(start.group[a])])
             log_q, log_h = (_log_likelihood(model, row, x, y) for row in rows)
-            found[a] = maximise(log_q, log_h, float(start.prior[a]))
+            found[a] = maximise(log_q, log_h, float(start.mixture[a]))
     return found
 
 

@@ -57,7 +57,7 @@ def _mixture(sim: Simulation, state: SimState) -> dict[str, float]:
     """Where the weights of own models are learned: their mean and standard deviation over clients."""
     if sim.rule.objective is None or not sim.rule.objective.learn_mixture:
         return {}
-    b = state.memory.client["mixture"].double()
+    b = state.memory.client["learned"].double()
     return {"mixture": float(b.mean()), "mixture_spread": float(b.std(correction=0))}
 
 

@@ -158,7 +158,6 @@ def test_start_and_predictions() -> None:
     assert start.shift.tolist() == [[2.0, 3.0]]
     assert torch.equal(start.own, mine["own"])  # type: ignore[arg-type]
     assert torch.equal(start.mixture, mine["mixture"])
-    assert start.prior is None
     said = algorithm.predict(got, mine)
     assert list(said) == ["personal", "global", "local"]
     assert [weight.tolist() for weight in said["personal"].weight] == [[0.6], [0.4]]  # type: ignore[union-attr]
@@ -175,8 +174,12 @@ def test_start_and_predictions() -> None:
 def test_a_mixture_of_each_client() -> None:
     memory = fedcpsl(mixture=(0.0, 0.5, 1.0)).init(vector(1.0, 2.0), 3)
     assert memory.client["mixture"].tolist() == [0.0, 0.5, 1.0]
-    assert "prior" not in memory.client
-    assert apfl(mixture=(0.25, 0.5), learn_mixture=True).init(vector(1.0), 2).client["prior"].tolist() == [0.25, 0.5]
+    assert "learned" not in memory.client
+    algorithm = apfl(mixture=(0.25, 0.5), learn_mixture=True)
+    memory = algorithm.init(vector(1.0), 2)
+    assert memory.client["learned"].tolist() == [0.25, 0.5]
+    said = algorithm.predict({"w": vector(1.0)[None]}, memory.client | {"learned": vector(0.5, 0.75)})
+    assert said["personal"].weight[0].tolist() == [0.5, 0.75]  # type: ignore[union-attr]
     with pytest.raises(SpecError, match="there are 2 clients"):
         fedcpsl(mixture=(0.5,)).init(vector(1.0), 2)
     with pytest.raises(SpecError, match="must start between 0 and 1"):

@@ -51,7 +51,7 @@ def test_of_several_clients_on_their_own_samples() -> None:
     rows = torch.zeros(3, model.shared.size)
     for row, sign in zip(rows, (20.0, -20.0), strict=False):
         next(view for view in model.shared.views(row).values() if view.dim() == 2).copy_(sign * torch.eye(2))
-    start = Start(torch.zeros(1, model.shared.size), torch.zeros(3, dtype=torch.long), prior=torch.full((3,), 0.5))
+    start = Start(torch.zeros(1, model.shared.size), torch.zeros(3, dtype=torch.long), mixture=torch.full((3,), 0.5))
     held = [torch.arange(3), torch.arange(3), torch.arange(0)]
     found = learned_weights(model, start, rows, held, lambda index: (x[index], y[index]))
     assert found[0] > 0.7

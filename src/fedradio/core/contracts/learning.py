@@ -64,8 +64,8 @@ class Objective:
     the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
     ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step. With ``pair`` every client
     also trains a model of its own on the mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times
-    the rate, with ``momentum_own``, and on a ``schedule`` of its own where there is one. With ``learn_mixture`` b is
-    learned from held-out labels after every training.
+    the rate, with ``momentum_own``, and on a ``schedule`` of its own where there is one. With ``learn_mixture`` a
+    b for predictions is learned from held-out labels after every training.
     """
 
     alpha_p: float = 0.0
@@ -134,8 +134,7 @@ class LocalRule:
 class Start:
     """Where a cohort starts: ``w [G, d]`` and for each client its row ``group [A]``; a constant added to its gradients
     ``shift [A, d]``; its local parameters and buffers ``local [A, d_local]``; its optimiser's memory; its number; for
-    pair training the models of its ``own [A, d]`` and their weight ``mixture [A]`` in the mixture, and where that is
-    learned the weight ``prior [A]`` that it is drawn to."""
+    pair training the models of its ``own [A, d]`` and their weight ``mixture [A]`` in the mixture."""
 
     w: Tensor
     group: Tensor
@@ -145,7 +144,6 @@ class Start:
     ids: Tensor | None = None
     own: Tensor | None = None
     mixture: Tensor | None = None
-    prior: Tensor | None = None
 
     def name(self, row: int) -> int:
         """The client's number, so that its dropout masks do not depend on who else is active."""
@@ -155,8 +153,8 @@ class Start:
 @dataclass(frozen=True)
 class Trained:
     """What local training gave: ``delta [A, d] = new - old``, local part, mean loss ``[A]``, optimiser memory; the new
-    models ``own [A, d]`` of pair training, and their weight ``mixture [A]`` where it is learned; the share of right
-    pseudo-labels ``pseudo [A]`` (NaN: there were none)."""
+    models ``own [A, d]`` of pair training, and their weight ``mixture [A]`` in predictions where it is learned;
+    the share of right pseudo-labels ``pseudo [A]`` (NaN: there were none)."""
 
     delta: Tensor
     local: Tensor | None
