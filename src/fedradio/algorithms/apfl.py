@@ -29,14 +29,15 @@ class Personal(FedAvg):
     """``client``: ``own [C, d]``, the models that never leave their clients (with ``objective.pair``).
 
     ``mixture [C]`` is the weight b of the own model in training and in the prediction ``b softmax(z_own) + (1-b)
-    softmax(z)`` (5); with ``objective.learn_mixture`` predictions have a weight of their own, ``learned [C]``. The
-    other fields make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
+    softmax(z)`` (5); with ``learn_mixture`` whoever predicts learns a weight from held-out labels first. The other
+    fields make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
     ``finetune_after`` on (counted from 0) the shared model stays as it is, and only own models are trained (Remark 3).
     """
 
     objective: Objective = PAIR
     momentum: float = 0.0
     mixture: Mixture = 0.75
+    learn_mixture: bool = False
     unlabelled_batch: int | None = None
     finetune_after: int | None = None
 
@@ -54,8 +55,7 @@ class Personal(FedAvg):
         if not self.objective.pair:
             return Memory(shared={"w": w})
         b = weights_of(self.mixture, clients).to(w)
-        learned = {"learned": b.clone()} if self.objective.learn_mixture else {}
-        return Memory(shared={"w": w}, client={"own": w.clone().expand(clients, -1), "mixture": b, **learned})
+        return Memory(shared={"w": w}, client={"own": w.clone().expand(clients, -1), "mixture": b})
 
     def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
         w = got["w"]
@@ -68,15 +68,16 @@ class Personal(FedAvg):
         if not self.objective.pair:
             return {}
         assert trained.own is not None
-        return {"own": trained.own} | ({} if trained.mixture is None else {"learned": trained.mixture})
+        return {"own": trained.own}
 
     def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
         """The mixture first; then each of the two models alone. Everybody predicts, also who was never sampled."""
         together = super().predict(shared, client)
         if not self.objective.pair:
             return together
-        own, b = client["own"], client.get("learned", client["mixture"])
-        return {"personal": Ensemble((own, shared["w"]), (b, 1.0 - b)), **together, "local": Ensemble((own,))}
+        own, b = client["own"], client["mixture"]
+        personal = Ensemble((own, shared["w"]), (b, 1.0 - b), self.learn_mixture)
+        return {"personal": personal, **together, "local": Ensemble((own,))}
 
 
 def refuse_rule(rule: LocalRule) -> None:
@@ -130,26 +131,12 @@ PSEUDO = Arg("pseudo-labels that minimise the cost (7a), or one projected gradie
 
 
 def costs(
-    alpha_p: float,
-    alpha_r: float,
-    pseudo: Pseudo = "closed",
-    *,
-    lr_factor: float | None,
-    momentum: float = 0.0,
-    learn_mixture: bool = False,
+    alpha_p: float, alpha_r: float, pseudo: Pseudo = "closed", *, lr_factor: float | None, momentum: float = 0.0
 ) -> Objective:
     """The costs (4) and (6c); without an ``lr_factor`` there is no own model."""
     if lr_factor is None:
         return Objective(alpha_p, alpha_r, pseudo=pseudo)
-    return Objective(
-        alpha_p,
-        alpha_r,
-        pseudo=pseudo,
-        pair=True,
-        lr_factor=lr_factor,
-        momentum_own=momentum,
-        learn_mixture=learn_mixture,
-    )
+    return Objective(alpha_p, alpha_r, pseudo=pseudo, pair=True, lr_factor=lr_factor, momentum_own=momentum)
 
 
 def finetuned(rule: LocalRule, after: int) -> LocalRule:
@@ -177,8 +164,7 @@ def apfl(
     of the ``w_i``.
     """
     check_mixture(mixture, learn_mixture)
-    objective = replace(PAIR, learn_mixture=learn_mixture)
-    return Personal(weighting, objective=objective, mixture=mixture, finetune_after=finetune_after)
+    return Personal(weighting, mixture=mixture, learn_mixture=learn_mixture, finetune_after=finetune_after)
 
 
 @register("algorithm", "apfl_tuned", paper="Deng et al., 2020, with FedCPSL's momentum and own rate")
@@ -193,8 +179,15 @@ def apfl_tuned(
 ) -> Personal:
     """APFL with the momentum and the doubled own rate that the published comparison gives to FedCPSL alone."""
     check_mixture(mixture, learn_mixture)
-    objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum, learn_mixture=learn_mixture)
-    return Personal(weighting, objective=objective, momentum=momentum, mixture=mixture, finetune_after=finetune_after)
+    objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum)
+    return Personal(
+        weighting,
+        objective=objective,
+        momentum=momentum,
+        mixture=mixture,
+        learn_mixture=learn_mixture,
+        finetune_after=finetune_after,
+    )
 
 
 @register("algorithm", "apsfl", paper="FedCPSL, section V")
@@ -211,11 +204,12 @@ def apsfl(
 ) -> Personal:
     """APFL with the semi-supervised costs: pseudo-labels for unlabelled data; with both alphas 0 it is APFL."""
     check_mixture(mixture, learn_mixture)
-    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=1.0, learn_mixture=learn_mixture)
+    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=1.0)
     return Personal(
         weighting,
         objective=objective,
         mixture=mixture,
+        learn_mixture=learn_mixture,
         unlabelled_batch=unlabelled_batch,
         finetune_after=finetune_after,
     )

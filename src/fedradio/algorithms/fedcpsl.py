@@ -159,12 +159,13 @@ def fedcpsl(
     personal accuracy very little.
     """
     check_mixture(mixture, learn_mixture)
-    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=lr_factor, momentum=momentum, learn_mixture=learn_mixture)
+    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=lr_factor, momentum=momentum)
     return FedCpsl(
         weighting,
         objective=objective,
         momentum=momentum,
         mixture=mixture,
+        learn_mixture=learn_mixture,
         unlabelled_batch=unlabelled_batch,
         finetune_after=finetune_after,
         global_rate=global_rate,

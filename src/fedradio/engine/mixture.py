@@ -3,39 +3,39 @@
 With ``q_n`` and ``h_n`` the probabilities that the own and the shared model give to the label of held-out sample ``n``,
 the share of the own model in the mixture's is ``r_n = b q_n / (b q_n + (1-b) h_n)``, and the next weight its mean.
 One more sample counts as if the share there were the weight ``b_0`` of training, so that b never is 0 or 1, where it
-would stay, and few labels move it little. Training keeps ``b_0``: with a small b an own model would learn no more.
+would stay, and few labels move it little. Training keeps ``b_0``: with a small b an own model would learn no more. It
+is done anew for every prediction: a weight that suits one shared model does not suit that of ten rounds later.
 
-By hand: ``b_0 = 1/2``, one sample with ``q = .9, h = .3``: ``r = .75``, then ``b = (.5 + .75)/2 = .625``; the fixed point of ``2b = 1/2 + 3b/(2b+1)`` is ``b = (1 + sqrt(3))/4 = .6830``.
+By hand: ``b_0 = 1/2``, one sample with ``q = .9, h = .3``: ``r = .75``, then ``b = (.5 + .75)/2 = .625``; the
+fixed point of ``2b = 1/2 + 3b/(2b+1)`` is ``b = (1 + sqrt(3))/4 = .6830``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Fetch, Model, Start
+from fedradio.core.contracts import Ensemble, Model, TestSet
 
 ITERATIONS = 200
 """At most; the likelihood is concave in b, and a step that changes nothing ends it earlier."""
 
 
-def learned_weights(model: Model, start: Start, own: Tensor, held: Sequence[Tensor], fetch: Fetch) -> Tensor:
-    """New weights ``[A]`` of clients with models ``own [A, d]`` and held-out sample numbers ``held[a] [n]``.
+def learned_weights(model: Model, ensemble: Ensemble, held: TestSet) -> Tensor:
+    """Weights ``[C]`` of the first of two members, ``[C, d]`` and everybody's ``[1, d]``; the ensemble's are the start.
 
-    The shared model is the received one, which the client will also predict with until it hears of another. Without
-    held-out samples a client's weight stays ``start.mixture``.
+    Without held-out samples a client's weight stays what it is.
     """
-    assert start.mixture is not None
-    found = start.mixture.clone()
-    for a, numbers in enumerate(held):
+    own, common = ensemble.members
+    start = ensemble.weight[0]
+    found = start.clone() if isinstance(start, Tensor) else own.new_full((len(own),), start)
+    for client, row in enumerate(own):
+        numbers = held.of(client)
         if len(numbers):
-            x, y = fetch(numbers)
-            rows = (own[a], start.w[int(start.group[a])])
-            log_q, log_h = (_log_likelihood(model, row, x, y) for row in rows)
-            found[a] = maximise(log_q, log_h, float(start.mixture[a]))
-    return found
+            x, y = held.fetch(numbers)
+            log_q, log_h = (_log_likelihood(model, member, x, y) for member in (row, common[0]))
+            found[client] = maximise(log_q, log_h, float(found[client]))
+    return found.double()
 
 
 def maximise(log_q: Tensor, log_h: Tensor, prior: float) -> float:

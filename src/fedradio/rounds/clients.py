@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Allocation, Clock, Slots, Start, Trained, Work
+from fedradio.core.contracts import Allocation, Clock, Slots, Trained, Work
 from fedradio.core.errors import DivergenceError
-from fedradio.engine.mixture import learned_weights
 from fedradio.rounds.side import travels
 from fedradio.rounds.simulation import Simulation
 
@@ -75,19 +74,9 @@ def train(
     batches = sim.stream.draw(stream, ids, updates, sim.rule.batch, rng.child("batches"), dark)
     trained = sim.backend.run(sim.model, sim.rule, clock.t, start, batches, updates, rng)
     _refuse_divergence(trained, clock, ids)
-    if sim.rule.objective is not None and sim.rule.objective.learn_mixture:
-        trained = replace(trained, mixture=_learned(sim, start, trained, ids))
     rates = torch.tensor([0.0, *sim.rule.rates(clock.t, int(updates.max()))], dtype=torch.float64).cumsum(0)
     work = Work(steps, updates, sim.rule.effective_steps(updates), rates[updates])
     return Cohort(ids, group, own, trained, work)
-
-
-def _learned(sim: Simulation, start: Start, trained: Trained, ids: Tensor) -> Tensor:
-    """Weights ``[A]`` of the own models, from labels that nobody trained on."""
-    held = sim.stream.held()
-    assert held is not None
-    assert trained.own is not None
-    return learned_weights(sim.model, start, trained.own, [held.of(i) for i in ids.tolist()], held.fetch)
 
 
 def upload(sim: Simulation, got: Slots, cohort: Cohort) -> Tensor:

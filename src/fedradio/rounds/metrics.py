@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from fedradio.core.contracts import SimState
+from torch import Tensor
+
+from fedradio.core.contracts import Ensemble, SimState
 from fedradio.engine.evaluate import evaluate
+from fedradio.engine.mixture import learned_weights
 from fedradio.rounds.clients import LOCAL
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.working import SIDE
@@ -24,9 +27,10 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     """Accuracy and loss on the held-out data, means over evaluation groups.
 
     The algorithm's first prediction is the run's ``accuracy``; further ones carry their name as a prefix. Where there
-    are several groups (one per client), ``accuracy_spread`` is the standard deviation over them. With ``sim.eval_top``
-    above 1, ``top_m_accuracy`` counts the label among the ``m`` likeliest classes. The global model takes norm layers'
-    numbers from the side channel, or where these stay with the clients their mean. Control variates have their own.
+    are several groups (one per client), ``accuracy_spread`` is the standard deviation over them; likewise ``mixture``
+    and ``mixture_spread`` of weights that are learned. With ``sim.eval_top`` above 1, ``top_m_accuracy`` counts
+    the label among the ``m`` likeliest classes. The global model takes norm layers' numbers from the side channel, or
+    where these stay with the clients their mean. Control variates have their own.
     """
     shared = {name: vector.unsqueeze(0) for name, vector in state.memory.shared.items()}
     local = shared.pop(SIDE, None)
@@ -36,6 +40,10 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     test = sim.stream.test()
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
         prefix = "" if number == 0 else f"{name}_"
+        if ensemble.learned:
+            ensemble, b = _learned(sim, ensemble)
+            found.metrics[f"{prefix}mixture"] = float(b.mean())
+            found.metrics[f"{prefix}mixture_spread"] = float(b.std(correction=0))
         scores = evaluate(sim.model, ensemble, test, local, sim.workers, top=sim.eval_top)
         seen = scores.group_top[scores.group_top.isfinite().all(dim=1)]  # groups with samples
         spread = seen.std(dim=0, unbiased=False).tolist()
@@ -49,16 +57,16 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
                 round(value, 6) if math.isfinite(value) else None for value in scores.group_accuracy.tolist()
             ]
         found.metrics[f"{prefix}loss"] = scores.loss
-    found.metrics.update(_variates(sim, state) | _mixture(sim, state) | sim.stream.reference(state.stream))
+    found.metrics.update(_variates(sim, state) | sim.stream.reference(state.stream))
     return found
 
 
-def _mixture(sim: Simulation, state: SimState) -> dict[str, float]:
-    """Where the weights of own models are learned: their mean and standard deviation over clients."""
-    if sim.rule.objective is None or not sim.rule.objective.learn_mixture:
-        return {}
-    b = state.memory.client["learned"].double()
-    return {"mixture": float(b.mean()), "mixture_spread": float(b.std(correction=0))}
+def _learned(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
+    """The prediction with every client's own weights, and those of its first member ``[C]``."""
+    held = sim.stream.held()
+    assert held is not None  # refused before the run
+    b = learned_weights(sim.model, ensemble, held)
+    return replace(ensemble, weight=(b, 1.0 - b)), b
 
 
 def _variates(sim: Simulation, state: SimState) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from fedradio.core.contracts import Hop, Memory
+from fedradio.core.contracts import Ensemble, Hop, Memory
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import parts
 from fedradio.core.units import show
@@ -191,13 +191,20 @@ def _learning_problems(sim: Simulation) -> list[Problem]:
 def objective_problems(sim: Simulation) -> list[Problem]:
     """What forbids the cost that the algorithm wants; ``sim.rule`` is already as it wants it."""
     objective, norms = sim.rule.objective, sim.model.local.size + sim.model.buffers.size
-    if objective is not None and objective.learn_mixture and sim.stream.held() is None:
+    if sim.stream.held() is None and any(said.learned for said in _predictions(sim)):
         reason = "there are no labels to learn the mixture from"
         return [Problem("data.held_out", reason, "data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
     if objective is None or not objective.pair or norms == 0:
         return []
     reason = "every client trains a model of its own beside the shared one, and norm layers would belong to both"
     return [Problem("model", reason, "a model without norm layers, or an algorithm without own models")]
+
+
+def _predictions(sim: Simulation) -> list[Ensemble]:
+    """What the algorithm predicts with, as shapes without numbers."""
+    memory = _kept(sim)
+    shared = {name: vector.unsqueeze(0) for name, vector in memory.shared.items()}
+    return list(sim.algorithm.predict(shared, memory.client).values())
 
 
 def _memory_problems(sim: Simulation) -> list[Problem]:

@@ -174,12 +174,9 @@ def test_start_and_predictions() -> None:
 def test_a_mixture_of_each_client() -> None:
     memory = fedcpsl(mixture=(0.0, 0.5, 1.0)).init(vector(1.0, 2.0), 3)
     assert memory.client["mixture"].tolist() == [0.0, 0.5, 1.0]
-    assert "learned" not in memory.client
-    algorithm = apfl(mixture=(0.25, 0.5), learn_mixture=True)
-    memory = algorithm.init(vector(1.0), 2)
-    assert memory.client["learned"].tolist() == [0.25, 0.5]
-    said = algorithm.predict({"w": vector(1.0)[None]}, memory.client | {"learned": vector(0.5, 0.75)})
-    assert said["personal"].weight[0].tolist() == [0.5, 0.75]  # type: ignore[union-attr]
+    for learn in (False, True):
+        said = apfl(learn_mixture=learn).predict({"w": vector(1.0)[None]}, memory.client)
+        assert [ensemble.learned for ensemble in said.values()] == [learn, False, False]
     with pytest.raises(SpecError, match="there are 2 clients"):
         fedcpsl(mixture=(0.5,)).init(vector(1.0), 2)
     with pytest.raises(SpecError, match="must start between 0 and 1"):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.optimize import minimize_scalar
 
-from fedradio.core.contracts import Start
+from fedradio.core.contracts import Ensemble, TestSet
 from fedradio.engine.mixture import learned_weights, maximise
 from fedradio.models.zoo import logistic
 
@@ -51,9 +51,9 @@ def test_of_several_clients_on_their_own_samples() -> None:
     rows = torch.zeros(3, model.shared.size)
     for row, sign in zip(rows, (20.0, -20.0), strict=False):
         next(view for view in model.shared.views(row).values() if view.dim() == 2).copy_(sign * torch.eye(2))
-    start = Start(torch.zeros(1, model.shared.size), torch.zeros(3, dtype=torch.long), mixture=torch.full((3,), 0.5))
-    held = [torch.arange(3), torch.arange(3), torch.arange(0)]
-    found = learned_weights(model, start, rows, held, lambda index: (x[index], y[index]))
+    group = torch.tensor([0, 0, 0, 1, 1, 1])
+    held = TestSet(torch.arange(3).repeat(2), group, 3, True, lambda index: (x[index], y[index]))
+    found = learned_weights(model, Ensemble((rows, torch.zeros(1, model.shared.size)), (0.5, 0.5)), held)
     assert found[0] > 0.7
     assert found[1] < 0.3
     assert found[2] == 0.5

@@ -62,10 +62,12 @@ class Memory:
 @dataclass(frozen=True)
 class Ensemble:
     """A prediction: probabilities of the members, mixed with ``weight``. A member is ``[1, d]`` (everybody's) or
-    ``[C, d]`` (one per client), a weight a number for all or ``[C]``."""
+    ``[C, d]`` (one per client), a weight a number for all or ``[C]``. ``learned``: of two members, whoever predicts
+    finds the weights on held-out labels, starting at these."""
 
     members: tuple[Tensor, ...]
     weight: tuple[float | Tensor, ...] = (1.0,)
+    learned: bool = False
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,7 @@ class Objective:
     the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
     ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step. With ``pair`` every client
     also trains a model of its own on the mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times
-    the rate, with ``momentum_own``, and on a ``schedule`` of its own where there is one. With ``learn_mixture`` a
-    b for predictions is learned from held-out labels after every training.
+    the rate, with ``momentum_own``, and on a ``schedule`` of its own where there is one.
     """
 
     alpha_p: float = 0.0
@@ -76,7 +75,6 @@ class Objective:
     lr_factor: float = 1.0
     momentum_own: float = 0.0
     schedule: Schedule | None = None
-    learn_mixture: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,15 +151,13 @@ class Start:
 @dataclass(frozen=True)
 class Trained:
     """What local training gave: ``delta [A, d] = new - old``, local part, mean loss ``[A]``, optimiser memory; the new
-    models ``own [A, d]`` of pair training, and their weight ``mixture [A]`` in predictions where it is learned;
-    the share of right pseudo-labels ``pseudo [A]`` (NaN: there were none)."""
+    models ``own [A, d]`` of pair training; the share of right pseudo-labels ``pseudo [A]`` (NaN: there were none)."""
 
     delta: Tensor
     local: Tensor | None
     loss: Tensor
     slots: Slots
     own: Tensor | None = None
-    mixture: Tensor | None = None
     pseudo: Tensor | None = None
 
 
