@@ -6,8 +6,8 @@ Everything that looks at results (compare, report, export, reproduce) reads them
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedradio.core.contracts import Reason
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import SpecError, StoreError
 from fedradio.experiment import store
 from fedradio.experiment.spec import Spec, load_spec
 
@@ -33,7 +33,7 @@ Curve = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Participation:
-    """What hop 0 did, one row per edge round: ``[E, C]`` each; joules (computing and sending) where they are defined.
+    """What hop 0 did, one row per edge round: ``[E, C]`` each; joules where those of computing and sending are defined.
 
     ``reason`` holds :class:`~fedradio.core.contracts.Reason` numbers: why a client's payload did not count.
     """
@@ -87,8 +87,8 @@ class PastRun:
     def participation(self) -> Participation:
         rows = [row for row in self.records("exchange") if row["hop"] == 0]
         joules = None
-        if rows and all(row["compute_j"] is not None or row["tx_j"] is not None for row in rows):
-            joules = np.array([_plus(row["compute_j"], row["tx_j"]) for row in rows], dtype=np.float64)
+        if rows and all(row["compute_j"] is not None and row["tx_j"] is not None for row in rows):
+            joules = np.array([np.add(row["compute_j"], row["tx_j"]) for row in rows], dtype=np.float64)
         return Participation(
             active=np.array([row["active"] for row in rows], dtype=np.bool_),
             arrived=np.array([row["arrived"] for row in rows], dtype=np.bool_),
@@ -100,11 +100,14 @@ class PastRun:
     def records(self, kind: str | None = None) -> Iterator[dict[str, Any]]:
         return store.read_records(self.folder, kind)
 
+    def read(self, participation: bool = False) -> int:
+        """Read rounds, evaluations and if asked hop 0 now, which takes time for large runs; how many records."""
+        return len(self.rounds) + len(self.evaluations) + (len(self.participation.active) if participation else 0)
+
     def metrics(self) -> list[str]:
         """Names of the numbers that every evaluation has."""
-        if not self.evaluations:
-            return []
-        return [name for name, value in self.evaluations[-1].items() if isinstance(value, float)]
+        rows = self.evaluations
+        return [name for name in rows[-1] if all(isinstance(row.get(name), float) for row in rows)] if rows else []
 
     def totals(self, against: str) -> Floats | None:
         """Rounds, simulated seconds, joules or bits spent after each round, ``[rounds]``; None where undefined."""
@@ -140,19 +143,37 @@ def open_run(folder: Path | str) -> PastRun:
     """A run folder; a run need not be complete."""
     folder = Path(folder)
     if not is_run(folder):
-        raise StoreError(f"{folder} is not a run folder: no {store.SPEC} with {store.RECORDS} beside it")
+        raise StoreError(_no_run(folder))
     summary = store.read_summary(folder) if (folder / store.SUMMARY).is_file() else None
-    return PastRun(folder, load_spec(folder / store.SPEC), summary)
+    try:
+        return PastRun(folder, load_spec(folder / store.SPEC), summary)
+    except SpecError as error:
+        raise SpecError(replace(one, path=f"{folder / store.SPEC}: {one.path}") for one in error.problems) from None
 
 
 def open_runs(*folders: Path | str) -> list[PastRun]:
-    """Runs of run folders and of sweeps, in that order, each once."""
+    """Runs of run folders and of sweeps, in that order, each once. All folders that are neither are named at once."""
     found: dict[Path, PastRun] = {}
+    wrong: list[str] = []
     for folder in map(Path, folders):
-        inside = sorted((folder / "runs").glob("*/")) if (folder / MARKER).is_file() else [folder]
-        runs = [open_run(one) for one in inside if len(inside) == 1 or is_run(one)]
-        found |= {run.folder.resolve(): run for run in runs}
+        inside = sorted((folder / "runs").glob("*/")) if (folder / MARKER).is_file() else None
+        if inside is None and not is_run(folder):
+            wrong.append(_no_run(folder))
+            continue
+        for one in [folder] if inside is None else filter(is_run, inside):
+            found.setdefault(one.resolve(), open_run(one))
+    if wrong:
+        raise StoreError("\n".join(wrong))
     return list(found.values())
+
+
+def _no_run(folder: Path) -> str:
+    """Why a folder is not that of a run, and what may have been meant."""
+    if not folder.is_dir():
+        return f"{folder} is not a run folder: {'it is a file' if folder.exists() else 'it does not exist'}"
+    inside = sum(is_run(one) for one in folder.glob("*/"))
+    held = f"; {inside} of the folders in it are: write {folder / '*'}" if inside else ""
+    return f"{folder} is not a run folder: no {store.SPEC} with {store.RECORDS} beside it{held}"
 
 
 def cells(runs: Sequence[PastRun]) -> list[Cell]:
@@ -161,25 +182,60 @@ def cells(runs: Sequence[PastRun]) -> list[Cell]:
     for run in runs:
         plain = {key: value for key, value in run.spec.plain.items() if key not in ("seed", "about")}
         groups.setdefault(json.dumps(plain, sort_keys=True), []).append(run)
-    found = []
-    for label, group in zip(_labels([group[0] for group in groups.values()]), groups.values(), strict=True):
-        seeds = [run.spec.seed for run in group]
-        if len(set(seeds)) < len(seeds):
-            twice = next(run for run in group if seeds.count(run.spec.seed) > 1)
-            raise StoreError(f"two runs have the same spec and seed {twice.spec.seed}: {_where(group, twice)}")
-        found.append(Cell(label, group[0].algorithm, dict(sorted(zip(seeds, group, strict=True)))))
+    _refuse_twins(groups.values())
+    words = labels([group[0].spec for group in groups.values()])
+    return [
+        Cell(label, group[0].algorithm, {run.spec.seed: run for run in sorted(group, key=lambda run: run.spec.seed)})
+        for label, group in zip(words, groups.values(), strict=True)
+    ]
+
+
+def _refuse_twins(groups: Iterable[Sequence[PastRun]]) -> None:
+    """Runs of one spec and seed are the same run: in a mean it would count twice."""
+    twins = []
+    for group in groups:
+        by_seed: dict[int, list[str]] = {}
+        for run in group:
+            by_seed.setdefault(run.spec.seed, []).append(str(run.folder))
+        twins += [(seed, ", ".join(names)) for seed, names in by_seed.items() if len(names) > 1]
+    if twins:
+        raise StoreError("\n".join(f"runs of the same spec and seed {seed}, leave one: {them}" for seed, them in twins))
+
+
+def labels(specs: Sequence[Spec]) -> list[str]:
+    """Words that tell specs apart, whatever their seeds: their names, where these are the same what differs.
+
+    Keywords of a part are told where they differ among parts of the same kind; otherwise the kind says enough.
+    """
+    groups: dict[str, list[int]] = {}
+    for number, spec in enumerate(specs):
+        groups.setdefault(spec.name, []).append(number)
+    found = [spec.name for spec in specs]
+    for name, group in groups.items():
+        if len(group) > 1:
+            for number, words in zip(group, _differences([specs[one] for one in group]), strict=True):
+                found[number] = words if len(groups) == 1 else f"{name}: {words}"
     return found
 
 
-def _labels(runs: Sequence[PastRun]) -> list[str]:
-    names = [run.spec.name for run in runs]
-    if len(set(names)) == len(names):
-        return names
-    flat = [dict(flatten(run.spec.plain)) for run in runs]
+def _differences(specs: Sequence[Spec]) -> list[str]:
+    flat = [dict(flatten(spec.plain)) for spec in specs]
+    seen: dict[tuple[str, Any], set[str]] = {}
     keys = {key: None for one in flat for key in one if key not in ("seed", "about", "name")}
-    differ = [key for key in keys if len({json.dumps(one.get(key)) for one in flat}) > 1]
-    words = [", ".join(f"{key}={_short(one[key])}" for key in differ if key in one) for one in flat]
-    return words if len(set(names)) == 1 else [f"{n}: {w}" if w else n for n, w in zip(names, words, strict=True)]
+    for one in flat:
+        for key in keys:
+            seen.setdefault((key, _kind(one, key)), set()).add(json.dumps(one[key]) if key in one else "")
+    told = [[key for key in keys if key in one and len(seen[key, _kind(one, key)]) > 1] for one in flat]
+    return [
+        ", ".join(f"{key.removesuffix('.kind')}={_short(one[key])}" for key in some)
+        for one, some in zip(flat, told, strict=True)
+    ]
+
+
+def _kind(flat: Mapping[str, Any], key: str) -> Any:
+    """The kind of the part whose keyword this is; None for kinds themselves and for what is no part's."""
+    part, _, last = key.rpartition(".")
+    return None if last == "kind" else flat.get(f"{part}.kind")
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -194,10 +250,6 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _where(group: Sequence[PastRun], twice: PastRun) -> str:
-    return ", ".join(str(run.folder) for run in group if run.spec.seed == twice.spec.seed)
-
-
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else json.dumps(value).strip('"')
 
@@ -208,12 +260,6 @@ def _total(value: float | list[float | None] | None) -> float | None:
         return value
     known = [one for one in value if one is not None]
     return sum(known) if len(known) == len(value) else None
-
-
-def _plus(one: Sequence[float] | None, other: Sequence[float] | None) -> Sequence[float]:
-    if one is None or other is None:
-        return one or other or []
-    return [a + b for a, b in zip(one, other, strict=True)]
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
 def _read_one(source: str | Path) -> Plain:
     path = Path(source)
     if str(source) in shipped() and not path.is_file():
-        return _parse(shipped_text(str(source)), str(source))
+        return parse_yaml(shipped_text(str(source)), str(source))
     if path.is_dir():
         raise SpecError(Problem(str(source), "is a folder", "name a YAML file in it"))
     if not path.is_file():
@@ -82,7 +82,7 @@ def _read_one(source: str | Path) -> Plain:
         remedy = near or f"a YAML file, or one of: {', '.join(shipped())}"
         raise SpecError(Problem(str(source), "no such file, and no shipped spec of that name", remedy))
     try:
-        return _parse(path.read_text(encoding="utf-8"), str(source))
+        return parse_yaml(path.read_text(encoding="utf-8"), str(source))
     except UnicodeDecodeError:
         raise SpecError(Problem(str(source), "cannot be read: not a text file")) from None
     except OSError as error:
@@ -120,7 +120,8 @@ def _flat(error: Exception) -> str:
     return " ".join(str(error).split()).replace('in "<unicode string>", ', "")
 
 
-def _parse(text: str, where: str) -> Plain:
+def parse_yaml(text: str, where: str) -> Plain:
+    """A mapping from YAML; ``where`` names it in errors."""
     try:
         found = yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -159,6 +160,19 @@ def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
     if problems:
         raise SpecError(problems)
     return result
+
+
+def parse_axis(text: str) -> tuple[str, list[Any]]:
+    """``key=a,b`` as a key and its values. Commas inside brackets, braces and quotes do not separate values."""
+    key, sign, values = text.partition("=")
+    if not sign or not key.strip():
+        raise SpecError(Problem(text, "neither an axis nor an override", "write key=value or key=value,value"))
+    try:
+        found: list[Any] = yaml.load(f"[{values}]", Loader=_Loader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        remedy = "separate values by single commas; quote strings that hold commas or brackets"
+        raise SpecError(Problem(key.strip(), "not YAML values", remedy, values)) from None
+    return key.strip(), found
 
 
 def _assign(node: Any, key: str, value: Any) -> None:

@@ -30,10 +30,14 @@ class Interval:
     def high(self) -> float | None:
         return None if self.half is None else self.mean + self.half
 
+    def excludes(self, value: float) -> bool:
+        """Whether the value lies outside; never outside of the mean of one value alone."""
+        return self.half is not None and abs(self.mean - value) > self.half
+
 
 @dataclass(frozen=True)
 class Band:
-    """A mean curve and the ends of its interval at every ``x``; equal to the mean for one curve alone."""
+    """A mean curve and the ends of its interval at every ``x``, all ``[points]``; of one curve alone they are equal."""
 
     x: Floats
     mean: Floats
@@ -60,7 +64,8 @@ def paired(one: Mapping[int, float], other: Mapping[int, float]) -> Interval | N
 def band(curves: Sequence[Curve], points: int = 200) -> Band:
     """The mean of curves with its interval where all of them are defined.
 
-    On their own ``x`` if they share it (rounds), else between their points on a common grid, by straight lines.
+    On their own ``x`` if they share it (rounds), else between their points on a common grid, by straight lines. Where
+    no ``x`` lies in all of them there is one point, the latest start: curves that have ended keep their last value.
     """
     if not curves:
         raise ValueError("no curves to take a mean of")

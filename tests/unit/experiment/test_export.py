@@ -1,0 +1,240 @@
+"""Flat tables: every number of the records, in CSV and in Parquet."""
+
+import csv
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from fedradio.core.contracts import ExchangeRecord, Reason
+from fedradio.core.errors import SpecError, StoreError
+from fedradio.experiment import export as module
+from fedradio.experiment import store
+from fedradio.experiment.export import export
+from fedradio.experiment.past import MARKER
+from fedradio.experiment.rows import Shape, columns, kind_of, rows
+from fedradio.experiment.run import run
+from fedradio.experiment.spec import Spec
+
+Make = Callable[..., Spec]
+
+TABLES = ("runs", "rounds", "evaluations", "hops", "exchanges", "receivers", "clients")
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def read_parquet(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    return found
+
+
+def word(value: Any) -> str:
+    """A value as CSV has it: numbers to the last bit."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else str(value)
+
+
+@pytest.fixture
+def folder(cells: Make, tmp_path: Path) -> Path:
+    """Three runs as a sweep has them: two with test sets of the clients, one without seconds and joules."""
+    runs = tmp_path / "s" / "runs"
+    for seed in (1, 2):
+        run(cells(f"seed={seed}", "data.test=client", "eval_every=2"), runs / f"devices-{seed}")
+    run(cells("seed=1", "hops.0.fleet=null", "model.hidden=[4, 4]"), runs / "none-1")
+    store.write_json(tmp_path / "s" / MARKER, {})
+    return tmp_path / "s"
+
+
+def test_csv_has_every_number_of_the_records(folder: Path) -> None:
+    one = folder / "runs/devices-1"
+    files = export(one)
+    assert [path.relative_to(one).as_posix() for path in files] == [f"export/{name}.csv" for name in TABLES]
+    tables = {path.stem: read_csv(path) for path in files}
+    assert {name: len(tables[name]) for name in TABLES} == {path.stem: count for path, count in files.items()}
+    records = list(store.read_records(one))
+    rounds = [row for row in records if row["type"] == "round"]
+    assert [row["time_s"] for row in tables["rounds"]] == [repr(row["time_s"]) for row in rounds]
+    assert [row["bits_hop_1"] for row in tables["rounds"]] == [repr(row["bits"][1]) for row in rounds]
+    evaluations = [row for row in records if row["type"] == "eval"]
+    assert [row["accuracy"] for row in tables["evaluations"]] == [repr(row["accuracy"]) for row in evaluations]
+    assert [row["accuracy"] for row in tables["clients"]] == [
+        word(value) for row in evaluations for value in row["groups"]["accuracy"]
+    ]
+    assert [row["client"] for row in tables["clients"]] == [str(n) for _ in evaluations for n in range(6)]
+    exchanges = [row for row in records if row["type"] == "exchange"]
+    parents = [[0, 0, 0, 1, 1, 1], [0, 0]]
+    expected = [
+        {
+            **{name: str(row[name]) for name in ("t", "hop", "e")},
+            "sender": str(sender),
+            "receiver": str(parents[row["hop"]][sender]),
+            "reason": Reason(row["reason"][sender]).name.lower(),
+            **{
+                name: word(None if row[name] is None else row[name][sender])
+                for name in ("active", "arrived", "steps", "cpu_hz", "power_w", "seconds", "compute_j", "tx_j")
+            },
+        }
+        for row in exchanges
+        for sender in range(len(row["active"]))
+    ]
+    assert [{key: row[key] for key in expected[0]} for row in tables["exchanges"]] == expected
+    assert [(row["receiver"], row["time_s"], row["effective"]) for row in tables["receivers"]] == [
+        (str(r), word(row["time_s"][r]), word(row["effective"][r]))
+        for row in exchanges
+        for r in range(len(row["effective"]))
+    ]
+    assert [row["bits"] for row in tables["hops"]] == [word(row["bits"]) for row in exchanges]
+    assert tables["runs"][0]["accuracy"] == word(store.read_summary(one)["accuracy"])
+
+
+def test_parquet_equals_csv_and_knows_its_types(folder: Path, tmp_path: Path) -> None:
+    export(folder, "csv", tmp_path / "out")
+    export(folder, "parquet", tmp_path / "out")
+    kinds: dict[tuple[str, str], str] = {}
+    for name in TABLES:
+        text = read_csv(tmp_path / f"out/{name}.csv")
+        found = read_parquet(tmp_path / f"out/{name}.parquet")
+        assert len(found) > 0
+        assert [{key: word(value) for key, value in row.items()} for row in found] == text
+        kinds |= {
+            (name, field.name): str(field.type) for field in parquet.read_schema(tmp_path / f"out/{name}.parquet")
+        }
+    assert {kinds[name, "run"] for name in TABLES} == {"string"}
+    assert {kinds[name, "t"] for name in TABLES if name != "runs"} == {"int64"}
+    assert (kinds["exchanges", "active"], kinds["exchanges", "reason"]) == ("bool", "string")
+    assert (kinds["rounds", "time_s"], kinds["runs", "uses"], kinds["clients", "accuracy"]) == ("double",) * 3
+
+
+def test_a_sweep_tells_runs_apart_and_what_differs(folder: Path) -> None:
+    export(folder)
+    runs = read_csv(folder / "export/runs.csv")
+    assert [row["run"] for row in runs] == ["devices-1", "devices-2", "none-1"]
+    assert [row["seed"] for row in runs] == ["1", "2", "1"]
+    assert [row["spec.model.hidden"] for row in runs] == ["[16]", "[16]", "[4, 4]"]
+    assert [row["spec.data.test"] for row in runs] == ["client", "client", "source"]
+    assert "spec.rule.lr" not in runs[0]
+    assert "spec.seed" not in runs[0]
+    assert runs[0]["label"] == runs[1]["label"] != runs[2]["label"]
+    assert [bool(row["time_s"]) for row in runs] == [True, True, False]
+    assert [row["accuracy_spread"] != "" for row in runs] == [True, True, False]
+    exchanges = read_csv(folder / "export/exchanges.csv")
+    undefined = {row["run"] for row in exchanges if row["hop"] == "0" and row["compute_j"] == ""}
+    assert undefined == {"none-1"}
+    assert {row["run"] for row in read_csv(folder / "export/clients.csv")} == {"devices-1", "devices-2"}
+
+
+def test_a_run_that_was_killed_has_records_and_no_summary(folder: Path) -> None:
+    one = folder / "runs/devices-1"
+    (one / store.SUMMARY).unlink()
+    (one / store.NETWORK).unlink()
+    assert sum(export(one, "parquet").values()) > 10
+    row = read_parquet(one / "export/runs.parquet")[0]
+    assert row == {"run": "devices-1", "label": "tiny", "seed": 1, "status": "unfinished"}
+    assert {row["receiver"] for row in read_parquet(one / "export/exchanges.parquet")} == {None}
+
+
+def test_parquet_is_written_in_row_groups(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GROUP_ROWS", 5)
+    export(folder / "runs/none-1", "parquet")
+    found = parquet.ParquetFile(folder / "runs/none-1/export/exchanges.parquet")
+    assert found.num_row_groups == -(-found.metadata.num_rows // 5)
+    assert parquet.read_table(folder / "runs/none-1/export/clients.parquet").num_rows == 0
+
+
+def test_without_pyarrow_the_remedy_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(SpecError, match=r"pip install 'fedradio\[parquet\]'"):
+        export(folder, "parquet")
+    assert not (folder / "export").exists()
+    assert len(export(folder, "csv")) == len(TABLES)
+
+
+def test_nothing_is_left_of_an_export_that_failed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = folder / "runs/none-1"
+    old = {path: path.read_bytes() for path in export(one)}
+
+    def fail(record: dict[str, Any], shape: Shape, parents: Any) -> Iterator[tuple[str, list[Any]]]:
+        yield from rows(record, shape, parents)
+        if record["type"] == "eval":
+            raise StoreError("the disk is gone")
+
+    monkeypatch.setattr(module, "rows", fail)
+    with pytest.raises(StoreError, match="the disk is gone"):
+        export(one)
+    assert {path: path.read_bytes() for path in (one / "export").iterdir()} == old
+
+
+def test_folders_that_cannot_be_exported(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(StoreError, match="not a run folder"):
+        export(tmp_path)
+    store.write_json(tmp_path / MARKER, {})
+    with pytest.raises(StoreError, match="holds no runs"):
+        export(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot use"):
+        export(folder, out=tmp_path / "file")
+
+
+def test_notes_go_to_those_they_are_about() -> None:
+    inner = ExchangeRecord(
+        t=0,
+        hop=0,
+        e=0,
+        active=[True] * 3,
+        arrived=[True, False, True],
+        reason=[0, 3, 0],
+        steps=[1, 1, 1],
+        cpu_hz=None,
+        power_w=None,
+        seconds=[1.0, 2.0, 3.0],
+        compute_j=None,
+        tx_j=None,
+        bits=5.0,
+        uses=None,
+        time_s=None,
+        effective=[1.0, 2.0],
+        notes={"score": [0.5, 0.25, 1.0], "eligible": [1, 2]},
+    )
+    two = {"active": [True] * 2, "arrived": [True] * 2, "reason": [0, 0], "steps": [0, 0], "seconds": None}
+    outer = store.exchange_row(inner) | two | {"hop": 1, "notes": {"eligible": [7, 8], "score": [1, 2]}}
+    record = store.exchange_row(inner)
+    shape = Shape()
+    for one in (outer, record):
+        shape.see(one)
+    found: dict[str, list[list[Any]]] = {}
+    for one in (outer, record):
+        for name, row in rows(one, shape, [[0, 1, 1], [0, 1]]):
+            found.setdefault(name, []).append(row)
+    wanted = columns(shape)
+    exchanges = [dict(zip(wanted["exchanges"], row, strict=True)) for row in found["exchanges"]]
+    assert [row["note_score"] for row in exchanges] == [1, 2, 0.5, 0.25, 1.0]
+    assert [row["receiver"] for row in exchanges] == [0, 1, 0, 1, 1]
+    assert [row["reason"] for row in exchanges] == ["none", "none", "none", "deadline", "none"]
+    assert "note_eligible" not in wanted["exchanges"]
+    receivers = [dict(zip(wanted["receivers"], row, strict=True)) for row in found["receivers"]]
+    assert [row["note_eligible"] for row in receivers] == [7, 8, 1, 2]
+    assert (wanted["receivers"]["note_eligible"], wanted["exchanges"]["note_score"]) == (int, float)
+    assert found["hops"][1] == [0, 0, 0, 3, 2, 5.0, None]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([True, None], bool),
+        ([1, 2], int),
+        ([1, 2.5, None], float),
+        ([None], float),
+        (["a", 1], str),
+        ([True, 1], str),
+        (["a"], str),
+    ],
+)
+def test_what_a_column_holds(values: list[Any], kind: type) -> None:
+    assert kind_of(values) is kind

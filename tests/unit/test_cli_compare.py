@@ -1,0 +1,178 @@
+"""``fedradio compare`` and ``fedradio figures`` as a user meets them."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from matplotlib.figure import Figure
+
+from fedradio.cli import main
+from fedradio.experiment.past import MARKER
+from fedradio.experiment.run import run
+from fedradio.experiment.spec import Spec
+
+Make = Callable[..., Spec]
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Said]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Call the entry point in this process, with enough columns."""
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def said(*arguments: object) -> Said:
+        monkeypatch.setattr(sys, "argv", ["fedradio", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        told = capsys.readouterr()
+        return Said(int(end.value.code or 0), told.out, told.err)
+
+    return said
+
+
+@pytest.fixture
+def sweep(cells: Make, tmp_path: Path) -> Path:
+    """Two algorithms on two seeds, with one of two clients a cell left out."""
+    for algorithm in ("fedavg", "scaffold"):
+        for seed in (1, 2):
+            folder = tmp_path / "runs" / f"{algorithm}-{seed}"
+            changes = [f"algorithm={algorithm}", f"seed={seed}", "hops.0.policy={kind: sampling, clients: 2, steps: 3}"]
+            run(cells(*changes), folder)
+    (tmp_path / MARKER).write_text("{}")
+    return tmp_path
+
+
+@pytest.fixture
+def blank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are made, and saved as empty files, which is quick."""
+
+    def touch(_: Figure, path: Path, *__: object) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    monkeypatch.setattr("fedradio.report.gallery.save", touch)
+
+
+def test_compare_prints_tables(call: Call, sweep: Path) -> None:
+    done = call("compare", sweep, "--target", "0.01")
+    assert done.code == 0, done.err
+    for words in ("algorithm=fedavg", "accuracy %", "±", "less algorithm=fedavg", "2 of 2", "energy", "Mbit"):
+        assert words in done.out
+    assert "\x1b" not in done.out
+
+
+def test_compare_prints_json_alone(call: Call, sweep: Path) -> None:
+    done = call("compare", sweep, "--metric", "loss", "--baseline", "scaffold", "--json")
+    told = json.loads(done.out)
+    assert (told["metric"], told["baseline"], told["rising"]) == ("loss", "algorithm=scaffold", False)
+    assert [row["seeds"] for row in told["rows"]] == [[1, 2], [1, 2]]
+
+
+@pytest.mark.usefixtures("blank")
+def test_compare_draws_curves(call: Call, sweep: Path) -> None:
+    done = call("compare", sweep / "runs" / "fedavg-1", sweep, "--figures", sweep / "new")
+    assert done.code == 0, done.err
+    assert len(list((sweep / "new").iterdir())) == 8
+    assert str(sweep / "new" / "accuracy-joules.pdf") in done.out
+
+
+@pytest.mark.usefixtures("blank")
+def test_runs_that_are_not_complete_are_told(call: Call, sweep: Path) -> None:
+    (sweep / "runs" / "fedavg-2" / "summary.json").unlink()
+    done = call("compare", sweep)
+    assert done.code == 0
+    assert "left out, unfinished" in done.out
+    assert "no interval can be given" in done.out
+    drawn = call("figures", sweep, "--format", "png", "--quiet")
+    assert "left out, unfinished" in drawn.err
+    alone = call("figures", sweep / "runs" / "fedavg-2", "--format", "png")
+    assert "as far as it went, unfinished" in alone.err
+    for one in ("fedavg-1", "scaffold-1", "scaffold-2"):
+        shutil.rmtree(sweep / "runs" / one)
+    (sweep / "runs" / "fedavg-2" / "records.jsonl").write_text("")
+    empty = call("figures", sweep / "runs" / "fedavg-2")
+    assert empty.code == 0
+    assert "no edge round is recorded" in empty.out
+
+
+def test_wrong_folders_are_named_with_code_5(call: Call, sweep: Path) -> None:
+    done = call("compare", "nowhere", sweep / "runs", sweep)
+    assert done.code == 5
+    assert "nowhere is not a run folder" in done.err
+    assert "4 of the folders in it are" in done.err
+    shutil.copytree(sweep / "runs" / "fedavg-1", sweep / "runs" / "again")
+    twins = call("compare", sweep)
+    assert twins.code == 5
+    assert str(sweep / "runs" / "again") in twins.err
+    shutil.rmtree(sweep / "runs")
+    (sweep / "runs").mkdir()
+    assert "no runs in" in call("compare", sweep).err
+
+
+def test_wrong_options_are_all_told_with_code_2(call: Call, sweep: Path) -> None:
+    done = call("compare", sweep, "--metric", "acuracy", "--baseline", "nobody")
+    assert done.code == 2
+    assert "did you mean 'accuracy'?" in done.err
+    assert "no cell is called so" in done.err
+    formats = call("figures", sweep, "--format", "pgn,svg")
+    assert formats.code == 2
+    assert "did you mean 'png'?" in formats.err
+    assert "2 problem(s)" in formats.err
+    assert call("figures", sweep, "--format", ",").code == 2
+    several = call("figures", sweep / "runs" / "fedavg-1", sweep)
+    assert (several.code, "--out" in several.err) == (2, True)
+
+
+def test_figures_are_written_into_the_folder_and_the_same_again(call: Call, sweep: Path) -> None:
+    folder = sweep / "runs" / "scaffold-1"
+    done = call("figures", folder, "--format", "pdf")
+    assert done.code == 0, done.err
+    assert "spread is not drawn: one test set for all" in done.out
+    before = {file.name: file.read_bytes() for file in (folder / "figures").iterdir()}
+    assert {"network.pdf", "selection.pdf", "reasons.pdf", "accuracy-bits.pdf"} <= before.keys()
+    quiet = call("figures", folder, "-q", "--format", "pdf")
+    assert len(quiet.out.split()) == len(before)
+    assert {file.name: file.read_bytes() for file in (folder / "figures").iterdir()} == before
+
+
+@pytest.mark.usefixtures("blank")
+def test_figures_of_a_sweep_tell_what_needs_a_single_run(call: Call, sweep: Path) -> None:
+    done = call("figures", sweep, "--out", sweep / "pictures", "--format", "png")
+    assert "network is not drawn: shows one run" in done.out
+    assert (sweep / "pictures" / "energy-clients.png").is_file()
+    assert not list((sweep / "pictures").glob("*.pdf"))
+
+
+def test_a_folder_that_cannot_be_made_has_code_5(call: Call, sweep: Path) -> None:
+    blocked = call("figures", sweep, "--out", sweep / MARKER)
+    assert (blocked.code, "cannot write" in blocked.err) == (5, True)
+
+
+def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fedradio.report.gallery.energy_cdf_figure", interrupted)
+    done = call("figures", sweep, "--out", sweep / "pictures", "--format", "png")
+    assert done.code == 130
+    assert all(file.name.endswith(".png") for file in (sweep / "pictures").iterdir())
+
+
+def test_a_single_cell_has_nothing_to_compare_with(call: Call, sweep: Path) -> None:
+    done = call("compare", sweep / "runs" / "fedavg-1")
+    assert done.code == 0
+    assert "less" not in done.out
+    assert "one seed alone has no interval" in done.out

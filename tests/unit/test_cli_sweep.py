@@ -1,0 +1,175 @@
+"""Sweeps and exports as a user meets them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fedradio import cli
+from fedradio.cli import sweeping
+from fedradio.experiment import store
+from fedradio.experiment.batch import Job, Outcome
+from fedradio.experiment.spec import check_spec
+from fedradio.report.sweep import BatchProgress
+
+SPEC = """
+name: small
+rounds: 2
+topology: {kind: flat, clients: 4}
+hops: [{policy: {kind: fixed, steps: 2}}]
+model: {kind: mlp, hidden: [16, 16]}
+rule: {momentum: 0.9}
+"""
+
+AXES = ("rule.lr=0.1,10000", "algorithm={kind: fedavg, server_lr: 10000},fedprox")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "small.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def called(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """Exit code and output of the command line, in this process."""
+    monkeypatch.setattr(sys, "argv", ["fedradio", *arguments])
+    for console in (sweeping.out, sweeping.err):
+        monkeypatch.setattr(console, "_width", 200)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    code = end.value.code
+    assert code is None or isinstance(code, int)
+    return (code or 0, *capsys.readouterr())
+
+
+def test_a_sweep_with_a_cell_that_diverges(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Real processes: the other cells complete, and the same command later makes nothing."""
+    command = ("sweep", "small.yaml", *AXES, "--seeds", "2")
+    program = [sys.executable, "-c", "from fedradio.cli import main; main()", *command]
+    done = subprocess.run(program, env=os.environ | {"COLUMNS": "200"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "4 cells x 2 seeds = 8 runs in sweeps/small" in done.stderr
+    assert re.search(r"\[8/8\] ", done.stderr)
+    assert re.search(r"rule.lr=0.1, algorithm=fedprox +\d+\.\d+ ± \d+\.\d+ % .* - +- .* 2/2", done.stdout)
+    assert re.search(r"rule.lr=10000, algorithm=fedprox +- .* 0/2", done.stdout)
+    assert "diverged: rule.lr=10000, algorithm=fedprox, seed 1 (sweeps/small/runs/" in done.stderr
+    assert "test loss is NaN or infinite" in done.stderr
+    assert "run again what has failed" not in done.stderr
+    assert (
+        "8 runs made, 0 were there before; sweep folder: sweeps/small\nfedradio compare sweeps/small\n" in done.stdout
+    )
+    code, out, err = called(monkeypatch, capsys, *command, "--quiet")
+    assert (code, out) == (3, "sweeps/small\n")
+    assert "it has diverged before" in err
+
+
+def test_list_runs_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = called(monkeypatch, capsys, "sweep", "small.yaml", *AXES, "--seeds", "1,2,7", "--list")
+    assert code == 0
+    assert "4 cells x 3 seeds = 12 runs" in out
+    assert "algorithm-fedprox_rule.lr-0.1-seed1" in out or "rule.lr-0.1_algorithm-fedprox-seed1" in out
+    assert [path.name for path in here.iterdir()] == ["small.yaml"]
+
+
+def test_wrong_sweeps(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = called(monkeypatch, capsys, "sweep", "small.yaml", "rule.lr=-1,0.1", "algorithm=fedavg,fedagv")
+    assert code == 2
+    assert "2 problem(s)" in err
+    assert "[rule.lr=-1, algorithm=fedavg and" in err
+    code, _, err = called(
+        monkeypatch, capsys, "sweep", "small.yaml", "hops.0.policy={kind: sampling, clients: 9},fixed"
+    )
+    assert code == 2
+    assert "[hops.0.policy=sampling(clients=9)]" in err
+    assert called(monkeypatch, capsys, "sweep", "small.yaml", "--seeds", "none")[0] == 2
+    assert called(monkeypatch, capsys, "sweep", "nothing.yaml")[0] == 2
+    assert called(monkeypatch, capsys, "sweep", "small.yaml", "--jobs", "0")[0] == 2
+    assert called(monkeypatch, capsys, "sweep", "small.yaml", "--out", ".")[0] == 5
+    assert [path.name for path in here.iterdir()] == ["small.yaml"]
+
+
+def test_failures_tell_how_to_run_them_again(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fedradio.experiment.lanes.COMMAND", (sys.executable, "-c", "raise SystemExit('no luck')"))
+    command = ("sweep", "small.yaml", "rule.lr=0.1,0.2", "--seeds", "7,", "--rounds", "3", "--out", "a b")
+    code, out, err = called(monkeypatch, capsys, *command)
+    assert code == 1
+    assert "failed: rule.lr=0.2, seed 7 (a b/runs/rule.lr-0.2-seed7)" in err
+    assert "no luck" in err
+    again = "fedradio sweep small.yaml rule.lr=0.1,0.2 --seeds 7, --rounds 3 --out 'a b'"
+    assert f"run again what has failed: {again}\n" in err
+    assert re.search(r"rule.lr=0.1 +- .* 0/1", out)
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweeping, "run_sweep", interrupted)
+    code, _, err = called(monkeypatch, capsys, *command)
+    assert code == 130
+    assert f"go on with: {again}\n" in err
+
+
+def test_export(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(monkeypatch, capsys, "run", "small.yaml", "--out", "one", "--quiet")[0] == 0
+    code, out, _ = called(monkeypatch, capsys, "export", "one")
+    assert code == 0
+    assert "one/export/rounds.csv: 2 rows\n" in out
+    assert "one/export/runs.csv: 1 row\n" in out
+    code, out, _ = called(monkeypatch, capsys, "export", "one", "--to", "parquet", "--out", "tables", "--quiet")
+    assert (code, out) == (0, "")
+    assert (here / "tables/exchanges.parquet").is_file()
+    assert called(monkeypatch, capsys, "export", "tables")[0] == 5
+    assert called(monkeypatch, capsys, "export", "one", "--to", "excel")[0] == 2
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = called(monkeypatch, capsys, "export", "one", "--to", "parquet")
+    assert code == 2
+    assert "pip install 'fedradio[parquet]'" in err
+
+
+def test_progress_on_a_terminal_counts_the_rounds_of_this_batch(tmp_path: Path) -> None:
+    """What was made before is no part of the work, and bars of runs that have ended are put away."""
+    jobs = [Job(check_spec({"rounds": 10, "seed": n}), tmp_path / str(n), f"[red]{n}") for n in range(3)]
+    console = Console(force_terminal=True, width=100, record=True, file=(tmp_path / "screen").open("w"))
+    with BatchProgress(console) as progress:
+        progress.started(jobs, 2)
+        assert progress.bar is not None
+        progress.ended(Outcome(jobs[0], "complete", None, fresh=False), 1, 3)
+        progress.advanced(jobs[1], 4, 10)
+        progress.advanced(jobs[1], 6, 10)
+        whole = progress.bar.tasks[0]
+        assert (whole.completed, whole.total, whole.fields["count"]) == (2, 16, "1/3 runs")
+        assert [task.description for task in progress.bar.tasks] == ["all runs", "  \\[red]1"]
+        progress.advanced(jobs[2], 0, 10)
+        progress.ended(Outcome(jobs[1], "failed", "first line\nlast line", fresh=True), 2, 3)
+        assert [task.description for task in progress.bar.tasks] == ["all runs", "  \\[red]2"]
+        assert (whole.completed, whole.total) == (2, 12)
+        progress.advanced(jobs[2], 10, 10)
+        progress.ended(Outcome(jobs[2], "complete", None, fresh=True), 3, 3)
+        assert (whole.completed, whole.total, whole.finished) == (12, 12, True)
+    assert "[2/3] [red]1: failed, last line" in console.export_text()
+
+
+def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedradio.report.sweep.LINE_EVERY_S", 0.0)
+    job = Job(check_spec({"rounds": 10}), tmp_path / "run", "one")
+    job.folder.mkdir()
+    (job.folder / store.SUMMARY).write_text(json.dumps({"accuracy": 0.5}))
+    console = Console(width=100, record=True, file=(tmp_path / "log").open("w"))
+    with BatchProgress(console) as progress:
+        progress.started([job], 1)
+        progress.advanced(job, 3, 10)
+        progress.ended(Outcome(job, "complete", None, fresh=True), 1, 1)
+        progress.ended(Outcome(job, "complete", None, fresh=False), 1, 1)
+    assert console.export_text() == "1 run, 1 at a time\n  one: 3/10 rounds\n[1/1] one: complete, accuracy 50.00 %\n"
