@@ -11,10 +11,12 @@ from fedradio.core.errors import DataError, DivergenceError, FedradioError, Spec
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.experiment.build import build
+from fedradio.experiment.past import open_run, open_runs
 from fedradio.experiment.resume import resume
 from fedradio.experiment.run import run
 from fedradio.experiment.spec import check_spec, load_spec
 from fedradio.experiment.store import read_records, read_summary
+from fedradio.experiment.sweep import sweep
 from fedradio.rounds.simulation import Simulation, compose
 from fedradio.rounds.step import begin, iterate, run_round
 
@@ -42,6 +44,8 @@ __all__ = [
     "load_spec",
     "models",
     "network",
+    "open_run",
+    "open_runs",
     "policies",
     "read_records",
     "read_summary",
@@ -49,4 +53,5 @@ __all__ = [
     "resume",
     "run",
     "run_round",
+    "sweep",
 ]

@@ -227,13 +227,18 @@ def network(topology: Topology) -> dict[str, Any]:
 
 
 def read_records(folder: Path | str, kind: str | None = None) -> Iterator[dict[str, Any]]:
-    """The records of a run folder as plain data, all or of one type (``exchange``, ``round``, ``eval``)."""
+    """The records of a run folder as plain data, all or of one type (``exchange``, ``round``, ``eval``).
+
+    Half a line at the end, which a process that was killed or still runs may leave, is no record yet.
+    """
     folder = Path(folder)
     begins = '{"type": "'
     wanted = begins if kind is None else f'{begins}{kind}"'
     try:
         with (folder / RECORDS).open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
+                if not line.endswith("\n"):
+                    return
                 if line.startswith(begins) and not line.startswith(wanted):
                     continue  # exchanges of many clients are long: only those that are asked for are parsed
                 try:

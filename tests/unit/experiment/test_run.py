@@ -138,10 +138,14 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
 
 
-def test_records_can_be_read_back_and_half_lines_are_told(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+def test_records_can_be_read_back_and_damage_is_told(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     run(tiny(), tmp_path / "a")
     assert [row["t"] for row in store.read_records(tmp_path / "a", "eval")] == [0, 1]
+    whole = list(store.read_records(tmp_path / "a"))
     with (tmp_path / "a" / "records.jsonl").open("a") as file:
         file.write('{"type": "rou')
+    assert list(store.read_records(tmp_path / "a")) == whole
+    with (tmp_path / "a" / "records.jsonl").open("a") as file:
+        file.write("\n")
     with pytest.raises(StoreError, match="not a whole record"):
         list(store.read_records(tmp_path / "a"))
