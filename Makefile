@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types imports docs unit paper picture bench clean
+.PHONY: help demo test lint types imports docs unit browser paper picture bench clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,7 +25,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 demo: $(VENV)/.installed  ## run a federated experiment on embedded data
 	$(BIN)/fedradio run rawhfl
 
-test: lint types imports docs unit  ## all default checks
+test: lint types imports docs unit browser  ## all default checks
 
 lint: $(VENV)/.installed-dev  ## style
 	$(BIN)/ruff check .
@@ -41,7 +41,10 @@ docs: $(VENV)/.installed-dev  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 unit: $(VENV)/.installed-dev  ## default tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --ignore=tests/browser
+
+browser: $(VENV)/.installed-dev  ## tests of the report page in Chromium; skipped without one
+	$(BIN)/pytest tests/browser
 
 paper: $(VENV)/.installed-dev  ## slow checks against published and expected numbers (fetches MNIST)
 	$(BIN)/fedradio data fetch mnist

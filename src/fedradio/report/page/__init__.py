@@ -1,0 +1,71 @@
+"""A run or a sweep as one HTML page that needs nothing else: it opens without a network, anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fedradio.experiment.past import MARKER, PastRun, open_run
+from fedradio.report.colours import style
+from fedradio.report.page.again import environment, place, reproduce, spec_text
+from fedradio.report.page.cells import Tell, read
+from fedradio.report.page.curves import learning
+from fedradio.report.page.energy import energy
+from fedradio.report.page.frame import document
+from fedradio.report.page.further import notes
+from fedradio.report.page.headline import badge, headline, warning
+from fedradio.report.page.markup import Html, paragraph, section, tag
+from fedradio.report.page.network import network
+from fedradio.report.page.palette import variables
+from fedradio.report.page.reading import Reading
+from fedradio.report.page.settings import settings
+from fedradio.report.page.spread import spread
+from fedradio.report.page.sweep import sweep_page
+from fedradio.report.page.who import participation
+
+__all__ = ["page", "run_page", "sweep_page"]
+
+
+def page(folder: Path, tell: Tell | None = None) -> str:
+    """The page of a run folder or of a sweep; ``tell`` hears how far it is."""
+    if (folder / MARKER).is_file():
+        return sweep_page(read(folder, tell))
+    return run_page(open_run(folder), tell)
+
+
+def run_page(run: PastRun, tell: Tell | None = None) -> str:
+    """The whole page of a run."""
+    data, colour = Reading(run), "@algorithm"
+    makers: dict[str, tuple[str, Callable[[], Html]]] = {
+        "headline": ("Summary", lambda: section("headline", "Summary", warning(data, place(run)), headline(data))),
+        "learning": ("Learning", lambda: learning(data, colour)),
+        "network": ("Network", lambda: network(data)),
+        "participation": ("Participation", lambda: participation(data)),
+        "energy": ("Energy", lambda: energy(data)),
+        "spread": ("Clients' accuracies", lambda: spread(data, colour)),
+        "notes": ("Further records", lambda: notes(data)),
+        "settings": ("Settings", lambda: settings(run.spec.plain)),
+        "reproduce": ("Reproduce", lambda: reproduce(run)),
+        "spec": ("Spec", lambda: spec_text(run.spec.yaml())),
+        "environment": ("Environment", lambda: environment(run)),
+    }
+    sections: dict[str, tuple[str, Html]] = {}
+    for number, (identity, (words, make)) in enumerate(makers.items()):
+        if tell is not None:
+            tell(words, number / len(makers))
+        sections[identity] = words, make()
+    colours = variables({"algorithm": style(run.algorithm).colour})
+    return document(f"{_title(run)} - fedradio", [_header(run)], sections, colours)
+
+
+def _title(run: PastRun) -> str:
+    return f"{run.spec.name}, seed {run.spec.seed}"
+
+
+def _header(run: PastRun) -> Html:
+    return tag(
+        "div",
+        paragraph("fedradio run", class_="kind"),
+        tag("div", tag("h1", _title(run)), badge(run.status), class_="title"),
+        paragraph(str(run.spec.plain["about"]), class_="about"),
+    )

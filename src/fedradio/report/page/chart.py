@@ -1,0 +1,185 @@
+"""Charts as plain data: what plotly.js draws, a sentence that says the same, and the numbers as a table.
+
+Colours are names of the page's palette, such as ``@blue``: the page's script puts in those of the present mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedradio.report.page.markup import Html, data_block, folded, join, paragraph, table, tag
+
+Trace = dict[str, Any]
+Layout = dict[str, Any]
+
+COLOURS = ("@orange", "@green", "@purple", "@red", "@yellow", "@sky", "@blue")
+DASHES = ("dash", "dashdot", "longdash", "dot")
+"""Of lines beside the first, in this order."""
+
+POINTS = 600
+"""Most points of a line."""
+
+ROWS = 200
+"""Most rows of a table of numbers."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One picture of a chart; ``says`` replaces the chart's sentence while it is shown."""
+
+    traces: Sequence[Trace]
+    layout: Layout = field(default_factory=dict)
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A titled picture with several views (``name -> view``, the first is shown), one of which a switch chooses."""
+
+    identity: str
+    title: str
+    says: str
+    views: Mapping[str, View]
+    numbers: Html
+    legend: Html | None = None
+    height: int = 340
+
+
+def figure(chart: Chart) -> Html:
+    """The chart's place on the page, its text alternative and its data."""
+    title, says = f"{chart.identity}-title", f"{chart.identity}-says"
+    place = tag(
+        "div",
+        class_="plot",
+        id=chart.identity,
+        role="img",
+        aria_labelledby=title,
+        aria_describedby=says,
+        style=f"height:{chart.height}px",
+    )
+    views = {
+        name: {"traces": list(view.traces), "layout": view.layout, "says": view.says or chart.says}
+        for name, view in chart.views.items()
+    }
+    live = "polite" if any(view.says for view in chart.views.values()) else None
+    return tag(
+        "figure",
+        tag("h3", chart.title, id=title),
+        tag("figcaption", chart.says, id=says, aria_live=live),
+        place,
+        chart.legend,
+        tag("div", folded("Numbers", chart.numbers), _save(chart), class_="tools"),
+        data_block(f"{chart.identity}-data", views),
+        class_="chart",
+    )
+
+
+def _save(chart: Chart) -> Html:
+    words = f"Save as SVG: {chart.title}"
+    return tag("button", "Save as SVG", type="button", class_="save", data_chart=chart.identity, aria_label=words)
+
+
+def switch(identity: str, legend: str, options: Mapping[str, str], charts: Sequence[str]) -> Html | None:
+    """Radio buttons ``view -> words`` that choose the view of the named charts; nothing where there is no choice."""
+    if len(options) < 2:
+        return None
+    choices = []
+    for number, (view, words) in enumerate(options.items()):
+        button = tag(
+            "input",
+            type="radio",
+            name=identity,
+            id=f"{identity}-{number}",
+            value=view,
+            checked=number == 0,
+        )
+        choices.append(tag("span", button, tag("label", words, for_=f"{identity}-{number}"), class_="choice"))
+    return tag("fieldset", tag("legend", legend), join(choices, " "), class_="switch", data_charts=" ".join(charts))
+
+
+def absent(title: str, why: str) -> Html:
+    """A sentence in place of a chart."""
+    return tag("div", tag("h3", title), paragraph(why, class_="absent"), class_="chart")
+
+
+def legend(colours: Mapping[str, str]) -> Html:
+    """Words beside swatches, ``words -> colour``, for pictures whose legend plotly does not draw."""
+    items = [
+        tag("li", tag("span", class_="swatch", style=f"background:var(--{colour.removeprefix('@')})"), words)
+        for words, colour in colours.items()
+    ]
+    return tag("ul", *items, class_="legend")
+
+
+def label(words: str) -> str:
+    """Text for plotly, which takes some tags: they are shown, not obeyed."""
+    return escape(words, quote=False)
+
+
+def axis(title: str, **more: Any) -> Layout:
+    return {"title": {"text": title}, **more}
+
+
+def whole(title: str, most: float) -> Layout:
+    """An axis of whole numbers up to ``most``."""
+    return axis(title, **({"dtick": 1} if most <= 12 else {}))
+
+
+def line(name: str, x: Sequence[Any], y: Sequence[Any], colour: str, **more: Any) -> Trace:
+    """A line with markers where the points are few."""
+    mode = "lines+markers" if len(x) <= 25 else "lines"
+    shape = {"color": colour, "width": 2, **more.pop("line", {})}
+    marker = {"color": colour, "size": 6} | more.pop("marker", {})
+    return {
+        "type": "scatter",
+        "mode": mode,
+        "name": label(name),
+        "x": x,
+        "y": y,
+        "line": shape,
+        "marker": marker,
+    } | more
+
+
+def shade(x: Sequence[Any], low: Sequence[Any], high: Sequence[Any], colour: str, group: str = "") -> list[Trace]:
+    """A band between two lines."""
+    edge = {"type": "scatter", "mode": "lines", "x": x, "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    edge |= {"legendgroup": group} if group else {}
+    return [edge | {"y": low}, edge | {"y": high, "fill": "tonexty", "fillcolor": f"{colour}/0.18"}]
+
+
+def rises(values: Sequence[float] | NDArray[Any]) -> tuple[list[float], list[float]]:
+    """Where values lie: ``x`` sorted, ``y`` the share of values that are at most ``x``, from 0 on."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    chosen = thinned(len(ordered))
+    return plain(ordered[np.r_[0, chosen]]), [0, *plain((chosen + 1) / len(ordered))]
+
+
+def thinned(count: int, most: int = POINTS) -> NDArray[np.int64]:
+    """Numbers of at most so many of ``count`` items, evenly spread, first and last included."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
+
+
+def plain(values: NDArray[Any] | Sequence[float | None], digits: int = 5) -> list[Any]:
+    """Numbers for JSON with so many significant digits; undefined ones are null, whole ones stay whole."""
+    return [None if value is None or value != value else _short(float(value), digits) for value in values]
+
+
+def _short(value: float, digits: int) -> float | int:
+    found = float(f"{value:.{digits}g}")
+    return int(found) if found.is_integer() and abs(found) < 1e15 else found
+
+
+def numbers_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | None]], what: str) -> Html:
+    """The numbers of a chart, some of them where there are many; ``what`` the rows are, such as ``clients``."""
+    chosen = thinned(len(rows), ROWS)
+    words = caption if len(chosen) == len(rows) else f"{caption}; {len(chosen)} of {len(rows)} {what}, evenly spread"
+    return table(words, head, [rows[number] for number in chosen])

@@ -1,0 +1,106 @@
+"""HTML from small functions. Whatever is not :class:`Html` is escaped, so that no text of a user becomes markup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+VOID = frozenset({"meta", "link", "input", "br"})
+
+
+class Html(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+Piece = str | None
+"""What an element may hold: markup, plain text, or nothing."""
+
+DASH = "\N{EN DASH}"
+"""A value that is not there."""
+
+UNDEFINED = Html(f'{DASH}<span class="unseen"> undefined</span>')
+"""A quantity that no part defines."""
+
+
+def text(value: Piece) -> Html:
+    """Markup as it is, plain text escaped, nothing for None."""
+    if value is None:
+        return Html("")
+    return value if isinstance(value, Html) else Html(escape(value))
+
+
+def join(pieces: Iterable[Piece], between: str = "") -> Html:
+    return Html(escape(between).join(text(piece) for piece in pieces))
+
+
+def tag(name: str, /, *children: Piece, **attributes: str | bool | None) -> Html:
+    """An element: ``tag("a", "here", href="#x", class_="big", aria_label="go")``; None and False leave one out."""
+    words = [name]
+    for key, value in attributes.items():
+        label = key.rstrip("_").replace("_", "-")
+        if value is True:
+            words.append(label)
+        elif value is not None and value is not False:
+            words.append(f'{label}="{escape(value)}"')
+    opening = f"<{' '.join(words)}>"
+    return Html(opening if name in VOID else f"{opening}{join(children)}</{name}>")
+
+
+def data_block(identity: str, value: Any) -> Html:
+    """JSON for the page's script; ``<`` is written as an escape, so that no text in it can end the element."""
+    words = json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return Html(f'<script type="application/json" id="{escape(identity)}">{words}</script>')
+
+
+def table(
+    caption: str, head: Sequence[Piece], rows: Iterable[Sequence[Piece]], *, numbers: bool = True, shown: bool = True
+) -> Html:
+    """A table that scrolls inside its own box; the first column heads the rows. ``shown``: of the caption."""
+    columns = join(tag("th", cell, scope="col") for cell in head)
+    body = join(
+        tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in map(list, rows)
+    )
+    title = tag("caption", caption if shown else tag("span", caption, class_="unseen"))
+    inner = tag(
+        "table", title, tag("thead", tag("tr", columns)), tag("tbody", body), class_="numbers" if numbers else None
+    )
+    return tag("div", inner, class_="scroll", tabindex="0", role="group", aria_label=caption)
+
+
+def folded(summary: str, *inside: Piece) -> Html:
+    """Something that opens when asked for."""
+    return tag("details", tag("summary", summary), *inside)
+
+
+def paragraph(*pieces: Piece, class_: str | None = None) -> Html:
+    return tag("p", *pieces, class_=class_)
+
+
+def command(words: str) -> Html:
+    """A command line with a button that copies it."""
+    return tag(
+        "div",
+        tag("pre", tag("code", words), tabindex="0"),
+        tag("button", "Copy", type="button", class_="copy", aria_label="Copy the text beside this button"),
+        class_="command",
+    )
+
+
+def copied(button: str, words: str, name: str) -> Html:
+    """A long text with a button that copies it."""
+    return tag(
+        "div",
+        tag("button", button, type="button", class_="copy"),
+        tag("pre", tag("code", words), tabindex="0", role="group", aria_label=name),
+        class_="yaml",
+    )
+
+
+def section(identity: str, title: str, *inside: Piece) -> Html:
+    """A part of the page with its heading."""
+    heading = tag("h2", title, id=f"{identity}-heading")
+    return tag("section", heading, *inside, id=identity, aria_labelledby=f"{identity}-heading")

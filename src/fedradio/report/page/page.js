@@ -1,0 +1,167 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const prefers = matchMedia("(prefers-color-scheme: dark)");
+  const touch = matchMedia("(pointer: coarse)").matches;
+  const button = document.getElementById("mode");
+  const plots = [...document.querySelectorAll(".plot")];
+  const drawn = new Set();
+  const chosen = new Map();
+  const known = new Map();
+
+  // ---- colours: names of the palette become those of the present mode
+
+  const COLOURED = new Set(["color", "fillcolor", "colorscale", "bgcolor", "bordercolor", "gridcolor", "linecolor", "zerolinecolor"]);
+
+  function colour(token) {
+    const [name, alpha] = token.slice(1).split("/");
+    const found = getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+    if (!alpha) return found;
+    const part = [1, 3, 5].map((at) => parseInt(found.slice(at, at + 2), 16));
+    return `rgba(${part.join(",")},${alpha})`;
+  }
+
+  function painted(node, key) {
+    if (typeof node === "string") return COLOURED.has(key) && node.startsWith("@") ? colour(node) : node;
+    if (Array.isArray(node)) return COLOURED.has(key) || key === "annotations" ? node.map((item) => painted(item, key)) : node;
+    if (node === null || typeof node !== "object") return node;
+    return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, painted(value, name)]));
+  }
+
+  // ---- charts
+
+  function merged(base, more) {
+    const result = { ...base };
+    for (const [key, value] of Object.entries(more)) {
+      const both = value && typeof value === "object" && !Array.isArray(value) && key in base;
+      result[key] = both ? merged(base[key], value) : value;
+    }
+    return result;
+  }
+
+  function layout(more) {
+    const axis = {
+      gridcolor: "@grid", linecolor: "@soft", zeroline: false, automargin: true, exponentformat: "SI",
+      fixedrange: touch, title: { standoff: 8, font: { size: 13 } }, tickfont: { size: 12, color: "@ink" },
+    };
+    return merged({
+      font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: "@ink" },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 48, r: 14, t: 10, b: 40 },
+      xaxis: axis, yaxis: axis,
+      legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12 }, traceorder: "normal" },
+      hoverlabel: { bgcolor: "@card", bordercolor: "@soft", font: { color: "@ink" }, align: "left" },
+      dragmode: touch ? false : "zoom", hovermode: "closest", showlegend: false,
+    }, more);
+  }
+
+  function cells(trace) {
+    // a heat map of states comes as one string a row, one character a state
+    if (!trace.cells) return trace;
+    const z = trace.cells.map((row) => Array.from(row, Number));
+    const { cells: _, names, ...rest } = trace;
+    return { ...rest, z, text: z.map((row) => row.map((state) => names[state])) };
+  }
+
+  function views(plot) {
+    if (!known.has(plot)) known.set(plot, JSON.parse(document.getElementById(`${plot.id}-data`).textContent));
+    return known.get(plot);
+  }
+
+  function draw(plot) {
+    const found = views(plot);
+    const view = found[chosen.get(plot.id)] ?? Object.values(found)[0];
+    const traces = view.traces.map((trace) => painted(cells(trace), ""));
+    const config = { displayModeBar: false, responsive: true, plotlyServerURL: "", showTips: false };
+    drawn.add(plot);
+    const caption = document.getElementById(`${plot.id}-says`);
+    if (caption.textContent !== view.says) caption.textContent = view.says;
+    return Plotly.react(plot, traces, painted(layout(view.layout), ""), config);
+  }
+
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      near.unobserve(entry.target);
+      if (!drawn.has(entry.target)) draw(entry.target);
+    }
+  }, { rootMargin: "500px" });
+
+  // ---- switches: radio buttons that choose the view of charts
+
+  function choose(fieldset) {
+    const value = fieldset.querySelector("input:checked").value;
+    for (const id of fieldset.dataset.charts.split(" ")) {
+      chosen.set(id, value);
+      const plot = document.getElementById(id);
+      if (drawn.has(plot)) draw(plot);
+    }
+  }
+
+  for (const fieldset of document.querySelectorAll(".switch")) {
+    fieldset.addEventListener("change", () => choose(fieldset));
+    choose(fieldset);
+  }
+
+  // ---- dark and light
+
+  const MODE = "fedradio-theme";
+
+  function remembered() {
+    try { return localStorage.getItem(MODE); } catch { return null; }
+  }
+
+  function show(mode) {
+    root.dataset.theme = mode;
+    button.setAttribute("aria-pressed", String(mode === "dark"));
+    drawn.forEach(draw);
+  }
+
+  button.addEventListener("click", () => {
+    const mode = root.dataset.theme === "dark" ? "light" : "dark";
+    try { localStorage.setItem(MODE, mode); } catch { /* not allowed here: for this visit only */ }
+    show(mode);
+  });
+  prefers.addEventListener("change", () => remembered() ?? show(prefers.matches ? "dark" : "light"));
+
+  // ---- copying and saving
+
+  const status = document.body.appendChild(Object.assign(document.createElement("div"), { className: "unseen" }));
+  status.setAttribute("role", "status");
+
+  async function copy(one) {
+    const text = one.parentElement.querySelector("code");
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      status.textContent = "Copied.";
+    } catch {
+      getSelection().selectAllChildren(text);
+      status.textContent = "Selected; copy it with your keyboard.";
+    }
+    const words = one.textContent;
+    one.textContent = status.textContent === "Copied." ? "Copied" : "Selected";
+    setTimeout(() => { one.textContent = words; status.textContent = ""; }, 2000);
+  }
+
+  async function save(one) {
+    const plot = document.getElementById(one.dataset.chart);
+    if (!drawn.has(plot)) await draw(plot);
+    Plotly.downloadImage(plot, { format: "svg", filename: plot.id, width: plot.clientWidth, height: plot.clientHeight });
+  }
+
+  document.querySelectorAll(".copy").forEach((one) => one.addEventListener("click", () => copy(one)));
+  document.querySelectorAll(".save").forEach((one) => one.addEventListener("click", () => save(one)));
+
+  // ---- paper is light and shows everything
+
+  let before;
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    plots.forEach((plot) => drawn.add(plot));
+    show("light");
+  });
+  addEventListener("afterprint", () => show(before));
+
+  show(root.dataset.theme);
+  plots.forEach((plot) => near.observe(plot));
+})();
