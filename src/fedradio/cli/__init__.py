@@ -7,12 +7,24 @@ import sys
 
 from rich.markup import escape
 
-from fedradio.cli import catalog, data, planning, running
+from fedradio.cli import catalog, comparing, data, planning, reporting, reproducing, running, sweeping
 from fedradio.cli.app import app, err, out
 from fedradio.core.errors import FedradioError, SpecError
 from fedradio.report.tables import problems_table
 
-__all__ = ["app", "catalog", "data", "main", "out", "planning", "running"]
+__all__ = [
+    "app",
+    "catalog",
+    "comparing",
+    "data",
+    "main",
+    "out",
+    "planning",
+    "reporting",
+    "reproducing",
+    "running",
+    "sweeping",
+]
 
 
 def main() -> None:

@@ -1,0 +1,192 @@
+"""``fedradio reproduce`` as a user meets it, on items that run in a blink."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fedradio.cli import app, reproducing
+from fedradio.core.errors import DivergenceError, SpecError
+from fedradio.experiment import published as shipped
+from fedradio.experiment import reproduce
+from fedradio.experiment.batch import Job, Outcome
+from fedradio.experiment.published import parse_item
+from fedradio.experiment.run import run
+from fedradio.experiment.spec import Spec
+
+WILD = ["rule.lr=10000", "algorithm.server_lr=10000", "hops.0.policy.steps=60", "rounds=30"]
+"""Diverges."""
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Runs are made here, not in processes of their own; their labels."""
+    labels: list[str] = []
+
+    def run_batch(jobs: Sequence[Job], **options: Any) -> list[Outcome]:
+        labels.extend(job.label for job in jobs)
+        return [_run(job) for job in jobs]
+
+    monkeypatch.setattr(reproduce, "run_batch", run_batch)
+    return labels
+
+
+def _run(job: Job) -> Outcome:
+    try:
+        run(job.spec, job.folder, workers=1)
+    except DivergenceError as error:
+        return Outcome(job, "diverged", str(error), fresh=True, exit_code=error.exit_code)
+    return Outcome(job, "complete", None, fresh=True)
+
+
+@pytest.fixture
+def here(tmp_path: Path, tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch, made: list[str]) -> Path:
+    """A folder with a spec; W-HFL has one figure and one table on it, nothing else was published."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.yaml").write_text(tiny().yaml(), encoding="utf-8")
+    rows = [
+        {"label": "met", "published": {"accuracy": [0.5]}, **_sources()},
+        {"label": "missed", "published": {"accuracy": [9.0]}, **_sources("rule.lr=0.05")},
+        {"label": "long", "published": {"accuracy": [0.5]}, **_sources(), "quick": {"skip": "takes days"}},
+    ]
+    wild = [{"label": "wild", "published": {"accuracy": [0.5]}, **_sources(*WILD)}, rows[0]]
+    curves = {"show": "curves", "axes": {"x": "rounds", "y": "accuracy"}}
+    files = {"table1": _item(rows), "fig2": _item(rows) | curves, "fig3": _item(wild)}
+    items = {("whfl", name): parse_item(json.dumps(plain), "whfl", name) for name, plain in files.items()}
+    monkeypatch.setattr(shipped, "published", lambda: items)
+    return tmp_path
+
+
+def _sources(*changes: str) -> dict[str, Any]:
+    return {scale: {"spec": "tiny.yaml", "set": list(changes)} for scale in ("quick", "paper")}
+
+
+def _item(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "title": "Accuracy of everybody",
+        "source": "a paper",
+        "show": "table",
+        "columns": {"accuracy": {"title": "accuracy", "measure": "accuracy", "within": 0.6}},
+        "rows": rows,
+        "footnotes": ["we read it so"],
+        "scales": {
+            "quick": {"seeds": 1, "minutes": 4, "about": "two rounds"},
+            "paper": {"seeds": 3, "minutes": 90, "about": "as published"},
+        },
+    }
+
+
+def fedradio(*words: str) -> Result:
+    return CliRunner().invoke(app, ["reproduce", *words])
+
+
+def test_a_table_is_made_shown_and_written(here: Path, made: list[str]) -> None:
+    done = fedradio("whfl", "table1")
+    assert done.exit_code == 0, done.output
+    assert made == ["tiny.yaml seed 1", "tiny.yaml rule.lr=0.05 seed 1"]
+    for words in ("two rounds", "not run at quick (1)", "(1) takes days", "we read it so", "1 of 2 published numbers"):
+        assert words in done.stdout
+    missed = next(line for line in done.stdout.splitlines() if line.startswith("missed"))
+    assert missed.rstrip().endswith("!")
+    folder = here / "reproductions/whfl/quick"
+    assert {path.name for path in folder.iterdir()} == {"runs", "table1.md", "table1.json"}
+    plain = json.loads((folder / "table1.json").read_text())
+    assert plain["rows"][0]["cells"]["accuracy"]["values"].keys() == {"1"}
+    assert "| missed | accuracy | 9.0000 |" in (folder / "table1.md").read_text()
+
+
+def test_a_second_call_makes_nothing_and_says_the_same(here: Path, made: list[str]) -> None:
+    first = fedradio("whfl", "table1")
+    before = len(made)
+    again = fedradio("whfl", "table1")
+    assert again.stdout == first.stdout
+    assert len(made) == before
+
+
+def test_a_figure_uses_the_runs_of_a_table(here: Path, made: list[str]) -> None:
+    fedradio("whfl", "table1")
+    before = len(made)
+    done = fedradio("whfl", "fig2", "--quiet")
+    assert len(made) == before
+    names = [f"reproductions/whfl/quick/fig2.{kind}" for kind in ("pdf", "png", "md", "json")]
+    assert done.stdout.split() == names
+    assert all((here / name).stat().st_size > 500 for name in names)
+
+
+def test_scale_seeds_and_folder_can_be_chosen(here: Path, made: list[str]) -> None:
+    done = fedradio("whfl", "table1", "--scale", "paper", "--seeds", "2", "--out", "mine")
+    assert done.exit_code == 0, done.output
+    assert {label.rsplit(" ", 1)[1] for label in made} == {"1", "2"}
+    assert "2 seeds" in done.stdout
+    assert (here / "mine/whfl/paper/table1.json").is_file()
+
+
+def test_a_dry_run_makes_nothing(here: Path, made: list[str]) -> None:
+    done = fedradio("whfl", "table1", "--dry-run")
+    assert done.exit_code == 0
+    assert "tiny.yaml rule.lr=0.05 seed 1  to be made" in done.stdout
+    assert "2 to be made, about 4 min" in done.stdout
+    assert not made
+    assert not (here / "reproductions").exists()
+    fedradio("whfl", "table1")
+    assert "nothing to be made" in fedradio("whfl", "table1", "--dry-run").stdout
+
+
+def test_a_run_that_diverges_is_shown_and_gives_the_exit_code(here: Path) -> None:
+    done = fedradio("whfl", "fig3")
+    assert done.exit_code == DivergenceError.exit_code
+    assert "diverged (1)" in done.stdout
+    assert "1 of 1 published numbers agree" in done.stdout
+    assert fedradio("whfl", "fig3").exit_code == DivergenceError.exit_code
+
+
+def test_missing_data_are_said_while_the_rest_runs(
+    here: Path, monkeypatch: pytest.MonkeyPatch, made: list[str]
+) -> None:
+    monkeypatch.setenv("FEDRADIO_HOME", str(here / "empty"))
+    rows = [
+        {"label": "pictures", "published": {"accuracy": [0.5]}, **_sources("data.source=mnist")},
+        {"label": "digits", "published": {"accuracy": [0.5]}, **_sources()},
+    ]
+    monkeypatch.setattr(shipped, "published", lambda: {("whfl", "t"): parse_item(json.dumps(_item(rows)), "whfl", "t")})
+    done = fedradio("whfl", "t")
+    assert done.exit_code == 4
+    assert "no data: fedradio data fetch mnist" in done.stdout
+    assert made == ["tiny.yaml seed 1"]
+
+
+def test_the_list_shows_cost_and_what_is_there(here: Path) -> None:
+    fedradio("whfl", "table1")
+    for words in ((), ("whfl",)):
+        listed = fedradio(*words)
+        assert listed.exit_code == 0
+        line = next(line for line in listed.stdout.splitlines() if " table1 " in line)
+        assert "done" in line
+        assert "2 h, 3 seeds" in line
+        assert "Accuracy of" in line
+    assert "fig2" not in fedradio("osafl").stdout
+
+
+def test_unknown_names_are_refused_with_suggestions(here: Path) -> None:
+    for words, remedy in ((("whlf",), "whfl"), (("whfl", "tabel1"), "table1")):
+        refused = fedradio(*words)
+        assert isinstance(refused.exception, SpecError)
+        assert f"did you mean '{remedy}'" in str(refused.exception)
+
+
+def test_an_interruption_says_how_to_go_on(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproduce, "run_batch", stop)
+    with pytest.raises(KeyboardInterrupt):
+        reproducing.reproduce("whfl", "table1", seeds=2, jobs=3, out_dir=Path("my runs"))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "go on with: fedradio reproduce whfl table1 --scale quick --seeds 2 --jobs 3 --out 'my runs'" in said
