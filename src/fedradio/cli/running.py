@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -68,6 +69,7 @@ def _shown(do: Callable[[Observer | None], Summary], folder: Path, quiet: bool, 
         raise
     out.print(summary_table(summary))
     out.print(f"run folder: {folder}", highlight=False, soft_wrap=True)
+    out.print(f"its page: fedradio report {shlex.quote(str(folder))}", highlight=False, soft_wrap=True)
 
 
 @app.command()
