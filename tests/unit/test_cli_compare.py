@@ -51,7 +51,11 @@ def sweep(cells: Make, tmp_path: Path) -> Path:
             folder = tmp_path / "runs" / f"{algorithm}-{seed}"
             changes = [f"algorithm={algorithm}", f"seed={seed}", "hops.0.policy={kind: sampling, clients: 2, steps: 3}"]
             run(cells(*changes), folder)
-    (tmp_path / MARKER).write_text("{}")
+    listed = [
+        {"label": f"algorithm={algorithm}", "runs": {str(seed): f"{algorithm}-{seed}" for seed in (1, 2)}}
+        for algorithm in ("fedavg", "scaffold")
+    ]
+    (tmp_path / MARKER).write_text(json.dumps({"cells": listed}))
     return tmp_path
 
 
@@ -114,7 +118,7 @@ def test_wrong_folders_are_named_with_code_5(call: Call, sweep: Path) -> None:
     assert "nowhere is not a run folder" in done.err
     assert "4 of the folders in it are" in done.err
     shutil.copytree(sweep / "runs" / "fedavg-1", sweep / "runs" / "again")
-    twins = call("compare", sweep)
+    twins = call("compare", sweep, sweep / "runs" / "again")
     assert twins.code == 5
     assert str(sweep / "runs" / "again") in twins.err
     shutil.rmtree(sweep / "runs")
@@ -176,3 +180,11 @@ def test_a_single_cell_has_nothing_to_compare_with(call: Call, sweep: Path) -> N
     assert done.code == 0
     assert "less" not in done.out
     assert "one seed alone has no interval" in done.out
+
+
+def test_runs_that_a_sweep_lacks_are_told(call: Call, sweep: Path) -> None:
+    shutil.rmtree(sweep / "runs" / "scaffold-2")
+    done = call("compare", sweep)
+    assert done.code == 0
+    assert "not begun" in done.out
+    assert "rest on different seeds" in done.out

@@ -13,10 +13,10 @@ from rich.markup import escape
 
 from fedradio.cli.app import app, err, out
 from fedradio.core.errors import Problem, SpecError, StoreError
-from fedradio.experiment.past import PastRun, cells, open_runs
+from fedradio.experiment.past import PastRun, cells, open_runs, unbegun
 from fedradio.experiment.problems import suggest
+from fedradio.report.compare import LeftOut, complete
 from fedradio.report.compare import compare as compare_runs
-from fedradio.report.compare import complete
 from fedradio.report.compared import comparison_view
 from fedradio.report.gallery import FORMATS, Drawing, curve_drawings, drawings, write
 from fedradio.report.theory import LateProgress
@@ -46,7 +46,8 @@ def compare(
     """
     with LateProgress(err) as progress:
         runs = _read(folders, progress)
-        found = compare_runs(runs, metric, baseline, target)
+        absent = [LeftOut(label, seed, str(folder), "not begun") for label, seed, folder in unbegun(*folders)]
+        found = compare_runs(runs, metric, baseline, target, absent)
         files = []
         if figures is not None:
             curves = curve_drawings([complete(cell) for cell in cells(runs)], metric, target=target)

@@ -53,7 +53,7 @@ def evaluate(
 
     Probabilities are mixed, ``p = sum_m a_m softmax(z_m)``. One model per client is evaluated on its client's samples
     if the test set has them (``per_client``), and on all samples otherwise. ``chunk`` samples go through a model at
-    once (default: 4096 for dense stacks, 500 for others). Hits count among the ``1..top`` likeliest classes.
+    once (default: 1000 for dense stacks, 250 for others). Hits count among the ``1..top`` likeliest classes.
     """
     clients = max([1, *(len(member) for member in ensemble.members), 1 if local is None else len(local)])
     size = chunk or (1000 if dense_layers(model) else 250)

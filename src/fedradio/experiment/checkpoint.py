@@ -27,7 +27,7 @@ from fedradio.rounds.slots import make_room
 FORMAT = 1
 """Number of this format; a reader refuses all others."""
 
-FOLDER = "checkpoints"
+FOLDER = store.CHECKPOINTS
 
 SHARE = 0.025
 """Of the wall time, for checkpoints: with one in reserve for the end of the run."""

@@ -156,7 +156,7 @@ def open_runs(*folders: Path | str) -> list[PastRun]:
     found: dict[Path, PastRun] = {}
     wrong: list[str] = []
     for folder in map(Path, folders):
-        inside = sorted((folder / "runs").glob("*/")) if (folder / MARKER).is_file() else None
+        inside = list(_listed(folder)) if (folder / MARKER).is_file() else None
         if inside is None and not is_run(folder):
             wrong.append(_no_run(folder))
             continue
@@ -165,6 +165,25 @@ def open_runs(*folders: Path | str) -> list[PastRun]:
     if wrong:
         raise StoreError("\n".join(wrong))
     return list(found.values())
+
+
+def unbegun(*folders: Path | str) -> list[tuple[str, int, Path]]:
+    """Runs that sweeps among the folders will have and do not have yet: label of the cell, seed, folder."""
+    sweeps = [folder for folder in map(Path, folders) if (folder / MARKER).is_file()]
+    return [(*what, run) for folder in sweeps for run, what in _listed(folder).items() if not is_run(run)]
+
+
+def _listed(folder: Path) -> dict[Path, tuple[str, int]]:
+    """The run folders that a sweep lists, in its order, with the labels of their cells and their seeds."""
+    try:
+        document = json.loads((folder / MARKER).read_bytes())
+        return {
+            folder / "runs" / name: (str(cell["label"]), int(seed))
+            for cell in document["cells"]
+            for seed, name in cell["runs"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(f"{folder} is not a sweep: no readable {MARKER} ({type(error).__name__})") from None
 
 
 def _no_run(folder: Path) -> str:
@@ -251,7 +270,9 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else json.dumps(value).strip('"')
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return json.dumps(value).strip('"')
 
 
 def _total(value: float | list[float | None] | None) -> float | None:

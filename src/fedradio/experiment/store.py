@@ -32,6 +32,10 @@ from fedradio.core.errors import StoreError
 
 RECORDS, SUMMARY, SPEC, ENVIRONMENT = "records.jsonl", "summary.json", "spec.yaml", "environment.json"
 MODEL, NETWORK, LOCK = "model.safetensors", "network.json", ".lock"
+CHECKPOINTS = "checkpoints"
+
+OWN = frozenset({RECORDS, SUMMARY, SPEC, ENVIRONMENT, MODEL, NETWORK, LOCK})
+"""What a run writes beside its checkpoints; pages, tables and figures of it are others'."""
 
 CHUNK = 1 << 20
 
@@ -109,8 +113,7 @@ class RunFolder:
             with ExitStack() as stack:
                 stack.callback(os.close, _locked(path))
                 _refuse(path, again)  # now that nobody else can be filling it
-                for left in path.rglob(".*.tmp"):
-                    left.unlink()
+                _tidy(path)
                 self._records = os.open(path / RECORDS, os.O_RDWR | os.O_CREAT, 0o666)
                 stack.callback(os.close, self._records)
                 self._held = stack.pop_all()
@@ -166,16 +169,25 @@ class RunFolder:
         return found
 
     def disk_bytes(self) -> int:
-        """What the folder takes on the disk."""
-        return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+        """What the run takes on the disk."""
+        own = [self.path / name for name in OWN]
+        return sum(file.stat().st_size for file in [*own, *(self.path / CHECKPOINTS).glob("*")] if file.is_file())
 
 
 def _refuse(path: Path, again: bool) -> None:
     """A new run takes an empty folder, a run that goes on one with its spec."""
-    if again and not (path / SPEC).is_file():
-        raise StoreError(f"{path} is not a run folder: no {SPEC}")
+    if again and not ((path / SPEC).is_file() and (path / RECORDS).is_file()):
+        raise StoreError(f"{path} is not a run folder: no {SPEC} with {RECORDS} beside it")
     if not again and any(entry.name != LOCK for entry in path.iterdir()):
         raise StoreError(f"{path} is not empty; choose another --out, remove it, or `fedradio resume` it")
+
+
+def _tidy(path: Path) -> None:
+    """Remove half files that a killed process of the run has left, and nothing else."""
+    for left in [*path.glob(".*.tmp"), *(path / CHECKPOINTS).glob(".*.tmp")]:
+        name, _, number = left.name.removeprefix(".").removesuffix(".tmp").rpartition(".")
+        if number.isdecimal() and (name in OWN or left.parent != path):
+            left.unlink()
 
 
 def _locked(path: Path) -> int:
@@ -257,6 +269,8 @@ def read_summary(folder: Path | str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StoreError(f"{folder} is not a run folder: no readable {SUMMARY} ({type(error).__name__})") from None
+    if not isinstance(found, dict) or not {"status", "spec_sha256"} <= found.keys():
+        raise StoreError(f"{folder / SUMMARY} is not the summary of a run: it has no status or no fingerprint")
     return found
 
 

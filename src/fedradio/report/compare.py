@@ -83,13 +83,20 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[PastRun], metric: str = "accuracy", baseline: str | None = None, target: float | None = None
+    runs: Sequence[PastRun],
+    metric: str = "accuracy",
+    baseline: str | None = None,
+    target: float | None = None,
+    absent: Sequence[LeftOut] = (),
 ) -> Comparison:
-    """Group runs into cells and compare them; ``baseline`` is a label or a part of one (default: the first cell)."""
+    """Group runs into cells and compare them; ``absent`` runs are told beside those that are not complete.
+
+    ``baseline`` is a label or a part of one (default: the first cell with a complete run).
+    """
     found = cells(runs)
     done = [complete(cell) for cell in found]
     _check(done, metric, baseline, target)
-    base = done[0] if baseline is None else _named(done, baseline)[0]
+    base = next(cell for cell in done if cell.runs) if baseline is None else _named(done, baseline)[0]
     others = [cell for cell in done if cell is not base]
     rising = not metric.endswith(FALLING)
     return Comparison(
@@ -105,7 +112,8 @@ def compare(
             for cell in found
             for seed, run in cell.runs.items()
             if run.status != "complete"
-        ],
+        ]
+        + list(absent),
         notes=_notes(done, base),
     )
 
@@ -221,6 +229,9 @@ def _notes(done: Sequence[Cell], base: Cell) -> list[str]:
     strangers = [c.label for c in done if c.runs and base.runs and not c.runs.keys() & base.runs.keys()]
     if strangers:
         notes.append(f"no seed in common with {base.label}: {'; '.join(strangers)}")
+    seeds = {tuple(sorted(cell.runs)) for cell in done if cell.runs}
+    if len(seeds) > 1:
+        notes.append("rows rest on different seeds; paired differences on those that both cells have")
     rounds = {cell.label: {len(run.rounds) for run in cell.runs.values()} for cell in done if cell.runs}
     if len(set().union(*rounds.values())) > 1:
         told = "; ".join(f"{label} {', '.join(map(str, sorted(made)))}" for label, made in rounds.items())

@@ -55,6 +55,7 @@ def curve_drawings(
     for against in axes:
         known = bands(cells, metric, against)
         reason = f"{metric} is not measured" if against == "rounds" else f"{against} are undefined"
+        reason = reason if any(run.rounds for cell in cells for run in cell.runs.values()) else "no round is recorded"
         make = (
             (lambda known=known, against=against: curves_figure(known, looks, metric, against, target))
             if known
@@ -98,12 +99,14 @@ def _energy(cells: Sequence[Cell]) -> list[Drawing]:
         if known and len(known) == len(found):
             clients[cell.label] = np.concatenate([joules.sum(axis=0) for _, joules in known])
             slots[cell.label] = np.concatenate([joules[active] for active, joules in known])
-    looks, why = looks_of(cells), _without(cells, clients, "joules of clients are undefined")
-    if not clients:
-        return [Drawing(name, None, why) for name in ("energy-clients", "energy-edge-rounds")]
+    looks = looks_of(cells)
+    some = {label: joules for label, joules in slots.items() if len(joules)}
+    why = _without(cells, clients, "joules of clients are undefined")
+    alone = why if len(some) == len(slots) else _without(cells, some, "nobody took part, or joules are undefined")
+    per = "client in an edge round"
     return [
-        Drawing("energy-clients", lambda: energy_cdf_figure(clients, looks), why),
-        Drawing("energy-edge-rounds", lambda: energy_cdf_figure(slots, looks, "client in an edge round"), why),
+        Drawing("energy-clients", (lambda: energy_cdf_figure(clients, looks)) if clients else None, why),
+        Drawing("energy-edge-rounds", (lambda: energy_cdf_figure(some, looks, per)) if some else None, alone),
     ]
 
 

@@ -10,7 +10,17 @@ import pytest
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.experiment import store
-from fedradio.experiment.past import MARKER, Participation, PastRun, cells, flatten, labels, open_run, open_runs
+from fedradio.experiment.past import (
+    MARKER,
+    Participation,
+    PastRun,
+    cells,
+    flatten,
+    labels,
+    open_run,
+    open_runs,
+    unbegun,
+)
 from fedradio.experiment.run import run
 from fedradio.experiment.spec import Spec
 
@@ -128,7 +138,8 @@ def test_sweeps_are_opened_and_every_run_once(tiny: Make, tmp_path: Path) -> Non
     for seed in (2, 1):
         run(tiny(f"seed={seed}"), tmp_path / "runs" / f"s{seed}")
     (tmp_path / "runs" / "empty").mkdir()
-    (tmp_path / MARKER).write_text(json.dumps({}))
+    runs = {"1": "s1", "2": "s2", "3": "empty"}
+    (tmp_path / MARKER).write_text(json.dumps({"cells": [{"label": "one", "runs": runs}]}))
     found = open_runs(tmp_path / "runs" / "s2", tmp_path)
     assert [one.spec.seed for one in found] == [2, 1]
 
@@ -175,3 +186,23 @@ def test_labels_tell_keywords_of_one_kind_only_where_these_differ(tiny: Make) ->
 def test_flatten() -> None:
     nested = {"a": {"b": 1}, "hops": [{"x": None}, {"x": 2}], "list": [1, 2], "empty": []}
     assert dict(flatten(nested)) == {"a.b": 1, "hops.0.x": None, "hops.1.x": 2, "list": [1, 2], "empty": []}
+
+
+def test_a_sweep_keeps_its_order_and_tells_what_it_lacks(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    """Cell b is listed first; its run of seed 2 was never begun."""
+    for name, seed in (("b", 1), ("a", 1)):
+        run(tiny("rounds=1", f"name={name}", f"seed={seed}"), tmp_path / "runs" / f"{name}-seed{seed}")
+    cells_ = [
+        {"label": "second", "runs": {"1": "b-seed1", "2": "b-seed2"}},
+        {"label": "first", "runs": {"1": "a-seed1"}},
+    ]
+    (tmp_path / "sweep.json").write_text(json.dumps({"cells": cells_}))
+    assert [one.spec.name for one in open_runs(tmp_path)] == ["b", "a"]
+    assert unbegun(tmp_path, tmp_path / "runs" / "a-seed1") == [("second", 2, tmp_path / "runs" / "b-seed2")]
+    (tmp_path / "sweep.json").write_text('{"cells": [{}]}')
+    with pytest.raises(StoreError, match="not a sweep"):
+        open_runs(tmp_path)
+
+
+def test_labels_tell_close_numbers_apart(tiny: Callable[..., Spec]) -> None:
+    assert labels([tiny("rule.lr=0.1000001"), tiny("rule.lr=0.1")]) == ["rule.lr=0.1000001", "rule.lr=0.1"]

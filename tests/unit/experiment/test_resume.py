@@ -520,3 +520,29 @@ def test_a_dear_checkpoint_at_the_end_is_left_out_and_the_run_can_still_be_made_
     run(tiny("rounds=4"), tmp_path / "whole")
     assert rows(tmp_path / "run") == rows(tmp_path / "whole")
     assert (tmp_path / "run" / store.MODEL).read_bytes() == (tmp_path / "whole" / store.MODEL).read_bytes()
+
+
+def test_a_folder_with_a_spec_alone_is_nobodys_run_and_strange_files_stay(
+    tiny: Callable[..., Spec], tmp_path: Path
+) -> None:
+    (tmp_path / "spec.yaml").write_text("# mine\n" + tiny().yaml())
+    with pytest.raises(StoreError, match="not a run folder"):
+        resume(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
+    folder = tmp_path / "run"
+    run(tiny("rounds=2"), folder)
+    mine = [folder / name for name in (".notes.tmp", ".report.html.7.tmp", "sub/.summary.json.7.tmp")]
+    half = [folder / name for name in (".summary.json.7.tmp", "checkpoints/.round-000002.json.7.tmp")]
+    (folder / "sub").mkdir()
+    for path in (*mine, *half):
+        path.touch()
+    resume(folder, rounds=3)
+    assert all(path.exists() for path in mine)
+    assert not any(path.exists() for path in half)
+
+
+def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
+    for text in ("{}", "[]", '{"status": "complete"}'):
+        (tmp_path / store.SUMMARY).write_text(text)
+        with pytest.raises(StoreError, match="not the summary of a run"):
+            store.read_summary(tmp_path)
