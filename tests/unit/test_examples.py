@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +13,10 @@ from types import ModuleType
 import pytest
 import torch
 from torch import Tensor
+from typer.main import get_command
 
 from fedradio import begin, build, load_spec, run, run_round
+from fedradio.cli import app
 from fedradio.core import registry
 from fedradio.core.contracts import Delivery, ExchangeRecord, Info, Reason, RoundRecord
 from fedradio.core.registry import parts
@@ -167,3 +170,14 @@ def test_the_page_of_parts_has_every_keyword(monkeypatch: pytest.MonkeyPatch) ->
         for parameter in part.parameters():
             assert f"| `{parameter.name}` |" in section
             assert parameter.arg.doc in section
+
+
+def test_every_command_on_the_pages_is_there() -> None:
+    known = set(get_command(app).commands)  # type: ignore[attr-defined]
+    named = {
+        word
+        for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
+        for word in re.findall(r"(?:^|`|\$ )fedradio ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert {"run", "sweep", "reproduce", "report"} <= named
+    assert named <= known
