@@ -174,10 +174,9 @@ def test_the_page_of_parts_has_every_keyword(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_every_command_on_the_pages_is_there() -> None:
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
-    named = {
-        word
-        for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
-        for word in re.findall(r"(?:^|`|\$ )fedradio ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
-    }
+    pages = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    fenced = "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    named = set(re.findall(r"`fedradio ([a-z]+)", text)) | set(re.findall(r"^(?:\$ )?fedradio ([a-z]+)", fenced, re.M))
     assert {"run", "sweep", "reproduce", "report"} <= named
     assert named <= known
