@@ -175,8 +175,10 @@ def test_the_page_of_parts_has_every_keyword(monkeypatch: pytest.MonkeyPatch) ->
 def test_every_command_on_the_pages_is_there() -> None:
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
     pages = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    fenced = "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    named = set(re.findall(r"`fedradio ([a-z]+)", text)) | set(re.findall(r"^(?:\$ )?fedradio ([a-z]+)", fenced, re.M))
+    named: set[str] = set()
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        fenced = "".join(re.split(r"^ *```.*$", text, flags=re.MULTILINE)[1::2])
+        named |= {*re.findall(r"`fedradio ([a-z]+)", text), *re.findall(r"^(?:\$ )?fedradio ([a-z]+)", fenced, re.M)}
     assert {"run", "sweep", "reproduce", "report"} <= named
     assert named <= known
