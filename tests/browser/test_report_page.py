@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from fedradio.experiment.grid import plan_sweep
 from fedradio.experiment.run import run
 from fedradio.experiment.spec import Spec, load_spec
-from fedradio.experiment.sweep import RUNS, run_sweep
+from fedradio.experiment.sweep import run_sweep
 from fedradio.report.page import page as page_of
 
 BAD = '</script><script>window.broken = 1</script><img src="http://fedradio.invalid/x" onerror="window.broken = 2">'
@@ -56,9 +56,6 @@ def files(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     plain = load_spec("digits_flat", ["rounds=2", "data.partition=iid"])
     run(Spec(plain.plain | {"about": BAD}), root / "<b>plain & hostile</b>")
     plan = plan_sweep("demo", ["algorithm=fedavg,fedprox"], seeds=[1, 2], rounds=2)
-    for cell in plan.cells:
-        for seed in cell.seeds:
-            run(cell.at(seed), root / "sweep" / RUNS / cell.folder(seed))
     run_sweep(plan, root / "sweep")
     folders = {"run": root / "run", "plain": root / "<b>plain & hostile</b>", "sweep": root / "sweep"}
     found = {}

@@ -1,5 +1,6 @@
 """Sweeps and exports as a user meets them."""
 
+import io
 import json
 import os
 import re
@@ -14,8 +15,11 @@ from fedradio import cli
 from fedradio.cli import sweeping
 from fedradio.experiment import store
 from fedradio.experiment.batch import Job, Outcome
+from fedradio.experiment.grid import plan_sweep
 from fedradio.experiment.spec import check_spec
-from fedradio.report.sweep import BatchProgress
+from fedradio.experiment.statistics import Interval
+from fedradio.experiment.sweep import CellResult, run_sweep
+from fedradio.report.sweep import BatchProgress, results_view
 
 SPEC = """
 name: small
@@ -82,6 +86,22 @@ def test_list_runs_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert [path.name for path in here.iterdir()] == ["small.yaml"]
 
 
+def test_list_shows_the_names_in_a_folder_that_is_there(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fedradio.experiment.sweep.run_batch", lambda *_, **__: [])
+    run_sweep(plan_sweep("small.yaml", ["rule.lr=0.1,0.2"], seeds=(1,)), here / "s")
+    code, out, _ = called(monkeypatch, capsys, "sweep", "small.yaml", "rule.lr=0.1,0.2", "rule.batch=8", "--list")
+    assert code == 0
+    assert "rule.lr-0.1-2-seed" not in out
+    command = ("sweep", "small.yaml", "rule.lr=0.1,0.2", "rule.batch=8", "--seeds", "2", "--list", "--out")
+    code, out, _ = called(monkeypatch, capsys, *command, "s")
+    assert code == 0
+    assert "rule.lr-0.1-2-seed1, rule.lr-0.1-2-seed2" in out
+    assert "4 cells, 2 seeds, 6 runs in s\n" in out
+    assert called(monkeypatch, capsys, *command, ".")[0] == 5
+
+
 def test_wrong_sweeps(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = called(monkeypatch, capsys, "sweep", "small.yaml", "rule.lr=-1,0.1", "algorithm=fedavg,fedagv")
     assert code == 2
@@ -103,12 +123,16 @@ def test_failures_tell_how_to_run_them_again(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("fedradio.experiment.lanes.COMMAND", (sys.executable, "-c", "raise SystemExit('no luck')"))
-    command = ("sweep", "small.yaml", "rule.lr=0.1,0.2", "--seeds", "7,", "--rounds", "3", "--out", "a b")
+    command = ("sweep", "small.yaml", "rule.lr=0.1,0.2", "--seeds", "7,", "--rounds", "3", "--out", "a [b] :cat:")
+    command += ("--workers", "2", "--jobs", "2")
     code, out, err = called(monkeypatch, capsys, *command)
     assert code == 1
-    assert "failed: rule.lr=0.2, seed 7 (a b/runs/rule.lr-0.2-seed7)" in err
+    assert "failed: rule.lr=0.2, seed 7 (a [b] :cat:/runs/rule.lr-0.2-seed7)" in err
     assert "no luck" in err
-    again = "fedradio sweep small.yaml rule.lr=0.1,0.2 --seeds 7, --rounds 3 --out 'a b'"
+    options = "--seeds 7, --rounds 3 --jobs 2 --workers 2 --out 'a [b] :cat:'"
+    again = f"fedradio sweep small.yaml rule.lr=0.1,0.2 {options}"
+    assert "2 cells x 1 seed = 2 runs in a [b] :cat:\n" in err
+    assert "sweep folder: 'a [b] :cat:'\nfedradio compare 'a [b] :cat:'\nfedradio report 'a [b] :cat:'\n" in out
     assert f"run again what has failed: {again}\n" in err
     assert re.search(r"rule.lr=0.1 +- .* 0/1", out)
 
@@ -116,9 +140,12 @@ def test_failures_tell_how_to_run_them_again(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sweeping, "run_sweep", interrupted)
+    monkeypatch.setattr(sweeping, "check_cells", lambda *_: [])  # there may be no such device here
     code, _, err = called(monkeypatch, capsys, *command)
     assert code == 130
     assert f"go on with: {again}\n" in err
+    _, _, err = called(monkeypatch, capsys, "sweep", "small.yaml", "--device", "cuda", "--out", "new", "--quiet")
+    assert "go on with: fedradio sweep small.yaml --device cuda --out new\n" in err
 
 
 def test_export(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,6 +154,7 @@ def test_export(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert code == 0
     assert "one/export/rounds.csv: 2 rows\n" in out
     assert "one/export/runs.csv: 1 row\n" in out
+    assert "x [b]/rounds.csv: 2 rows\n" in called(monkeypatch, capsys, "export", "one", "--out", "x [b]")[1]
     code, out, _ = called(monkeypatch, capsys, "export", "one", "--to", "parquet", "--out", "tables", "--quiet")
     assert (code, out) == (0, "")
     assert (here / "tables/exchanges.parquet").is_file()
@@ -165,11 +193,33 @@ def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("fedradio.report.sweep.LINE_EVERY_S", 0.0)
     job = Job(check_spec({"rounds": 10}), tmp_path / "run", "one")
     job.folder.mkdir()
-    (job.folder / store.SUMMARY).write_text(json.dumps({"accuracy": 0.5}))
+    (job.folder / store.SUMMARY).write_text(json.dumps({"status": "complete", "spec_sha256": "", "accuracy": 0.5}))
     console = Console(width=100, record=True, file=(tmp_path / "log").open("w"))
     with BatchProgress(console) as progress:
         progress.started([job], 1)
+        progress.noted(job, "other [torch]")
         progress.advanced(job, 3, 10)
         progress.ended(Outcome(job, "complete", None, fresh=True), 1, 1)
         progress.ended(Outcome(job, "complete", None, fresh=False), 1, 1)
-    assert console.export_text() == "1 run, 1 at a time\n  one: 3/10 rounds\n[1/1] one: complete, accuracy 50.00 %\n"
+    assert console.export_text().splitlines() == [
+        "1 run, 1 at a time",
+        "  one: other [torch]",
+        "  one: 3/10 rounds",
+        "[1/1] one: complete, accuracy 50.00 %",
+    ]
+
+
+def test_results_fit_a_narrow_terminal() -> None:
+    label = "algorithm=fedprox, topology.clients_per_edge=4"
+    some = Interval(0.5, 0.01, 3)
+    cell = CellResult(label, 3, 3, some, some, 123.4, 5678.9, 1.2e9)
+    console = Console(width=60, record=True, file=io.StringIO())
+    console.print(results_view([cell], console.width))
+    lines = console.export_text().splitlines()
+    assert lines[0].split() == ["cell", "accuracy", "best", "seeds"]
+    assert any(line.split() == ["cell", "time", "energy", "uplink"] for line in lines)
+    assert "50.00 ± 1.00 %" in lines[1]
+    assert lines[1].startswith("algorithm=fedprox,")
+    wide = Console(width=120, record=True, file=io.StringIO())
+    wide.print(results_view([cell], wide.width))
+    assert wide.export_text().split()[:7] == ["cell", "accuracy", "best", "time", "energy", "uplink", "seeds"]

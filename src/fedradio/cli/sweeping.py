@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.markup import escape
+from rich.console import Console
+from rich.text import Text
 
 from fedradio.cli.app import SpecArgument, app, err, out
 from fedradio.experiment.export import Format
 from fedradio.experiment.export import export as export_tables
 from fedradio.experiment.grid import SweepPlan, parse_seeds, plan_sweep
-from fedradio.experiment.sweep import SweepResult, check_cells, results, run_sweep, sweep_folder
-from fedradio.report.sweep import BatchProgress, cells_table, count_words, results_table, trouble_lines
+from fedradio.experiment.sweep import SweepResult, check_cells, joined, results, run_sweep, sweep_folder
+from fedradio.report.sweep import BatchProgress, cells_table, count_words, results_view, trouble_lines
 from fedradio.report.theory import LateProgress
 
 SWEEP_CODES = (
@@ -46,26 +47,24 @@ def sweep(
     """Run a spec with every combination of values, on the same seeds; what is complete already is not run again."""
     chosen = None if seeds is None else parse_seeds(seeds)
     plan = plan_sweep(spec, changes or (), seeds=chosen, rounds=rounds)
-    if only_list:
-        out.print(cells_table(plan))
-        out.print(count_words(plan), highlight=False)
-        return
     folder = out_dir or sweep_folder(plan)
+    if only_list:
+        whole = joined(folder, plan)
+        out.print(cells_table(whole))
+        _say(out, f"{count_words(whole)} in {folder}")
+        return
+    again = _again([spec, *(changes or ())], _options(seeds, rounds, jobs, device, workers, folder))
     _check(plan, folder, device, quiet)
     with BatchProgress(err) as progress:
         try:
             observer = None if quiet else progress
             result = run_sweep(plan, folder, parallel=jobs, device=device, workers=workers, observer=observer)
         except KeyboardInterrupt:
-            again = _again(spec, changes or (), seeds, rounds, jobs, folder)
-            err.print(
-                f"interrupted; what was done is in {folder}; go on with: {again}", highlight=False, soft_wrap=True
-            )
+            _say(err, f"interrupted; what was done is in {folder}; go on with: {again}")
             raise
     _show(result, quiet)
     if any(one.status not in ("complete", "diverged") for one in result.outcomes):
-        again = _again(spec, changes or (), seeds, rounds, jobs, folder)
-        err.print(f"run again what has failed: {again}", highlight=False, soft_wrap=True)
+        _say(err, f"run again what has failed: {again}")
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 
@@ -81,7 +80,7 @@ def export(
     with LateProgress(err) as progress:
         files = export_tables(folder, to, out_dir, progress)
     for path, rows in {} if quiet else files.items():
-        out.print(f"{path}: {rows} row{'s' * (rows != 1)}", highlight=False, soft_wrap=True)
+        _say(out, f"{path}: {rows} row{'s' * (rows != 1)}")
 
 
 def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
@@ -90,30 +89,40 @@ def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
         warnings = check_cells(plan, folder, device, progress)
     if quiet:
         return
-    err.print(f"[bold]{escape(plan.name)}[/]  {count_words(plan)} in {escape(str(folder))}", highlight=False)
+    _say(err, (plan.name, "bold"), f"  {count_words(plan)} in {folder}")
     for warning in warnings:
-        err.print(f"[yellow]warning[/] {escape(warning)}", highlight=False, soft_wrap=True)
+        _say(err, ("warning", "yellow"), f" {warning}")
 
 
 def _show(result: SweepResult, quiet: bool) -> None:
     """The table, what went wrong, and where to go on."""
     for text in trouble_lines(result.outcomes):
-        err.print(text, markup=False, highlight=False, soft_wrap=True)
+        _say(err, text)
     if quiet:
-        out.print(str(result.folder), highlight=False, soft_wrap=True)
+        _say(out, str(result.folder))
         return
-    out.print(results_table(results(result.folder)))
+    out.print(results_view(results(result.folder), out.width))
     before = sum(not one.fresh for one in result.outcomes)
     made = len(result.outcomes) - before
     folder = shlex.quote(str(result.folder))
-    out.print(f"{made} runs made, {before} were there before; sweep folder: {folder}", highlight=False, soft_wrap=True)
-    out.print(f"fedradio compare {folder}\nfedradio report {folder}", highlight=False, soft_wrap=True)
+    _say(out, f"{made} runs made, {before} were there before; sweep folder: {folder}")
+    _say(out, f"fedradio compare {folder}\nfedradio report {folder}")
 
 
-def _again(spec: str, changes: Sequence[str], seeds: str | None, rounds: int | None, jobs: int, folder: Path) -> str:
+def _say(console: Console, *pieces: str | tuple[str, str]) -> None:
+    """Print texts, or texts with a style, as they are: paths and values may look like markup."""
+    console.print(Text.assemble(*pieces), soft_wrap=True)
+
+
+def _options(
+    seeds: str | None, rounds: int | None, jobs: int, device: str, workers: int | None, folder: Path
+) -> dict[str, object]:
+    """Options that are not at their defaults, and the folder."""
+    given: dict[str, object] = {"--seeds": seeds, "--rounds": rounds, "--jobs": None if jobs == 1 else jobs}
+    given |= {"--device": None if device == "cpu" else device, "--workers": workers, "--out": folder}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _again(arguments: Sequence[str], options: Mapping[str, object]) -> str:
     """The command that makes what is missing."""
-    words = ["fedradio", "sweep", spec, *changes]
-    words += [] if seeds is None else ["--seeds", seeds]
-    words += [] if rounds is None else ["--rounds", str(rounds)]
-    words += [] if jobs == 1 else ["--jobs", str(jobs)]
-    return shlex.join([*words, "--out", str(folder)])
+    return shlex.join(["fedradio", "sweep", *arguments, *(str(one) for pair in options.items() for one in pair)])

@@ -56,6 +56,10 @@ class BatchObserver(Protocol):
         """A run has made ``done`` of its rounds; comes first when it begins."""
         ...
 
+    def noted(self, job: Job, text: str) -> None:
+        """Something that people should know of a run."""
+        ...
+
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
         """A job has ended, as the ``number``-th of ``total``."""
         ...
@@ -166,7 +170,9 @@ class _Batch:
         job = self.jobs[number]
         if event == "round":
             self.watch.advanced(job, message["done"], message["rounds"])
-        else:
+        elif event == "noted":
+            self.watch.noted(job, message["text"])
+        elif event == "end":
             end = Outcome(job, message["status"], message["error"], fresh=True, exit_code=message["exit_code"])
             self.settle(number, end)
 
@@ -178,6 +184,9 @@ class _Silent:
         pass
 
     def advanced(self, job: Job, done: int, rounds: int) -> None:
+        pass
+
+    def noted(self, job: Job, text: str) -> None:
         pass
 
     def ended(self, outcome: Outcome, number: int, total: int) -> None:

@@ -23,6 +23,9 @@ MOST_RUNS = 10_000
 
 LONGEST_STEM = 80
 
+STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+"""What a stem is made of: it is the name of a folder and never leads out of the one above."""
+
 HIGHEST_SEED = 2**63 - 1
 
 

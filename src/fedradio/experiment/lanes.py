@@ -31,7 +31,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Said:
-    """What is told of a task: ``round`` or ``end``. Without a task: a lane is ``over``, or all are to ``stop``."""
+    """What is told of a task: ``round``, ``noted`` or ``end``. Without a task: a lane is ``over``, or all are to
+    ``stop``."""
 
     event: str
     number: int = -1
@@ -147,7 +148,7 @@ class Lane:
             for message in worker.answers():
                 if message["event"] == "end":
                     return message
-                self._events.put(Said("round", task.number, message))
+                self._events.put(Said(message["event"], task.number, message))
         if worker is None or self._stopped:
             return end("interrupted", None, 130)
         self._worker = None

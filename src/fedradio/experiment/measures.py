@@ -91,6 +91,11 @@ def _of_best(name: str, about: str) -> Kind:
     return Kind(lambda run, _: _number(_best(run).get(name)), about)
 
 
+def _of_bayes(run: PastRun, _: float | None) -> float | None:
+    best = _best(run)
+    return float(best["accuracy"]) / float(best["bayes"]) if best.get("bayes") else None
+
+
 def _top(run: PastRun, guesses: float | None) -> float | None:
     name = "accuracy" if guesses == 1 else f"top_{int(guesses or 1)}_accuracy"
     return _number(_evaluation(run, None).get(name))
@@ -133,6 +138,7 @@ MEASURES: dict[str, Kind] = {
     "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
     "best_round": _of_best("rounds", "the first round of the best accuracy"),
     "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),
+    "of_bayes": Kind(_of_bayes, "best test accuracy as a share of the best possible"),
     "top": Kind(_top, "accuracy of so many guesses at the end", "guesses", needed=True),
     "rounds_to": Kind(_rounds_to, "the first evaluated round with so much accuracy", "level", needed=True),
     "settled": Kind(

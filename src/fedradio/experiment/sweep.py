@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,30 @@ from fedradio.core.errors import DataError, DivergenceError, Problem, SpecError,
 from fedradio.experiment import store
 from fedradio.experiment.batch import BatchObserver, Job, Outcome, run_batch
 from fedradio.experiment.build import build
-from fedradio.experiment.grid import GridCell, SweepPlan, merged, named, plan_sweep, words
+from fedradio.experiment.grid import STEM, GridCell, SweepPlan, merged, named, plan_sweep, words
 from fedradio.experiment.past import MARKER
 from fedradio.experiment.spec import Spec
 from fedradio.experiment.statistics import Interval, interval
 
-__all__ = ["CellResult", "SweepResult", "check_cells", "plan_sweep", "results", "run_sweep", "sweep", "sweep_folder"]
+__all__ = [
+    "CellResult",
+    "SweepResult",
+    "check_cells",
+    "joined",
+    "plan_sweep",
+    "results",
+    "run_sweep",
+    "sweep",
+    "sweep_folder",
+]
 
 FORMAT = 1
 """Number of the format of ``sweep.json``; a reader refuses all others."""
 
 RUNS = "runs"
+
+SPEC_KEYS = ("name", "about", "seed", "rounds", "algorithm", "topology", "data", "hops")
+"""What readers of a sweep ask of the specs in it."""
 
 Tell = Callable[[str, float], None]
 """Is told what is being done and the share of it that is done."""
@@ -93,7 +106,7 @@ def check_cells(plan: SweepPlan, folder: Path, device: str = "cpu", tell: Tell |
 
     Raises :class:`SpecError` with the problems of all cells, or :class:`DataError` where data alone is missing.
     """
-    there = _joined(folder, plan).by_sha256()
+    there = joined(folder, plan).by_sha256()
     wrong: dict[str, Sequence[Problem]] = {}
     absent: dict[str, DataError] = {}
     warnings: dict[str, list[str]] = {}
@@ -130,13 +143,13 @@ def run_sweep(
 
     A folder that holds a sweep of the same spec gets the cells and seeds it lacks. Other processes are kept out.
     """
-    _joined(folder, plan)  # before a lock file is put into a folder that is not ours
+    joined(folder, plan)  # before a lock file is put into a folder that is not ours
     try:
         (folder / RUNS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot use {folder} as a sweep folder: {error.strerror or error}") from None
     with store.held(folder):
-        whole = _joined(folder, plan)
+        whole = joined(folder, plan)
         store.write_json(folder / MARKER, _document(whole))
         cells = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
         jobs = [
@@ -163,11 +176,21 @@ def read_sweep(folder: Path) -> SweepPlan:
         raise StoreError(f"{folder} is not a sweep: no readable {MARKER} ({type(error).__name__})") from None
     if number != FORMAT:
         raise StoreError(f"{path} has format {number}, fedradio {__version__} reads {FORMAT}; use fedradio {version}")
-    cells = [
-        GridCell(cell["set"], Spec(cell["spec"]), tuple(map(int, cell["runs"])), cell["stem"], cell["label"])
-        for cell in document["cells"]
-    ]
-    return SweepPlan(document["name"], document["base"], document["axes"], tuple(document["seeds"]), tuple(cells))
+    try:
+        cells = tuple(_cell(cell) for cell in document["cells"])
+        seeds = tuple(map(int, document["seeds"]))
+        return SweepPlan(str(document["name"]), dict(document["base"]), dict(document["axes"]), seeds, cells)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{path} is damaged: {type(error).__name__}: {error}") from None
+
+
+def _cell(found: Mapping[str, Any]) -> GridCell:
+    spec, stem = dict(found["spec"]), str(found["stem"])
+    if not STEM.fullmatch(stem):
+        raise ValueError(f"{stem!r} is no beginning of a run folder's name")
+    if lacking := [key for key in SPEC_KEYS if key not in spec]:
+        raise KeyError(", ".join(lacking))
+    return GridCell(dict(found["set"]), Spec(spec), tuple(map(int, found["runs"])), stem, str(found["label"]))
 
 
 def _document(plan: SweepPlan) -> dict[str, Any]:
@@ -185,16 +208,24 @@ def _document(plan: SweepPlan) -> dict[str, Any]:
     return {**head, "axes": plan.axes, "seeds": plan.seeds, "base": plan.base, "cells": cells}
 
 
-def _joined(folder: Path, plan: SweepPlan) -> SweepPlan:
+def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
     """The plan together with the sweep that the folder holds, if it holds one; any other folder must be empty."""
     if (folder / MARKER).is_file():
         there = read_sweep(folder)
         if _essence(there) != _essence(plan):
             raise StoreError(f"{folder} holds a sweep of another spec; choose another --out")
         return merged(there, plan)
-    if folder.exists() and (not folder.is_dir() or any(one.name not in (store.LOCK, RUNS) for one in folder.iterdir())):
+    if folder.exists() and not _empty(folder):
         raise StoreError(f"{folder} is not empty and not a sweep: no {MARKER}; choose another --out")
     return plan
+
+
+def _empty(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a sweep that has not begun leaves behind."""
+    if not folder.is_dir():
+        return False
+    inside = [one for one in folder.iterdir() if one.name != store.LOCK]
+    return all(one.name == RUNS and one.is_dir() and not any(one.iterdir()) for one in inside)
 
 
 def _essence(plan: SweepPlan) -> dict[str, Any]:

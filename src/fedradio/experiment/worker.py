@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from fedradio.core.contracts import RoundRecord, SimState
-from fedradio.core.errors import DivergenceError, FedradioError
+from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.experiment import store
 from fedradio.experiment.lanes import end
 from fedradio.experiment.resume import resume
@@ -38,7 +38,7 @@ PATIENCE_S = 60.0
 
 
 class Teller(Silent):
-    """An observer that sends how many rounds are made."""
+    """An observer that sends how many rounds are made, and what people should know."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -52,6 +52,9 @@ class Teller(Silent):
     def advanced(self, state: SimState, record: RoundRecord) -> None:
         if state.t == self._rounds or time.monotonic() >= self._next:
             self._tell(state.t)
+
+    def noted(self, text: str) -> None:
+        self._send({"event": "noted", "text": text})
 
     def _tell(self, done: int) -> None:
         self._next = time.monotonic() + TELL_EVERY_S
@@ -75,12 +78,22 @@ def perform(job: Message, send: Send) -> None:
 def _make(job: Message, teller: Teller) -> None:
     spec, folder, workers = check_spec(job["spec"]), Path(job["folder"]), job["workers"]
     if (folder / store.RECORDS).is_file():
+        _tell_if_held(folder, teller)
         with store.held(folder, PATIENCE_S):
             _finish_start(folder, spec)
     if (folder / store.SPEC).is_file():
         resume(folder, workers=workers, observer=teller)
     else:
         run(spec, folder, device=job["device"], workers=workers, observer=teller)
+
+
+def _tell_if_held(folder: Path, teller: Teller) -> None:
+    """Say so before a folder is waited for."""
+    try:
+        with store.held(folder):
+            pass
+    except StoreError as error:
+        teller.noted(f"{error}; waiting up to {PATIENCE_S:.0f} s for it")
 
 
 def _finish_start(folder: Path, spec: Spec) -> None:

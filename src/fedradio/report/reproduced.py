@@ -81,12 +81,8 @@ def _cell_words(cell: Compared, found: Found, plan: Plan, notes: Notes) -> tuple
     if cell.lost:
         lost = "; ".join(f"seed {seed}: {why}" for seed, why in cell.lost.items())
         text += f", {len(cell.values)} of {len(plan.seeds)} seeds {notes.mark(lost)}"
-    between = (
-        "-"
-        if ours.half is None
-        else f"{_number(column, ours.mean - ours.half)} to {_number(column, ours.mean + ours.half)}"
-    )
-    return quantity, paper, text, between, _difference(cell), "!" if cell.agrees is False else ""
+    ends = [_number(column, end) for end in (ours.low, ours.high) if end is not None]
+    return quantity, paper, text, " to ".join(ends) or "-", _difference(cell), "!" if cell.agrees is False else ""
 
 
 def _absence(found: Found, plan: Plan, reasons: Sequence[str], notes: Notes) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedradio.experiment.published import PAPERS, Item, Scale
-from fedradio.experiment.reproduce import Cost, Plan, Trouble
+from fedradio.experiment.reproduce import Cost, Plan, Trouble, Unit
 
 SCALES: tuple[Scale, ...] = ("quick", "paper")
 
@@ -28,17 +28,13 @@ def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) ->
 
 
 def _cost_words(item: Item, scale: Scale, cost: Cost) -> tuple[str, str]:
-    seeds = count(item.size(scale).seeds, "seed")
+    """What a scale takes, and what is there of it."""
     if not cost.units:
         return "-", "not run"
-    there = (
-        ""
-        if not cost.done
-        else "done"
-        if cost.done == cost.units
-        else f"{cost.done} of {cost.units}, {rough(cost.left_s)} left"
-    )
-    return f"{rough(cost.total_s)}, {seeds}", there
+    takes = f"{rough(cost.total_s)}, {count(item.size(scale).seeds, 'seed')}"
+    if cost.done == cost.units:
+        return takes, "done"
+    return takes, f"{cost.done} of {cost.units}, {rough(cost.left_s)} left" if cost.done else ""
 
 
 def rough(seconds: float) -> str:
@@ -53,16 +49,7 @@ def plan_view(plan: Plan, wall_s: Mapping[Path, float], blocked: Mapping[Path, T
     """What a call would make, without making it."""
     table = plain_table(("run or study", "state", "expected"))
     for unit in plan.units:
-        stored = unit.stored()
-        state = (
-            "there"
-            if unit.settled()
-            else blocked[unit.path].why
-            if unit.path in blocked
-            else stored.status
-            if stored
-            else "to be made"
-        )
+        state = blocked[unit.path].why if unit.path in blocked else _state(unit)
         table.add_row(Text(unit.label), Text(state), "-" if unit.path in blocked else rough(wall_s[unit.path]))
     skipped = [
         Text(f"{line.row.label}: not run at {plan.scale}: {line.source.skip}")
@@ -73,6 +60,13 @@ def plan_view(plan: Plan, wall_s: Mapping[Path, float], blocked: Mapping[Path, T
     total = f"{len(left)} to be made, about {rough(sum(left))}" if left else "nothing to be made"
     whole = [table] if plan.units else []
     return Group(heading(plan.item), *whole, *skipped, Text(f"{total}; folder {plan.folder}"))
+
+
+def _state(unit: Unit) -> str:
+    stored = unit.stored()
+    if stored is None:
+        return "to be made"
+    return "there" if stored.status == "complete" else stored.status
 
 
 def heading(item: Item) -> Text:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -23,6 +23,9 @@ from fedradio.experiment.statistics import Interval
 from fedradio.experiment.sweep import CellResult
 
 LINE_EVERY_S = 10.0
+
+WIDE = 110
+"""Columns of a terminal that hold results and what was spent beside each other."""
 
 NUMBERS_WIDTH = 38
 """Of counts and times on a line with a bar; the rest of the terminal is shared by label and bar."""
@@ -74,6 +77,9 @@ class BatchProgress:
             shown.next_line = time.monotonic() + LINE_EVERY_S
             self.console.print(f"  {escape(job.label)}: {done}/{rounds} rounds", highlight=False, soft_wrap=True)
 
+    def noted(self, job: Job, text: str) -> None:
+        self.console.print(Text(f"  {job.label}: {text}"), soft_wrap=True)
+
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
         shown = self._runs.pop(outcome.job.folder, None)
         self._rounds -= outcome.job.spec.rounds - (0 if shown is None else shown.done)
@@ -104,22 +110,34 @@ class _Shown:
         self.next_line = time.monotonic() + LINE_EVERY_S
 
 
-def results_table(results: Sequence[CellResult]) -> Table:
-    """One row a cell: means over its complete runs, the accuracy with its 95 % interval; a dash is undefined."""
+def results_view(results: Sequence[CellResult], width: int = 120) -> Group:
+    """One row a cell: means over its complete runs, the accuracy with its 95 % interval; a dash is undefined.
+
+    Below ``WIDE`` columns what was spent is a table of its own.
+    """
+    seeds = {"seeds": [f"{one.complete}/{one.seeds}" for one in results]}
+    ends = {
+        "accuracy": [_percent(one.accuracy) for one in results],
+        "best": ["-" if one.best is None else f"{100 * one.best.mean:.2f} %" for one in results],
+    }
+    spent = {
+        "time": [show_seconds(one.time_s) for one in results],
+        "energy": [show(one.energy_j, "J") for one in results],
+        "uplink": [show(one.bits, "bit") for one in results],
+    }
+    labels = [one.label for one in results]
+    if width >= WIDE:
+        return Group(_results_table(labels, ends | spent | seeds))
+    return Group(_results_table(labels, ends | seeds), Text(), _results_table(labels, spent))
+
+
+def _results_table(labels: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("cell", overflow="fold")
-    for name in ("accuracy", "best", "time", "energy", "uplink", "seeds"):
-        table.add_column(name, justify="right")
-    for one in results:
-        table.add_row(
-            Text(one.label),
-            _percent(one.accuracy),
-            "-" if one.best is None else f"{100 * one.best.mean:.2f} %",
-            show_seconds(one.time_s),
-            show(one.energy_j, "J"),
-            show(one.bits, "bit"),
-            f"{one.complete}/{one.seeds}",
-        )
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, label in enumerate(labels):
+        table.add_row(Text(label), *(column[number] for column in columns.values()))
     return table
 
 
@@ -136,8 +154,10 @@ def cells_table(plan: SweepPlan) -> Table:
 
 
 def count_words(plan: SweepPlan) -> str:
-    """How many runs a sweep has, in words."""
-    return f"{_count(len(plan.cells), 'cell')} x {_count(len(plan.seeds), 'seed')} = {_count(plan.runs, 'run')}"
+    """How many runs a sweep has, in words; cells of a sweep that has grown may have different seeds."""
+    cells, seeds, runs = _count(len(plan.cells), "cell"), _count(len(plan.seeds), "seed"), _count(plan.runs, "run")
+    full = plan.runs == len(plan.cells) * len(plan.seeds)
+    return f"{cells} x {seeds} = {runs}" if full else f"{cells}, {seeds}, {runs}"
 
 
 def trouble_lines(outcomes: Sequence[Outcome]) -> list[str]:

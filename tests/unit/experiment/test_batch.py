@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fedradio.core.errors import StoreError
-from fedradio.experiment import lanes, store
+from fedradio.experiment import lanes, store, worker
 from fedradio.experiment.batch import Job, Outcome, run_batch
 from fedradio.experiment.run import run
 from fedradio.experiment.spec import Spec
@@ -30,6 +30,9 @@ for line in sys.stdin:
     name = json.loads(line)["folder"].rpartition("/")[2]
     if name == "crash":
         sys.exit("no such luck")
+    if name == "note":
+        print(json.dumps({"event": "unknown"}), flush=True)
+        print(json.dumps({"event": "noted", "text": "other torch"}), flush=True)
     if name == "wait":
         print(json.dumps({"event": "round", "done": 1, "rounds": 2}), flush=True)
         time.sleep(600)
@@ -52,6 +55,9 @@ class Watch:
         self.said.append(("advanced", job.label, done, rounds))
         if self._do is not None:
             self._do(job)
+
+    def noted(self, job: Job, text: str) -> None:
+        self.said.append(("noted", job.label, text))
 
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
         self.said.append(("ended", outcome.job.label, outcome.status, number, total))
@@ -149,6 +155,35 @@ def test_a_dead_worker_is_replaced_and_its_last_words_are_told(tiny: Make, tmp_p
     assert "crashed: no such luck" in str(outcomes[1].error)
 
 
+@pytest.mark.usefixtures("fakes")
+def test_notes_of_runs_are_passed_on(tiny: Make, tmp_path: Path) -> None:
+    watch = Watch()
+    run_batch(jobs_in(tmp_path, {"note": tiny()}), observer=watch)
+    assert watch.said[1:] == [("noted", "note", "other torch"), ("ended", "note", "complete", 1, 1)]
+    run_batch(jobs_in(tmp_path, {"note": tiny()}))
+
+
+def test_a_worker_tells_what_is_noted_and_what_it_waits_for(
+    tiny: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "begun"
+    folder.mkdir()
+    (folder / store.RECORDS).touch()
+    monkeypatch.setattr(worker, "PATIENCE_S", 0.0)
+    sent: list[dict[str, Any]] = []
+    job = {"spec": tiny().plain, "folder": str(folder), "device": "cpu", "workers": 1}
+    with store.held(folder):
+        worker.perform(job, sent.append)
+    assert [message["event"] for message in sent] == ["noted", "end"]
+    assert "in use" in sent[0]["text"]
+    assert "waiting up to" in sent[0]["text"]
+    sent.clear()
+    worker.perform(job, sent.append)
+    notes = [message["text"] for message in sent if message["event"] == "noted"]
+    assert notes == ["there is no checkpoint to go on from: the run starts from the beginning"]
+    assert sent[-1]["status"] == "complete"
+
+
 def test_no_worker_can_be_started(tiny: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "COMMAND", (str(tmp_path / "nothing"),))
     outcomes = run_batch(jobs_in(tmp_path, dict.fromkeys("ab", tiny())), parallel=2)
@@ -227,6 +262,7 @@ from fedradio.experiment.spec import check_spec
 class Watch:
     def started(self, jobs, parallel): pass
     def advanced(self, job, done, rounds): print(done, flush=True)
+    def noted(self, job, text): pass
     def ended(self, outcome, number, total): print(outcome.status, flush=True)
     def stopping(self): pass
 

@@ -57,6 +57,7 @@ def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
         ("best_accuracy", 0.8),
         ("best_round", 4.0),
         ("loss_at_best", 1.5),
+        ("of_bayes", 0.8 / 0.9),
         ("top@1", 0.79),
         ("top@2", 0.89),
         ("top@3", None),

@@ -296,7 +296,12 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
     assert [path.name for path in foreign.iterdir()] == ["thesis.tex"]
     with pytest.raises(StoreError, match="not empty and not a sweep"):
         sweep.run_sweep(plan, foreign / "thesis.tex")
+    (tmp_path / "mine/runs/precious").mkdir(parents=True)
+    with pytest.raises(StoreError, match="not empty and not a sweep"):
+        sweep.run_sweep(plan, tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["runs"]
     folder = tmp_path / "s"
+    (folder / "runs").mkdir(parents=True)  # as left by a process that was killed before it wrote the marker
     sweep.run_sweep(plan, folder)
     source.write_text(source.read_text().replace("lr: 0.1", "lr: 0.3"))
     with pytest.raises(StoreError, match="a sweep of another spec"):
@@ -310,6 +315,41 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
     (folder / MARKER).write_text("{")
     with pytest.raises(StoreError, match="not a sweep"):
         sweep.results(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stem": "../../escaped"},
+        {"stem": "/escaped"},
+        {"stem": ".."},
+        {"stem": "a\\b"},
+        {"stem": ""},
+        {"runs": {"one": "x"}},
+        {"runs": None},
+        {"set": 3},
+        {"spec": {}},
+    ],
+)
+def test_damaged_cells_are_refused(source: Path, tmp_path: Path, at_once: list[str], change: dict[str, Any]) -> None:
+    folder = sweep.sweep(source, out=tmp_path / "s").folder
+    found = json.loads((folder / MARKER).read_text())
+    store.write_json(folder / MARKER, found | {"cells": [found["cells"][0] | change]})
+    with pytest.raises(StoreError, match="damaged"):
+        sweep.results(folder)
+
+
+def test_missing_keys_of_a_sweep_are_refused(source: Path, tmp_path: Path, at_once: list[str]) -> None:
+    folder = sweep.sweep(source, out=tmp_path / "s").folder
+    found = json.loads((folder / MARKER).read_text())
+    cell = found["cells"][0]
+    lacking = [{key: cell[key] for key in cell if key != left} for left in cell]
+    documents = [found | {"cells": [one]} for one in lacking]
+    documents += [{key: found[key] for key in found if key != left} for left in found]
+    for document in documents:
+        store.write_json(folder / MARKER, document)
+        with pytest.raises(StoreError):
+            sweep.results(folder)
 
 
 @pytest.mark.parametrize(

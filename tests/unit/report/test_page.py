@@ -3,7 +3,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,7 @@ from fedradio.cli import app
 from fedradio.cli import reporting as reporting_module
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import StoreError
+from fedradio.experiment.batch import Job, Outcome, standing
 from fedradio.experiment.grid import plan_sweep
 from fedradio.experiment.past import Participation, open_run
 from fedradio.experiment.run import run
@@ -32,6 +33,7 @@ from fedradio.report.page.markup import Html, data_block, join, table, tag
 from fedradio.report.page.numbers import percent, plus_minus, value_words
 from fedradio.report.page.palette import BACKGROUNDS, contrast, visible
 from fedradio.report.page.reading import Reading
+from fedradio.report.page.swept_charts import _medians_words
 from fedradio.report.page.who import states
 
 BAD = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -276,17 +278,27 @@ def test_joules_that_nobody_defines_are_not_zero(tmp_path: Path, tiny: Callable[
     assert data.client_joules() is None
 
 
+def at_once(jobs: Sequence[Job], **_: object) -> list[Outcome]:
+    """Runs that are made in this process."""
+    for job in jobs:
+        if standing(job) is None:
+            run(job.spec, job.folder)
+    return []
+
+
 @pytest.fixture
-def swept(tmp_path: Path, cells: Callable[..., Spec]) -> Path:
+def source(tmp_path: Path, cells: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A spec for sweeps, whose runs are made in this process."""
+    monkeypatch.setattr("fedradio.experiment.sweep.run_batch", at_once)
+    path = tmp_path / "small.yaml"
+    path.write_text(cells().yaml())
+    return path
+
+
+@pytest.fixture
+def swept(tmp_path: Path, source: Path) -> Path:
     """Two cells on two seeds, all complete."""
-    source = tmp_path / "small.yaml"
-    source.write_text(cells().yaml())
-    plan, folder = plan_sweep(source, ["rule.lr=0.1,0.3"], seeds=[1, 2]), tmp_path / "swept"
-    for cell in plan.cells:
-        for seed in cell.seeds:
-            run(cell.at(seed), folder / RUNS / cell.folder(seed))
-    run_sweep(plan, folder)
-    return folder
+    return run_sweep(plan_sweep(source, ["rule.lr=0.1,0.3"], seeds=[1, 2]), tmp_path / "swept").folder
 
 
 def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
@@ -307,6 +319,24 @@ def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
     assert 'id="cell-0"' in text
     assert "fedradio sweep tiny.yaml rule.lr=0.1,0.3 --seeds 1,2" in text
     assert page(swept) == page(swept)
+
+
+def test_a_shared_world_is_claimed_only_where_there_is_one(swept: Path, source: Path, tmp_path: Path) -> None:
+    text = words_of(page(swept))
+    assert "the same world for every cell" in text
+    assert "another world" not in text
+    plan = plan_sweep(source, ["topology.clients_per_edge=2,3", "rule.lr=0.1,0.3"])
+    other = words_of(page(run_sweep(plan, tmp_path / "worlds").folder))
+    assert "the same world" not in other
+    assert "cells have different worlds" in other
+    labels = [cell.label for cell in read(tmp_path / "worlds").cells[2:]]
+    assert f"{'; '.join(labels)} (topology.clients_per_edge)" in other
+
+
+def test_medians_that_are_the_same_have_no_lowest() -> None:
+    assert _medians_words({"a": 1.0, "b": 1.0}).startswith("the same in all cells (1")
+    assert _medians_words({"a": 2.0, "b": 1.0, "c": 1.5}).startswith("lowest in b (1")
+    assert "cells" not in _medians_words({"a": 2.0})
 
 
 def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
@@ -337,7 +367,6 @@ def test_a_sweep_that_grew_has_no_single_command(swept: Path) -> None:
     plan = read(swept).plan
     assert sweep_command(plan) is not None
     grown = plan_sweep(swept.parent / "small.yaml", ["rule.lr=0.1"], seeds=[3])
-    run(grown.cells[0].at(3), swept / RUNS / plan.cells[0].folder(3))
     run_sweep(grown, swept)
     assert sweep_command(read(swept).plan) is None
 

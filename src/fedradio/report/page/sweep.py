@@ -10,6 +10,7 @@ import yaml
 
 from fedradio.experiment.past import flatten
 from fedradio.experiment.statistics import Interval
+from fedradio.report.compare import world
 from fedradio.report.page.again import environment_rows, sweep_command
 from fedradio.report.page.cells import Swept, SweptCell
 from fedradio.report.page.frame import document
@@ -101,7 +102,10 @@ def _headline(sweep: Swept) -> Html:
     means = [(cell, found) for cell in sweep.cells if (found := cell.mean("accuracy")) is not None]
     items: dict[str, tuple[Piece, Piece]] = {
         "Cells": (count(len(sweep.cells)), ", ".join(sweep.plan.axes) or "no axes"),
-        "Seeds": (count(len(sweep.plan.seeds)), "the same world for every cell"),
+        "Seeds": (
+            count(len(sweep.plan.seeds)),
+            "cells have different worlds" if _worlds(sweep) else "the same world for every cell",
+        ),
         "Complete runs": (count(len(walls)), f"of {sweep.plan.runs:,}; together {seconds(sum(walls))} of wall time"),
     }
     if means:
@@ -132,12 +136,31 @@ def _differences(sweep: Swept) -> Html:
         cells = [_difference(found[key], words) for key, (_, words) in columns.items()]
         rows.append([tag("a", cell.label, href=f"#{cell.identity}"), str(pairs), *cells])
     head = ["cell", "seeds", *(name for name, _ in columns.values())]
-    words = (
-        f"Differences to the first cell, {first.label}, taken seed by seed: cells see the same world, and what it does "
-        "to both cancels. An interval that holds 0 tells no difference."
-    )
     caption = "Paired differences: mean, with the half width of its 95 % interval"
-    return section("differences", title, paragraph(words), table(caption, head, rows), differences(sweep.cells))
+    chart = differences(sweep.cells)
+    return section("differences", title, *_pairing(sweep), table(caption, head, rows), chart)
+
+
+def _pairing(sweep: Swept) -> list[Html]:
+    """What pairs of the same seed share; cells with another world than the first, with the keys that differ."""
+    words, worlds = f"Differences to the first cell, {sweep.cells[0].label}, taken seed by seed", _worlds(sweep)
+    zero = "An interval that holds 0 tells no difference."
+    if not worlds:
+        return [paragraph(f"{words}: cells see the same world, and what it does to both cancels. {zero}")]
+    items = [tag("li", f"{'; '.join(labels)} ({', '.join(keys)})") for keys, labels in worlds.items()]
+    told = paragraph("These have another world than the first cell: pairs share the seed alone.")
+    return [paragraph(f"{words}. {zero}"), tag("div", told, tag("ul", *items), class_="warning", role="note")]
+
+
+def _worlds(sweep: Swept) -> dict[tuple[str, ...], list[str]]:
+    """Labels of the cells whose worlds are not that of the first, by the keys of the spec that differ."""
+    worlds = [world(cell.grid.spec) for cell in sweep.cells]
+    found: dict[tuple[str, ...], list[str]] = {}
+    for cell, here in zip(sweep.cells[1:], worlds[1:], strict=True):
+        keys = tuple(key for key in worlds[0] | here if worlds[0].get(key, cell) != here.get(key, cell))
+        if keys:
+            found.setdefault(keys, []).append(cell.label)
+    return found
 
 
 def _difference(found: Interval | None, words: Callable[[float], str]) -> str:

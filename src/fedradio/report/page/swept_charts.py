@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -217,12 +217,21 @@ def _distribution(identity: str, title: str, what: str, cells: Sequence[SweptCel
         "showlegend": True,
     }
     medians = {cell.label: float(np.median(values)) for cell, values in found}
-    low, high = min(medians, key=lambda one: medians[one]), max(medians, key=lambda one: medians[one])
-    says = f"{what.capitalize()} of all complete runs of a cell. The median is lowest in {low} "
-    says += f"({quantity(medians[low], 'J')}) and highest in {high} ({quantity(medians[high], 'J')})."
+    says = f"{what.capitalize()} of all complete runs of a cell. The median is {_medians_words(medians)}."
     rows = [
         [cell.label, *(quantity(float(np.quantile(values, q)), "J") for q in (0.1, 0.5, 0.9, 1.0))]
         for cell, values in found
     ]
     table = numbers_table(f"Energy over {what}", ["cell", "a tenth", "median", "nine tenths", "most"], rows, "cells")
     return Chart(identity, title, says + _hidden(cells), {"all": View(traces, layout)}, table, height=_height(cells))
+
+
+def _medians_words(joules: Mapping[str, float]) -> str:
+    """Where medians are lowest and highest, by the cells' labels."""
+    low, high = min(joules, key=lambda one: joules[one]), max(joules, key=lambda one: joules[one])
+    least, most = (quantity(joules[one], "J") for one in (low, high))
+    if len(joules) == 1:
+        return least
+    if joules[low] == joules[high]:
+        return f"the same in all cells ({least})"
+    return f"lowest in {low} ({least}) and highest in {high} ({most})"
