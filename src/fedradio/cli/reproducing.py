@@ -108,7 +108,7 @@ def _make(plan: Plan, asked: str, jobs: int, quiet: bool) -> dict[Path, Trouble]
             trouble |= make_runs(plan, specs, parallel=jobs, observer=None if quiet else watch)
     except KeyboardInterrupt:
         words = f"interrupted; what was done is in {plan.folder}; go on with: {_again(plan, asked, jobs)}"
-        err.print(words, highlight=False, soft_wrap=True)
+        err.print(words, markup=False, highlight=False, soft_wrap=True)
         raise
     return trouble
 
