@@ -48,7 +48,8 @@ def folder(cells: Make, tmp_path: Path) -> Path:
     for seed in (1, 2):
         run(cells(f"seed={seed}", "data.test=client", "eval_every=2"), runs / f"devices-{seed}")
     run(cells("seed=1", "hops.0.fleet=null", "model.hidden=[4, 4]"), runs / "none-1")
-    store.write_json(tmp_path / "s" / MARKER, {})
+    listed = [{"label": "", "runs": {"1": "devices-1", "2": "devices-2"}}, {"label": "", "runs": {"1": "none-1"}}]
+    store.write_json(tmp_path / "s" / MARKER, {"cells": listed})
     return tmp_path / "s"
 
 
@@ -174,7 +175,7 @@ def test_nothing_is_left_of_an_export_that_failed(folder: Path, monkeypatch: pyt
 def test_folders_that_cannot_be_exported(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(StoreError, match="not a run folder"):
         export(tmp_path)
-    store.write_json(tmp_path / MARKER, {})
+    store.write_json(tmp_path / MARKER, {"cells": []})
     with pytest.raises(StoreError, match="holds no runs"):
         export(tmp_path)
     (tmp_path / "file").touch()
