@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -85,6 +86,7 @@ def _make(job: Message, teller: Teller) -> None:
         resume(folder, workers=workers, observer=teller)
     else:
         run(spec, folder, device=job["device"], workers=workers, observer=teller)
+    shutil.rmtree(folder / store.CHECKPOINTS, ignore_errors=True)  # of hundreds of runs they would fill the disk
 
 
 def _tell_if_held(folder: Path, teller: Teller) -> None:

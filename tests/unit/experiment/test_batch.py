@@ -116,6 +116,7 @@ def test_results_do_not_depend_on_jobs_and_failures_stay_alone(
     for name, spec in good.items():
         run(spec, tmp_path / "here" / name)
         assert made(tmp_path / "two" / name) == made(tmp_path / "one" / name) == made(tmp_path / "here" / name)
+        assert not (tmp_path / "one" / name / store.CHECKPOINTS).exists()
 
 
 def test_what_is_there_is_not_run_again(tiny: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
