@@ -17,7 +17,7 @@ from fedradio.experiment.past import PastRun, cells, open_runs, unbegun
 from fedradio.experiment.problems import suggest
 from fedradio.report.compare import LeftOut, complete
 from fedradio.report.compare import compare as compare_runs
-from fedradio.report.compared import comparison_view
+from fedradio.report.comparison import comparison_view
 from fedradio.report.gallery import FORMATS, Drawing, curve_drawings, drawings, write
 from fedradio.report.theory import LateProgress
 

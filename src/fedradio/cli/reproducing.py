@@ -13,7 +13,7 @@ import typer
 from fedradio.cli.app import app, err, out
 from fedradio.core.errors import DivergenceError
 from fedradio.experiment import store
-from fedradio.experiment.compared import Result, collect, plain_result
+from fedradio.experiment.collected import Result, collect, plain_result
 from fedradio.experiment.pictures import picture
 from fedradio.experiment.published import Scale, items, matching
 from fedradio.experiment.reproduce import (

@@ -57,13 +57,12 @@ def evaluate(
     """
     clients = max([1, *(len(member) for member in ensemble.members), 1 if local is None else len(local)])
     size = chunk or (1000 if dense_layers(model) else 250)
-    bounds = _bounds(test)
     if clients == 1:
         chunks = _cut(0, 0, len(test.index), size)
     elif test.per_client:
         if clients != test.groups:
             raise ValueError(f"{clients} models for {test.groups} clients with samples of their own")
-        chunks = [part for client, (lo, hi) in enumerate(bounds) for part in _cut(client, lo, hi, size)]
+        chunks = [part for client, (lo, hi) in enumerate(test.bounds()) for part in _cut(client, lo, hi, size)]
     else:
         chunks = [part for client in range(clients) for part in _cut(client, 0, len(test.index), size)]
 
@@ -127,12 +126,6 @@ def _row(member: Tensor, local: Tensor | None, client: int) -> Tensor:
     if local is None:
         return shared
     return torch.cat([shared, local[client if len(local) > 1 else 0]])
-
-
-def _bounds(test: TestSet) -> list[tuple[int, int]]:
-    """First and last sample of each group."""
-    ends = torch.bincount(test.group.cpu(), minlength=test.groups).cumsum(0).tolist()
-    return list(zip([0, *ends[:-1]], ends, strict=True))
 
 
 def _cut(client: int, lo: int, hi: int, size: int) -> list[_Chunk]:

@@ -16,26 +16,30 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Ensemble, Model, TestSet
+from fedradio.engine.threads import each
 
 ITERATIONS = 200
 """At most; the likelihood is concave in b, and a step that changes nothing ends it earlier."""
 
 
-def learned_weights(model: Model, ensemble: Ensemble, held: TestSet) -> Tensor:
+def learned_weights(model: Model, ensemble: Ensemble, held: TestSet, workers: int) -> Tensor:
     """Weights ``[C]`` of the first of two members, ``[C, d]`` and everybody's ``[1, d]``; the ensemble's are the start.
 
     Without held-out samples a client's weight stays what it is.
     """
     own, common = ensemble.members
-    start = ensemble.weight[0]
-    found = start.clone() if isinstance(start, Tensor) else own.new_full((len(own),), start)
-    for client, row in enumerate(own):
-        numbers = held.of(client)
-        if len(numbers):
-            x, y = held.fetch(numbers)
-            log_q, log_h = (_log_likelihood(model, member, x, y) for member in (row, common[0]))
-            found[client] = maximise(log_q, log_h, float(found[client]))
-    return found.double()
+    start: list[float] = torch.as_tensor(ensemble.weight[0], dtype=torch.float64).expand(len(own)).tolist()
+    bounds = held.bounds()
+
+    def learned(client: int) -> float:
+        lo, hi = bounds[client]
+        if lo == hi:
+            return start[client]
+        x, y = held.fetch(held.index[lo:hi])
+        log_q, log_h = (_log_likelihood(model, row, x, y) for row in (own[client], common[0]))
+        return maximise(log_q, log_h, start[client])
+
+    return torch.tensor(each(learned, range(len(own)), workers), dtype=torch.float64)
 
 
 def maximise(log_q: Tensor, log_h: Tensor, prior: float) -> float:
@@ -50,4 +54,4 @@ def maximise(log_q: Tensor, log_h: Tensor, prior: float) -> float:
 
 
 def _log_likelihood(model: Model, row: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return model.apply(row, x).log_softmax(dim=1).gather(1, y[:, None]).squeeze(1)
+    return model.apply(row, x).log_softmax(dim=1).gather(1, y[:, None]).squeeze(1).cpu()

@@ -76,12 +76,12 @@ class PastRun:
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        return _json(self.folder / store.ENVIRONMENT)
+        return store.read_plain(self.folder / store.ENVIRONMENT)
 
     @cached_property
     def network(self) -> dict[str, Any]:
         """``parents`` per hop and ``positions`` per tier; empty for runs of versions that did not keep it."""
-        return _json(self.folder / store.NETWORK)
+        return store.read_plain(self.folder / store.NETWORK)
 
     @cached_property
     def participation(self) -> Participation:
@@ -281,11 +281,3 @@ def _total(value: float | list[float | None] | None) -> float | None:
         return value
     known = [one for one in value if one is not None]
     return sum(known) if len(known) == len(value) else None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found

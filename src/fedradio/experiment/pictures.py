@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fedradio.experiment.compared import Found, Result
+from fedradio.experiment.collected import Found, Result
 from fedradio.experiment.past import Curve, PastRun
 from fedradio.experiment.statistics import band, interval
 

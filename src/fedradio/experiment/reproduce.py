@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -280,15 +279,10 @@ def make_folder(path: Path) -> Path:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """A file of plain data; nothing where there is none, or none that can be read."""
-    try:
-        return _parsed(path, path.stat().st_mtime_ns)
-    except (OSError, ValueError):
-        return {}
+    """Files are asked for again and again, and those of studies can be long: each is parsed once."""
+    return _parsed(path, path.stat().st_mtime_ns) if path.is_file() else {}
 
 
 @functools.lru_cache(maxsize=4096)
 def _parsed(path: Path, changed_ns: int) -> dict[str, Any]:
-    """Files are asked for again and again; those of studies can be long."""
-    found: dict[str, Any] = json.loads(path.read_bytes())
-    return found
+    return store.read_plain(path)

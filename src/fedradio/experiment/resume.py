@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -48,7 +47,7 @@ def _session(
     folder: store.RunFolder, spec: Spec, found: Checkpoint | None, workers: int | None, watch: Observer
 ) -> Session:
     """The run as the checkpoint has it; the folder is cut back to that moment."""
-    before = _environment(folder.path)
+    before = store.read_plain(folder.path / store.ENVIRONMENT)  # empty where it was killed before it said so
     sim = build(spec, before.get("device", "cpu"), workers)
     now = store.environment(str(before.get("device", "cpu")), sim.workers)
     _tell_difference(before, now, watch)
@@ -85,15 +84,6 @@ def _complete(folder: Path, spec: Spec) -> Summary | None:
     if stored["spec_sha256"] != spec.sha256():
         raise StoreError(f"{folder}: {store.SPEC} is not the spec of this run (its fingerprint differs)")
     return Summary(**{field.name: stored[field.name] for field in fields(Summary) if field.name in stored})
-
-
-def _environment(folder: Path) -> dict[str, Any]:
-    """What the run began on; nothing where the process was killed before it said so."""
-    try:
-        found: dict[str, Any] = json.loads((folder / store.ENVIRONMENT).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found
 
 
 def _tell_difference(before: Mapping[str, Any], now: Mapping[str, Any], watch: Observer) -> None:

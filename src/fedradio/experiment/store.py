@@ -263,6 +263,15 @@ def read_records(folder: Path | str, kind: str | None = None) -> Iterator[dict[s
         raise StoreError(f"cannot read {folder / RECORDS}: {error.strerror or error}") from None
 
 
+def read_plain(path: Path) -> dict[str, Any]:
+    """A JSON file of plain data; nothing where there is none, or none that can be read."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
 def read_summary(folder: Path | str) -> dict[str, Any]:
     folder = Path(folder)
     try:

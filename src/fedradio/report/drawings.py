@@ -19,7 +19,7 @@ from fedradio.experiment.past import Floats
 from fedradio.report.figures import COLUMN_IN, column, legend, metric_axis, printed, scaled, whole_numbers
 
 REASONS = {
-    Reason.NONE: ("counted", "#009E73"),
+    Reason.NONE: ("arrived", "#009E73"),
     Reason.NOT_SELECTED: ("not selected", "#E2E2E2"),
     Reason.ENERGY: ("energy", "#E69F00"),
     Reason.DEADLINE: ("deadline", "#D55E00"),
@@ -46,7 +46,7 @@ SMALLEST, LARGEST = 0.12, 1.0
 
 
 def network_figure(network: Mapping[str, Any], share: Floats, joules: Floats | None = None, unit: str = "m") -> Figure:
-    """Clients coloured by the ``share [C]`` of edge rounds in which they counted and sized by ``joules [C]``."""
+    """Clients coloured by the ``share [C]`` of edge rounds in which they arrived and sized by ``joules [C]``."""
     clients, *tiers = [np.array(tier, dtype=np.float64) for tier in network["positions"]]
     most = None if joules is None or joules.max() == 0 else float(joules.max())
     with printed():
@@ -67,7 +67,7 @@ def network_figure(network: Mapping[str, Any], share: Floats, joules: Floats | N
         axes.set_ylabel(f"y ({unit})")
         axes.tick_params(length=2)
         bar = figure.colorbar(dots, ax=axes, location="bottom", fraction=0.04, pad=0.02, aspect=45)
-        bar.set_label("Edge rounds in which the client counted (%)")
+        bar.set_label("Edge rounds in which the client arrived (%)")
         legend(figure, axes, keys)
     return figure
 
@@ -75,13 +75,13 @@ def network_figure(network: Mapping[str, Any], share: Floats, joules: Floats | N
 def selection_figure(reason: NDArray[np.int64], parent: Sequence[int] | None = None) -> Figure:
     """What became of every client in every edge round, ``reason [E, C]``, clients sorted by their ``parent [C]``.
 
-    Where there are more clients than rows of the picture, also by how often they counted.
+    Where there are more clients than rows of the picture, also by how often they arrived.
     """
     rounds, clients = reason.shape
     edges = np.zeros(clients, dtype=np.int64) if parent is None else np.array(parent)
     many, grouped = clients > MOST_PIXELS, 1 < edges.max() + 1 <= MOST_EDGES
-    counted = (reason == Reason.NONE).sum(axis=0) if many else np.zeros(clients)
-    order = np.lexsort((-counted, edges if grouped or not many else np.zeros(clients)))
+    arrived = (reason == Reason.NONE).sum(axis=0) if many else np.zeros(clients)
+    order = np.lexsort((-arrived, edges if grouped or not many else np.zeros(clients)))
     palette = np.array([to_rgb(REASONS[one][1]) for one in Reason])
     image = binned(binned(palette[reason[:, order]], MOST_PIXELS).swapaxes(0, 1), MOST_PIXELS)  # [C, E, 3]
     with printed():
@@ -92,7 +92,7 @@ def selection_figure(reason: NDArray[np.int64], parent: Sequence[int] | None = N
         whole_numbers(axes.xaxis)
         whole_numbers(axes.yaxis)
         axes.set_xlabel("Edge round")
-        axes.set_ylabel("Clients, the most often counted first" if many else "Client")
+        axes.set_ylabel("Clients, the most often arrived first" if many else "Client")
         axes.tick_params(length=2)
         if grouped:
             _separate(axes, edges[order])
@@ -101,7 +101,7 @@ def selection_figure(reason: NDArray[np.int64], parent: Sequence[int] | None = N
 
 
 def reasons_figure(reason: NDArray[np.int64]) -> Figure:
-    """How many clients counted and how many were out for which reason in every edge round, ``reason [E, C]``."""
+    """How many clients arrived and how many were out for which reason in every edge round, ``reason [E, C]``."""
     counts = np.stack([(reason == one).sum(axis=1) for one in REASONS], axis=1).astype(np.float64)  # [E, reasons]
     ends = np.unique(np.linspace(0, len(reason), min(len(reason), MOST_BARS) + 1).round().astype(int)) + 0.5
     means = binned(counts, MOST_BARS)

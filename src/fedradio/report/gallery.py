@@ -133,7 +133,7 @@ def _of_one(run: PastRun) -> list[Drawing]:
     why = empty or _network_lack(run)
     total = None if who.joules is None else who.joules.sum(axis=0)
     network = None if why else lambda: network_figure(run.network, who.arrived.mean(axis=0), total, _unit(run))
-    out = empty or ("" if (who.reason != Reason.NONE).any() else "every client counted in every edge round")
+    out = empty or ("" if (who.reason != Reason.NONE).any() else "every client arrived in every edge round")
     parent = None if why else run.network["parents"][0]
     return [
         Drawing("spread-rounds", spread, "" if spread else _spread_lack([run])),

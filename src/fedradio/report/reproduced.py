@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fedradio.core.units import show_seconds
-from fedradio.experiment.compared import Compared, Found, Result
+from fedradio.experiment.collected import Compared, Found, Result
 from fedradio.experiment.published import PAPERS, Column
 from fedradio.experiment.reproduce import Plan, Unit
 from fedradio.report.reproducible import count, heading, plain_table, rough

@@ -65,7 +65,7 @@ def _learned(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
     """The prediction with every client's own weights, and those of its first member ``[C]``."""
     held = sim.stream.held()
     assert held is not None  # refused before the run
-    b = learned_weights(sim.model, ensemble, held)
+    b = learned_weights(sim.model, ensemble, held, sim.workers)
     return replace(ensemble, weight=(b, 1.0 - b)), b
 
 

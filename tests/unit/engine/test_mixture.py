@@ -53,7 +53,9 @@ def test_of_several_clients_on_their_own_samples() -> None:
         next(view for view in model.shared.views(row).values() if view.dim() == 2).copy_(sign * torch.eye(2))
     group = torch.tensor([0, 0, 0, 1, 1, 1])
     held = TestSet(torch.arange(3).repeat(2), group, 3, True, lambda index: (x[index], y[index]))
-    found = learned_weights(model, Ensemble((rows, torch.zeros(1, model.shared.size)), (0.5, 0.5)), held)
+    ensemble = Ensemble((rows, torch.zeros(1, model.shared.size)), (0.5, 0.5))
+    found = learned_weights(model, ensemble, held, workers=1)
+    assert torch.equal(found, learned_weights(model, ensemble, held, workers=2))
     assert found[0] > 0.7
     assert found[1] < 0.3
     assert found[2] == 0.5

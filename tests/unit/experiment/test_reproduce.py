@@ -12,7 +12,7 @@ import pytest
 from fedradio.core.errors import DataError, DivergenceError, SpecError
 from fedradio.experiment import reproduce
 from fedradio.experiment.batch import Job, Outcome, run_batch
-from fedradio.experiment.compared import Result, collect, plain_result
+from fedradio.experiment.collected import Result, collect, plain_result
 from fedradio.experiment.pictures import picture
 from fedradio.experiment.published import Item, parse_item
 from fedradio.experiment.reproduce import (

@@ -15,7 +15,7 @@ from fedradio.experiment.past import PastRun, cells, open_runs
 from fedradio.experiment.run import run
 from fedradio.experiment.spec import Spec
 from fedradio.report.compare import bands, compare, world
-from fedradio.report.compared import comparison_view, spark
+from fedradio.report.comparison import comparison_view, spark
 
 Make = Callable[..., Spec]
 

@@ -147,7 +147,7 @@ def test_selection_shows_every_client_with_its_reason_by_edge() -> None:
     assert shown[0] == [colours[Reason.NOT_SELECTED], colours[Reason.NONE]]  # client 1, of edge 0
     assert shown[1] == [colours[Reason.NONE]] * 2
     assert shown[2] == [colours[Reason.ENERGY], colours[Reason.DEADLINE]]
-    assert words_of(figure) == ["counted", "not selected", "energy", "deadline"]
+    assert words_of(figure) == ["arrived", "not selected", "energy", "deadline"]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["0", "1"]
 
 
@@ -167,7 +167,7 @@ def test_reasons_are_stacked_counts() -> None:
     assert tops["#E2E2E2"] == [3, 4]
     assert tops["#E69F00"] == [4, 4]
     assert figure.axes[0].get_ylim() == (0, 4)
-    assert words_of(figure) == ["counted", "not selected", "energy"]
+    assert words_of(figure) == ["arrived", "not selected", "energy"]
     many = reasons_figure(np.zeros((1001, 3), dtype=np.int64))
     assert len(many.axes[0].patches[0].get_data().values) == 100  # type: ignore[attr-defined]
 
@@ -231,8 +231,8 @@ def test_why_figures_cannot_be_drawn(tiny: Make, tmp_path: Path) -> None:
         "energy-edge-rounds": "joules of clients are undefined",
         "spread": "one test set for all",
         "spread-rounds": "one test set for all",
-        "selection": "every client counted in every edge round",
-        "reasons": "every client counted in every edge round",
+        "selection": "every client arrived in every edge round",
+        "reasons": "every client arrived in every edge round",
     }
 
 

@@ -143,7 +143,7 @@ def test_states_tell_losses_from_absences() -> None:
     )
     found, words = states(seen)
     names = list(words)
-    assert [names[place] for place in found[0]] == ["arrived", "selected, but late", "too late", "not selected"]
+    assert [names[place] for place in found[0]] == ["arrived", "selected, but late", "deadline", "not selected"]
 
 
 def test_a_page_is_one_file_that_asks_for_nothing(made: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.colors import to_hex
 from rich.console import Console, RenderableType
 
-from fedradio.experiment.compared import Compared, Found, Result
+from fedradio.experiment.collected import Compared, Found, Result
 from fedradio.experiment.published import Item, parse_item
 from fedradio.experiment.reproduce import Cost, Plan, Trouble, expected, make_plan
 from fedradio.report.colours import style

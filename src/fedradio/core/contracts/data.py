@@ -53,9 +53,10 @@ class TestSet:
     per_client: bool
     fetch: Fetch
 
-    def of(self, group: int) -> Tensor:
-        """Sample numbers of one group."""
-        return self.index[self.group == group]
+    def bounds(self) -> list[tuple[int, int]]:
+        """First and behind the last sample of each group."""
+        ends = torch.bincount(self.group.cpu(), minlength=self.groups).cumsum(0).tolist()
+        return list(zip([0, *ends[:-1]], ends, strict=True))
 
     def to(self, device: torch.device | str) -> TestSet:
         fetch = _onto(self.fetch, self.index.device, device)

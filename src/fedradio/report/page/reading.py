@@ -73,7 +73,7 @@ class Reading:
         return known if len(known) == 2 or any(values.any() for values in known.values()) else {}
 
     def shares(self) -> Floats:
-        """The share of edge rounds in which each client's payload counted, ``[C]``."""
+        """The share of edge rounds in which each client's payload arrived, ``[C]``."""
         return np.asarray(self.run.participation.arrived.mean(axis=0), dtype=np.float64)
 
     def client_joules(self) -> Floats | None:

@@ -22,9 +22,9 @@ ARRIVED = "arrived"
 
 OUT = {
     Reason.NOT_SELECTED: ("not selected", "@faint"),
-    Reason.ENERGY: ("energy budget", "@yellow"),
-    Reason.DEADLINE: ("too late", "@orange"),
-    Reason.OUTAGE: ("link", "@red"),
+    Reason.ENERGY: ("energy", "@yellow"),
+    Reason.DEADLINE: ("deadline", "@orange"),
+    Reason.OUTAGE: ("outage", "@red"),
     Reason.NO_DATA: ("no data", "@purple"),
     Reason.NO_NEWS: ("no news", "@sky"),
 }
@@ -95,7 +95,7 @@ def _everybody(data: Reading, found: NDArray[np.int64], words: dict[str, str]) -
         "yaxis": axis("Client", showgrid=False, autorange="reversed"),
     }
     share = (found == 0).mean()
-    says = f"{percent(float(share), 1)} of all clients' edge rounds ended with a payload that counted."
+    says = f"{percent(float(share), 1)} of all clients' edge rounds ended with a payload that arrived."
     if len(rounds) < found.shape[0] or len(clients) < found.shape[1]:
         says += f" Shown are {len(clients):,} of {found.shape[1]:,} clients and {len(rounds):,} of {found.shape[0]:,} "
         says += "edge rounds, evenly spread."
