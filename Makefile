@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+FRESH := tools/fresh_home.sh
 
 .PHONY: help demo test lint types imports docs unit browser paper picture bench clean
 
@@ -24,6 +25,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## run a federated experiment on embedded data
 	$(BIN)/fedradio run rawhfl
+	@echo 'fedradio is in $(BIN); in this shell: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
 test: lint types imports docs unit browser  ## all default checks
 
@@ -41,10 +43,10 @@ docs: $(VENV)/.installed-dev  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 unit: $(VENV)/.installed-dev  ## default tests
-	$(BIN)/pytest -n 2 --ignore=tests/browser
+	$(FRESH) $(BIN)/pytest -n 2 --ignore=tests/browser
 
 browser: $(VENV)/.installed-dev  ## tests of the report page in Chromium; skipped without one
-	$(BIN)/pytest tests/browser
+	$(FRESH) $(BIN)/pytest tests/browser
 
 paper: $(VENV)/.installed-dev  ## slow checks against published and expected numbers (fetches MNIST)
 	$(BIN)/fedradio data fetch mnist

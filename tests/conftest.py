@@ -1,13 +1,17 @@
-"""Shared pieces of the tests: a tiny spec that runs in a blink, and overrides on it."""
+"""Shared pieces of the tests: a tiny spec that runs in a blink, overrides on it, small image sets as if fetched."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.image_files import stand_in
 
+from fedradio.data.catalog import CATALOG, DataSet
+from fedradio.data.fetch import fetch
 from fedradio.experiment.read import apply_overrides
 from fedradio.experiment.spec import Spec, check_spec
 
@@ -41,3 +45,26 @@ def tiny() -> Callable[..., Spec]:
 def cells() -> Callable[..., Spec]:
     """The same clients in two cells below a server, with devices that take time and energy."""
     return lambda *overrides: check_spec(apply_overrides(copy.deepcopy(CELLS), overrides))
+
+
+@pytest.fixture(scope="session")
+def fetched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, DataSet]]:
+    """A home into which small stand-ins of all image sets were fetched, and their entries for the catalogue."""
+    home, raw = tmp_path_factory.mktemp("fetched"), tmp_path_factory.mktemp("raw")
+    entries = {name: stand_in(name, raw / name) for name in CATALOG}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FEDRADIO_HOME", str(home))
+        for name, entry in entries.items():
+            patch.setitem(CATALOG, name, entry)
+            fetch(name, raw / name)
+    return home, entries
+
+
+@pytest.fixture
+def image_sets(fetched: tuple[Path, dict[str, DataSet]], monkeypatch: pytest.MonkeyPatch) -> dict[str, DataSet]:
+    """Every image set is on this machine, with 200 training and 40 test images, and is loaded by the real code."""
+    home, entries = fetched
+    monkeypatch.setenv("FEDRADIO_HOME", str(home))
+    for name, entry in entries.items():
+        monkeypatch.setitem(CATALOG, name, entry)
+    return entries

@@ -128,6 +128,7 @@ def survives(plain: dict[str, Any]) -> bool:
     return True
 
 
+@pytest.mark.usefixtures("image_sets")
 @pytest.mark.parametrize(("family", "kind", "name"), list(fields_of_parts()))
 def test_fields_of_parts(family: str, kind: str, name: str) -> None:
     place = PLACES[family]
@@ -181,3 +182,9 @@ def test_fields_of_the_frame(place: tuple[str | int, ...]) -> None:
 
 def test_the_base_itself_runs() -> None:
     assert survives(BASE)
+
+
+@pytest.mark.usefixtures("image_sets")
+@pytest.mark.parametrize("kind", ["mnist", "fashion_mnist", "cifar10"])
+def test_fetched_sources_run(kind: str) -> None:
+    assert survives(put(BASE, ("data", "source"), {"kind": kind}))

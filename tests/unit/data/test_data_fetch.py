@@ -3,73 +3,20 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
-import json
 import os
 import tarfile
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from support.image_files import cifar_files, idx, shrunk, tiny_arrays, write_idx
 
 from fedradio.core.errors import DataError
 from fedradio.data import catalog, decode, store
 from fedradio.data import fetch as fetching
-from fedradio.data.catalog import CATALOG, IDX_FILES, Arrays, DataSet
+from fedradio.data.catalog import CATALOG, IDX_FILES, Arrays
 from fedradio.data.fetch import fetch
-
-
-def tiny_arrays(dataset: DataSet, train: int, test: int, seed: int = 7) -> Arrays:
-    random = np.random.default_rng(seed)
-
-    def images(n: int) -> np.ndarray:
-        return random.integers(0, 256, (n, *dataset.shape), dtype=np.uint8)
-
-    def labels(n: int) -> np.ndarray:
-        return random.integers(0, 10, n, dtype=np.uint8)
-
-    return Arrays(images(train), labels(train), images(test), labels(test))
-
-
-def shrunk(name: str, arrays: Arrays, **changes: object) -> DataSet:
-    """The catalogue's data set, had it been these arrays; without any package or download."""
-    digests = tuple(hashlib.sha256(array.tobytes()).hexdigest() for _, array in arrays.items())
-    sizes = {"train": len(arrays.train_y), "test": len(arrays.test_y)}
-    return replace(CATALOG[name], **({"sha256": digests, "npm": "", "debian": "", "urls": ()} | sizes | changes))
-
-
-def idx(array: np.ndarray) -> bytes:
-    head = bytes([0, 0, 8, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape)
-    return head + array.tobytes()
-
-
-def write_idx(folder: Path, arrays: Arrays, *, packed: bool = False) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, (_, array) in zip(IDX_FILES, arrays.items(), strict=True):
-        raw = idx(array[:, 0] if array.ndim == 4 else array)
-        (folder / (name + ".gz" * packed)).write_bytes(gzip.compress(raw) if packed else raw)
-
-
-def cifar_files(arrays: Arrays, layout: str) -> dict[str, bytes]:
-    """Five training batches and a test batch, as the binary version or as PNG sprites."""
-    x = [*np.split(arrays.train_x, 5), arrays.test_x]
-    y = [*np.split(arrays.train_y, 5), arrays.test_y]
-    names = [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]
-    if layout == "binary":
-        return {
-            f"{name}.bin": np.concatenate([b[:, None], a.reshape(len(a), -1)], axis=1).tobytes()
-            for name, a, b in zip(names, x, y, strict=True)
-        }
-    files = {"train_lables.json": arrays.train_y, "test_lables.json": arrays.test_y}
-    content = {name: json.dumps(labels.tolist()).encode() for name, labels in files.items()}
-    for name, a in zip(names, x, strict=True):
-        file = BytesIO()
-        Image.fromarray(a.reshape(len(a), 3, -1).transpose(0, 2, 1).copy()).save(file, "PNG")
-        content[f"{name}.png"] = file.getvalue()
-    return content
 
 
 @pytest.fixture
