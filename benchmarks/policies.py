@@ -35,7 +35,7 @@ from fedradio.network.channel import urban_macro
 from fedradio.network.topology import flat, hierarchical
 from fedradio.policies import per_client as osafl
 from fedradio.policies.joint import Joint, Mode, joint
-from fedradio.policies.slot import Slot, slot_of
+from fedradio.policies.slot import SlotProblem, slot_of
 
 EDGES, EACH, SELECTED, MAX_STEPS = 4, 12, 4, 50
 VALUES, STEP_BITS = 219_648, 43 * 32 * 320
@@ -67,7 +67,7 @@ class Plan:
     seconds: float
 
 
-def world(seed: int, floors: dict[str, float]) -> tuple[Slot, Tensor]:
+def world(seed: int, floors: dict[str, float]) -> tuple[SlotProblem, Tensor]:
     """A random slot of RawHFL's world and who was selected in the one before; the same world with any floors."""
     rng, clients = Rng(seed), EDGES * EACH
     topology = hierarchical(rng.child("topology"), edges=EDGES, clients_per_edge=EACH, radius_m=400.0)
@@ -81,7 +81,7 @@ def world(seed: int, floors: dict[str, float]) -> tuple[Slot, Tensor]:
     return slot_of(view), before
 
 
-def plan(policy: Joint, slot: Slot, before: Tensor) -> Plan:
+def plan(policy: Joint, slot: SlotProblem, before: Tensor) -> Plan:
     began = time.perf_counter()
     offer, active, _ = policy.solve(slot, before)
     seconds = time.perf_counter() - began
@@ -174,7 +174,7 @@ def modes_table(title: str, done: dict[Mode, list[Plan]]) -> Table:
     return table
 
 
-def osafl_slot(seed: int, values: int, sample_bits: float, floors: dict[str, float]) -> Slot:
+def osafl_slot(seed: int, values: int, sample_bits: float, floors: dict[str, float]) -> SlotProblem:
     """A random slot of OSAFL's cell: 100 clients in a square, 200 s, five mini-batches of 32 a local step."""
     rng, link, clients = Rng(seed), digital(), 100
     topology = flat(rng.child("topology"), clients=clients, radius_m=200.0, area="square")
@@ -185,7 +185,7 @@ def osafl_slot(seed: int, values: int, sample_bits: float, floors: dict[str, flo
     return slot_of(View(Clock(0), parent, 1, channel, link, fleet, cycles, link.bits(values), 200.0, {}))
 
 
-def osafl_plan(policy: osafl.PerClient, slot: Slot) -> Plan:
+def osafl_plan(policy: osafl.PerClient, slot: SlotProblem) -> Plan:
     """Everybody's plan; joules and steps are totals, there is no selection and no objective of its own."""
     began = time.perf_counter()
     offer = policy.solve(slot)

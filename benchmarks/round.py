@@ -24,10 +24,11 @@ from torch import Tensor, nn
 from fedradio import build, check_spec
 from fedradio.core.contracts import Backend, Batches, LocalRule, Model, SimState, Start, Trained
 from fedradio.core.rng import Rng
-from fedradio.experiment import store
-from fedradio.rounds.metrics import evaluation
+from fedradio.rounds.evaluation import evaluation
+from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.step import begin, run_round
+from fedradio.runs.folder import RunFolder
+from fedradio.runs.records import exchange_row, round_row
 
 WORKLOADS = {
     "W1": ("mnist", 20, 600, {"kind": "mlp", "hidden": [200]}, 0.1),
@@ -72,7 +73,7 @@ class Ours:
         self.timed = Timed(sim.backend)
         self.sim = replace(sim, backend=self.timed)
         self.state: SimState = begin(self.sim)
-        self.folder = store.RunFolder(folder)
+        self.folder = RunFolder(folder)
         self.kernel: list[float] = []
         self.evaluation: list[float] = []
 
@@ -82,7 +83,7 @@ class Ours:
         began = time.perf_counter()
         evaluation(self.sim, self.state)
         self.evaluation.append(time.perf_counter() - began)
-        self.folder.append(*map(store.exchange_row, exchanges), store.round_row(record, 0.0))
+        self.folder.append(*map(exchange_row, exchanges), round_row(record, 0.0))
         self.kernel.append(self.timed.seconds)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import fedradio
 from fedradio.core import contracts
 from fedradio.core.registry import FAMILIES, Part, parts
-from fedradio.experiment.read import shipped
-from fedradio.experiment.schema import spec_schema
-from fedradio.experiment.spec import load_spec
-from fedradio.report.tables import default_text, type_name
+from fedradio.report.terminal.catalog import default_text, type_name
+from fedradio.spec.schema import spec_schema
+from fedradio.spec.spec import load_spec
+from fedradio.spec.yaml import shipped
 
 SUBJECTS = {
     "radio": "network",

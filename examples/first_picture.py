@@ -11,7 +11,8 @@ from pathlib import Path
 from rich.progress import track
 
 from fedradio import build, iterate, load_spec
-from fedradio.report.figures import curves, save
+from fedradio.report.figures.axes import save
+from fedradio.report.figures.lines import curves
 
 SETTINGS = {
     "fedavg, straight to the server": (

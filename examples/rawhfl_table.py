@@ -11,8 +11,8 @@ import statistics
 from rich.progress import track
 
 from fedradio import begin, build, iterate, load_spec
-from fedradio.rounds.account import planned_j
-from fedradio.rounds.planning import plan_slots
+from fedradio.rounds.accounts import planned_j
+from fedradio.rounds.exchange import plan_slots
 
 ROUNDS = 100
 FULL = "hops.0.policy.mode=paper"

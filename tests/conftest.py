@@ -11,9 +11,9 @@ import pytest
 from support.image_files import stand_in
 
 from fedradio.data.catalog import CATALOG, DataSet
-from fedradio.data.fetch import fetch
-from fedradio.experiment.read import apply_overrides
-from fedradio.experiment.spec import Spec, check_spec
+from fedradio.data.download import fetch
+from fedradio.spec.spec import Spec, check_spec
+from fedradio.spec.yaml import apply_overrides
 
 TINY: dict[str, Any] = {
     "name": "tiny",

@@ -10,15 +10,16 @@ from fedradio.core.contracts import Hop
 from fedradio.core.errors import DataError, DivergenceError, FedradioError, SpecError, StoreError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
-from fedradio.experiment.build import build
-from fedradio.experiment.past import open_run, open_runs
-from fedradio.experiment.resume import resume
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import check_spec, load_spec
-from fedradio.experiment.store import read_records, read_summary
-from fedradio.experiment.sweep import sweep
+from fedradio.results.run import open_run, open_runs
+from fedradio.rounds.round import begin, iterate, run_round
 from fedradio.rounds.simulation import Simulation, compose
-from fedradio.rounds.step import begin, iterate, run_round
+from fedradio.runs.folder import read_summary
+from fedradio.runs.records import read_records
+from fedradio.runs.resume import resume
+from fedradio.runs.run import run
+from fedradio.spec.build import build
+from fedradio.spec.spec import check_spec, load_spec
+from fedradio.sweeps.sweep import sweep
 
 __all__ = [
     "Arg",

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from fedradio.experiment.grid import plan_sweep
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec, load_spec
-from fedradio.experiment.sweep import run_sweep
 from fedradio.report.page import page as page_of
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec, load_spec
+from fedradio.sweeps.grid import plan_sweep
+from fedradio.sweeps.sweep import run_sweep
 
 BAD = '</script><script>window.broken = 1</script><img src="http://fedradio.invalid/x" onerror="window.broken = 2">'
 

@@ -11,14 +11,14 @@ from fedradio.core.contracts import Allocation, ChannelState, Clock, Samples, Ta
 from fedradio.core.errors import DataError, SpecError
 from fedradio.core.registry import FAMILIES, Part, parts
 from fedradio.core.rng import Rng
-from fedradio.experiment.build import build
-from fedradio.experiment.schema import part_schema
-from fedradio.experiment.spec import Spec
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.network.channel import urban_macro
-from fedradio.report.tables import parameters_table
-from fedradio.rounds.step import begin, run_round
+from fedradio.report.terminal.catalog import parameters_table
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.schema import part_schema
+from fedradio.spec.spec import Spec
 
 NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("schedule", "step"): {"at": (1, 2)},

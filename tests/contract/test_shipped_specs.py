@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from fedradio.experiment.build import build
-from fedradio.experiment.read import shipped
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec, check_spec, load_spec
+from fedradio.runs.run import run
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec, check_spec, load_spec
+from fedradio.spec.yaml import shipped
 
 SMALL = {
     "mnist": {"kind": "synthetic_images", "channels": 1, "height": 28, "width": 28, "samples": 2000},

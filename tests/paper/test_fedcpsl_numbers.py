@@ -6,10 +6,10 @@ from statistics import mean
 import pytest
 
 from fedradio.core.errors import DataError
-from fedradio.data.store import load
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import load_spec
-from fedradio.rounds.step import iterate
+from fedradio.data.cache import load
+from fedradio.rounds.round import iterate
+from fedradio.spec.build import build
+from fedradio.spec.spec import load_spec
 
 SEEDS = (1, 2, 3)
 

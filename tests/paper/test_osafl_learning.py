@@ -3,9 +3,9 @@
 import pytest
 
 from fedradio.core.errors import DivergenceError
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import load_spec
-from fedradio.rounds.step import begin, iterate, run_round
+from fedradio.rounds.round import begin, iterate, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import load_spec
 
 
 def accuracies(kind: str, seed: int, rounds: int, at: tuple[int, ...]) -> dict[int, float]:

@@ -4,11 +4,11 @@ from statistics import mean
 
 import pytest
 
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import load_spec
-from fedradio.rounds.account import planned_j
-from fedradio.rounds.planning import plan_slots
-from fedradio.rounds.step import begin, iterate
+from fedradio.rounds.accounts import planned_j
+from fedradio.rounds.exchange import plan_slots
+from fedradio.rounds.round import begin, iterate
+from fedradio.spec.build import build
+from fedradio.spec.spec import load_spec
 
 pytestmark = pytest.mark.paper
 

@@ -5,10 +5,10 @@ from statistics import mean
 import pytest
 
 from fedradio.core.errors import DataError
-from fedradio.data.store import load
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import load_spec
-from fedradio.rounds.step import begin, run_round
+from fedradio.data.cache import load
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import load_spec
 
 pytestmark = pytest.mark.paper
 

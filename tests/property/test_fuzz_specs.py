@@ -9,9 +9,9 @@ import pytest
 
 from fedradio.core.errors import DivergenceError, SpecError
 from fedradio.core.registry import parts
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import check_spec
-from fedradio.rounds.step import begin, run_round
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import check_spec
 
 BASE: dict[str, Any] = {
     "topology": {"kind": "hierarchical", "edges": 2, "clients_per_edge": 2},

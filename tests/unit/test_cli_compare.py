@@ -11,9 +11,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from fedradio.cli import main
-from fedradio.experiment.past import MARKER
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.results.run import MARKER
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 
@@ -67,7 +67,7 @@ def blank(monkeypatch: pytest.MonkeyPatch) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
-    monkeypatch.setattr("fedradio.report.gallery.save", touch)
+    monkeypatch.setattr("fedradio.report.figures.gallery.save", touch)
 
 
 def test_compare_prints_tables(call: Call, sweep: Path) -> None:
@@ -169,7 +169,7 @@ def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, m
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fedradio.report.gallery.energy_cdf_figure", interrupted)
+    monkeypatch.setattr("fedradio.report.figures.gallery.energy_cdf_figure", interrupted)
     done = call("figures", sweep, "--out", sweep / "pictures", "--format", "png")
     assert done.code == 130
     assert all(file.name.endswith(".png") for file in (sweep / "pictures").iterdir())

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from fedradio.cli import app, reproducing
+from fedradio.cli import app
+from fedradio.cli import reproduce as reproduce_command
 from fedradio.core.errors import DivergenceError, SpecError
-from fedradio.experiment import published as shipped
-from fedradio.experiment import reproduce
-from fedradio.experiment.batch import Job, Outcome
-from fedradio.experiment.published import parse_item
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.papers import make
+from fedradio.papers import published as shipped
+from fedradio.papers.items import parse_item
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
+from fedradio.sweeps.pool import Outcome, RunTask
 
 WILD = ["rule.lr=10000", "algorithm.server_lr=10000", "hops.0.policy.steps=60", "rounds=30"]
 """Diverges."""
@@ -28,15 +29,15 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Runs are made here, not in processes of their own; their labels."""
     labels: list[str] = []
 
-    def run_batch(jobs: Sequence[Job], **options: Any) -> list[Outcome]:
+    def run_batch(jobs: Sequence[RunTask], **options: Any) -> list[Outcome]:
         labels.extend(job.label for job in jobs)
         return [_run(job) for job in jobs]
 
-    monkeypatch.setattr(reproduce, "run_batch", run_batch)
+    monkeypatch.setattr(make, "run_batch", run_batch)
     return labels
 
 
-def _run(job: Job) -> Outcome:
+def _run(job: RunTask) -> Outcome:
     try:
         run(job.spec, job.folder, workers=1)
     except DivergenceError as error:
@@ -185,8 +186,8 @@ def test_an_interruption_says_how_to_go_on(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reproduce, "run_batch", stop)
+    monkeypatch.setattr(make, "run_batch", stop)
     with pytest.raises(KeyboardInterrupt):
-        reproducing.reproduce("whfl", "table1", seeds=2, jobs=3, out_dir=Path("my runs"))
+        reproduce_command.reproduce("whfl", "table1", seeds=2, jobs=3, out_dir=Path("my runs"))
     said = " ".join(capsys.readouterr().err.split())
     assert "go on with: fedradio reproduce whfl table1 --scale quick --seeds 2 --jobs 3 --out 'my runs'" in said

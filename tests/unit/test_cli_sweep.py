@@ -12,16 +12,16 @@ import pytest
 from rich.console import Console
 
 from fedradio import cli
-from fedradio.cli import sweeping
-from fedradio.experiment import store
-from fedradio.experiment.batch import Job, Outcome
-from fedradio.experiment.grid import plan_sweep
-from fedradio.experiment.spec import check_spec
-from fedradio.experiment.statistics import Interval
-from fedradio.experiment.sweep import CellResult, run_sweep
-from fedradio.report.sweep import BatchProgress, results_view
+from fedradio.cli import sweep as sweeping
+from fedradio.report.terminal.sweep import BatchProgress, results_view
+from fedradio.results.statistics import Interval
+from fedradio.runs.folder import SUMMARY_FILE
+from fedradio.spec.spec import check_spec
+from fedradio.sweeps.grid import plan_sweep
+from fedradio.sweeps.pool import Outcome, RunTask
+from fedradio.sweeps.sweep import CellResult, run_sweep
 
-SPEC = """
+SPEC_FILE = """
 name: small
 rounds: 2
 topology: {kind: flat, clients: 4}
@@ -35,7 +35,7 @@ AXES = ("rule.lr=0.1,10000", "algorithm={kind: fedavg, server_lr: 10000},fedprox
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "small.yaml").write_text(SPEC)
+    (tmp_path / "small.yaml").write_text(SPEC_FILE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -89,7 +89,7 @@ def test_list_runs_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_list_shows_the_names_in_a_folder_that_is_there(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fedradio.experiment.sweep.run_batch", lambda *_, **__: [])
+    monkeypatch.setattr("fedradio.sweeps.sweep.run_batch", lambda *_, **__: [])
     run_sweep(plan_sweep("small.yaml", ["rule.lr=0.1,0.2"], seeds=(1,)), here / "s")
     code, out, _ = called(monkeypatch, capsys, "sweep", "small.yaml", "rule.lr=0.1,0.2", "rule.batch=8", "--list")
     assert code == 0
@@ -122,7 +122,7 @@ def test_wrong_sweeps(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_failures_tell_how_to_run_them_again(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fedradio.experiment.lanes.COMMAND", (sys.executable, "-c", "raise SystemExit('no luck')"))
+    monkeypatch.setattr("fedradio.sweeps.processes.COMMAND", (sys.executable, "-c", "raise SystemExit('no luck')"))
     command = ("sweep", "small.yaml", "rule.lr=0.1,0.2", "--seeds", "7,", "--rounds", "3", "--out", "a [b] :cat:")
     command += ("--workers", "2", "--jobs", "2")
     code, out, err = called(monkeypatch, capsys, *command)
@@ -168,7 +168,7 @@ def test_export(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 def test_progress_on_a_terminal_counts_the_rounds_of_this_batch(tmp_path: Path) -> None:
     """What was made before is no part of the work, and bars of runs that have ended are put away."""
-    jobs = [Job(check_spec({"rounds": 10, "seed": n}), tmp_path / str(n), f"[red]{n}") for n in range(3)]
+    jobs = [RunTask(check_spec({"rounds": 10, "seed": n}), tmp_path / str(n), f"[red]{n}") for n in range(3)]
     console = Console(force_terminal=True, width=100, record=True, file=(tmp_path / "screen").open("w"))
     with BatchProgress(console) as progress:
         progress.started(jobs, 2)
@@ -190,10 +190,10 @@ def test_progress_on_a_terminal_counts_the_rounds_of_this_batch(tmp_path: Path) 
 
 
 def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedradio.report.sweep.LINE_EVERY_S", 0.0)
-    job = Job(check_spec({"rounds": 10}), tmp_path / "run", "one")
+    monkeypatch.setattr("fedradio.report.terminal.sweep.LINE_EVERY_S", 0.0)
+    job = RunTask(check_spec({"rounds": 10}), tmp_path / "run", "one")
     job.folder.mkdir()
-    (job.folder / store.SUMMARY).write_text(json.dumps({"status": "complete", "spec_sha256": "", "accuracy": 0.5}))
+    (job.folder / SUMMARY_FILE).write_text(json.dumps({"status": "complete", "spec_sha256": "", "accuracy": 0.5}))
     console = Console(width=100, record=True, file=(tmp_path / "log").open("w"))
     with BatchProgress(console) as progress:
         progress.started([job], 1)

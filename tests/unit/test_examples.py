@@ -20,8 +20,8 @@ from fedradio.cli import app
 from fedradio.core import registry
 from fedradio.core.contracts import Delivery, ExchangeRecord, Info, Reason, RoundRecord
 from fedradio.core.registry import parts
-from fedradio.experiment.run import Summary
-from fedradio.experiment.store import environment
+from fedradio.runs.folder import plain_environment
+from fedradio.runs.summary import Summary
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -157,7 +157,7 @@ def test_parts_of_other_packages(tmp_path: Path) -> None:
 def test_the_pages_name_every_field_of_a_run_folder() -> None:
     page = (ROOT / "docs" / "specs.md").read_text()
     names = {field.name for kind in (ExchangeRecord, RoundRecord, Summary) for field in fields(kind)}
-    names |= set(environment("cpu", 1)) | {reason.name for reason in Reason}
+    names |= set(plain_environment("cpu", 1)) | {reason.name for reason in Reason}
     assert {name for name in names if f"`{name}`" not in page} == set()
 
 

@@ -45,8 +45,8 @@ class Personal(FedAvg):
         """The costs and the momentum are the algorithm's; without any cost of its own the rule stays plain."""
         refuse_rule(rule)
         cost = self.objective
-        dark = 0 if cost.alpha_p == cost.alpha_r == 0 else self.unlabelled_batch or rule.batch
-        objective = replace(cost, unlabelled_batch=dark) if cost.pair or dark else None
+        unlabelled = 0 if cost.alpha_p == cost.alpha_r == 0 else self.unlabelled_batch or rule.batch
+        objective = replace(cost, unlabelled_batch=unlabelled) if cost.pair or unlabelled else None
         rule = replace(super().rule(rule), momentum=self.momentum, objective=objective)
         return rule if self.finetune_after is None else finetuned(rule, self.finetune_after)
 

@@ -71,8 +71,8 @@ class FedAvg:
         return frozenset({"samples"}) if self.weighting == "samples" else frozenset()
 
     @property
-    def relay(self) -> Literal["arrived", "standing"]:
-        return "arrived" if self.normalise == "arrived" and not self.remembers else "standing"
+    def relay(self) -> Literal["arrived", "fixed"]:
+        return "arrived" if self.normalise == "arrived" and not self.remembers else "fixed"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         return replace(rule, prox=self.prox)
@@ -112,12 +112,12 @@ class FedAvg:
         ledger = file_arrivals(ledger, delivery, info, models)
         if self.never_seen == "literal":
             take_literally(ledger, info, w)
-        ledger, coefficient = self.standing_weights(ledger, info)
+        ledger, coefficient = self.remembered_weights(ledger, info)
         step = remembered_step(ledger, coefficient, info, models)
         known = {"staleness": ledger[AGE], "weight": torch.where(ledger[AGE] >= 0, coefficient, 0.0)}
         return {"w": w + self.server_lr * step}, ledger, known
 
-    def standing_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """Coefficients ``[C]`` of the remembered contributions, and the ledger with what they were made from."""
         mass = self.importance(info.announced, len(info.parent))
         return ledger, group_share(mass, info.parent, info.receivers)

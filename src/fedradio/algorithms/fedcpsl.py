@@ -61,8 +61,8 @@ class FedCpsl(Personal):
         return work | {AT_START} if self.weighting == "samples" else work
 
     @property
-    def relay(self) -> Literal["arrived", "standing"]:
-        return "standing"
+    def relay(self) -> Literal["arrived", "fixed"]:
+        return "fixed"
 
     def init(self, w: Tensor, clients: int) -> Memory:
         memory = super().init(w, clients)

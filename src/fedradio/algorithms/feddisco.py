@@ -36,7 +36,7 @@ class FedDisco(FedAvg):
         mass = self.discounted(share, info.known) * info.arrived
         return group_share(mass, info.group, info.receivers)
 
-    def standing_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """Eq. (83) over all clients."""
         share = group_share(info.announced["samples"].double(), info.parent, info.receivers)
         return ledger, group_share(self.discounted(share, info.announced), info.parent, info.receivers)

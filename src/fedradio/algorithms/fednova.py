@@ -29,8 +29,8 @@ class FedNova(FedAvg):
         return super().reveals | {"effective"}
 
     @property
-    def relay(self) -> Literal["arrived", "standing"]:
-        return "standing" if self.form == "printed" else super().relay
+    def relay(self) -> Literal["arrived", "fixed"]:
+        return "fixed" if self.form == "printed" else super().relay
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("fednova", rule)
@@ -53,11 +53,11 @@ class FedNova(FedAvg):
         share = group_share(self.importance(info.known, len(info.ids)) * info.arrived, info.group, info.receivers)
         return _per_step(share, info.known["effective"].double(), info.group, info.receivers)
 
-    def standing_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """The same over all clients that were ever seen, each with its last number of effective steps."""
         here = info.arrived.nonzero().flatten()
         tau = ledger["tau"].index_copy(0, info.ids[here], info.known["effective"].double()[here])
-        ledger, share = super().standing_weights(ledger | {"tau": tau}, info)
+        ledger, share = super().remembered_weights(ledger | {"tau": tau}, info)
         counted = share if self.never_seen == "literal" else share * (ledger[AGE] >= 0)
         return ledger, _per_step(counted, tau, info.parent, info.receivers)
 

@@ -54,10 +54,10 @@ class Osafl(AfaCd):
         shared, ledger, published = super().merge(shared, ledger, delivery, info)
         return shared, ledger, published | {"score": ledger["score"]}
 
-    def standing_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """``alpha_u lambda_u`` (17) with ``alpha_u = 1/U`` and the scores (21)."""
         score = scores(ledger[SENT], info.parent, info.receivers, self.chi)
-        ledger, share = super().standing_weights(ledger, info)
+        ledger, share = super().remembered_weights(ledger, info)
         seen = ledger[AGE] >= 0
         return ledger | {"score": torch.where(seen, score, 0.0)}, share * score
 

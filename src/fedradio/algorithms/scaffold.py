@@ -24,8 +24,8 @@ class Scaffold(FedAvg):
     blocks = 2
 
     @property
-    def relay(self) -> Literal["arrived", "standing"]:
-        return "standing"
+    def relay(self) -> Literal["arrived", "fixed"]:
+        return "fixed"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("scaffold", rule)

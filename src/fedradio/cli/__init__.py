@@ -5,26 +5,10 @@ from __future__ import annotations
 
 import sys
 
-from rich.markup import escape
-
-from fedradio.cli import catalog, comparing, data, planning, reporting, reproducing, running, sweeping
-from fedradio.cli.app import app, err, out
+from fedradio.cli.app import app, err, say
 from fedradio.core.errors import FedradioError, SpecError
-from fedradio.report.tables import problems_table
 
-__all__ = [
-    "app",
-    "catalog",
-    "comparing",
-    "data",
-    "main",
-    "out",
-    "planning",
-    "reporting",
-    "reproducing",
-    "running",
-    "sweeping",
-]
+__all__ = ["app", "main"]
 
 
 def main() -> None:
@@ -32,13 +16,15 @@ def main() -> None:
     try:
         app()
     except SpecError as error:
+        from fedradio.report.terminal.catalog import problems_table
+
         err.print(f"[red]{len(error.problems)} problem(s)[/]")
         err.print(problems_table(error.problems))
         sys.exit(error.exit_code)
     except FedradioError as error:
-        err.print(f"[red]error[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        say(err, ("error", "red"), f" {error}")
         for note in getattr(error, "__notes__", ()):
-            err.print(escape(note), highlight=False, soft_wrap=True)
+            say(err, note)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,22 +1,105 @@
-"""The application, its consoles, and arguments that several commands share."""
+"""The application: its table of commands, its consoles, and arguments that several commands share.
+
+A command's module is imported when that command is called, so that ``--help``, ``--version`` and a mistyped command
+wait for nothing.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
+from typer.core import TyperGroup
 
-import fedradio
-from fedradio.core.registry import load_plugins
+from fedradio._version import __version__
 
 EXIT_CODES = """Exit codes: 0 done; 1 unexpected error; 2 wrong input (all problems are listed); 3 the run diverged;
 4 a data set is missing or damaged; 5 a run folder cannot be used; 130 interrupted (what was done is kept)."""
 
+
+class CommandEntry(NamedTuple):
+    """One line of ``fedradio --help``; ``parts``: the command asks which parts exist, so plug-ins are loaded first."""
+
+    help: str
+    parts: bool = False
+
+
+COMMANDS = {
+    "ls": CommandEntry(
+        "List every registered part, with one line each; `ls spec` lists the shipped specs.", parts=True
+    ),
+    "show": CommandEntry(
+        "Show a part's parameters with units, bounds and defaults, and the paper it follows.", parts=True
+    ),
+    "validate": CommandEntry(
+        "Check a spec: all problems at once, with path, value and remedy. Nothing is run.", parts=True
+    ),
+    "cp": CommandEntry("Copy a shipped spec as a starting point."),
+    "compare": CommandEntry("Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs."),
+    "figures": CommandEntry(
+        "Draw all figures that these runs can have, in the width of a paper's column, and tell why others cannot be "
+        "drawn."
+    ),
+    "plan": CommandEntry(
+        "Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules.",
+        parts=True,
+    ),
+    "report": CommandEntry(
+        "Write one HTML page that shows a run or a sweep: curves, map, who took part, energy, spec. It opens offline."
+    ),
+    "reproduce": CommandEntry(
+        "Make a table or figure of one of the four papers again, beside its published numbers.", parts=True
+    ),
+    "run": CommandEntry("Run a spec and write its run folder.", parts=True),
+    "resume": CommandEntry(
+        "Go on with a run that was interrupted or killed; the result equals that of a run in one go.", parts=True
+    ),
+    "theory": CommandEntry("Evaluate a paper's convergence bound on a run, beside what the run did.", parts=True),
+    "sweep": CommandEntry(
+        "Run a spec with every combination of values, on the same seeds; what is complete already is not run again.",
+        parts=True,
+    ),
+    "export": CommandEntry("Write the records of a run or of all runs of a sweep as flat tables."),
+    "data": CommandEntry("Data sets: list, fetch, locate."),
+}
+"""Every command with the first line of its help; the module of the same name in this package holds it as ``app``."""
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands whose modules are imported when one of them is called.
+
+    Help and completion list the entries of :data:`COMMANDS`; only a command that is called is loaded.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return (name, command, rest) if name is None or command is None else (name, load_command(name), rest)
+
+
+def load_command(name: str) -> Any:
+    """The command of that name, ready to be called."""
+    command = typer.main.get_command(import_module(f"fedradio.cli.{name}").app)
+    command.name = name
+    if COMMANDS[name].parts:
+        from fedradio.core.registry import load_plugins
+
+        for failure in load_plugins():
+            say(err, ("warning", "yellow"), f" {failure}")
+    return command
+
+
+def one_command() -> typer.Typer:
+    """What a module of this package registers its command with."""
+    return typer.Typer(add_completion=False)
+
+
 app = typer.Typer(
+    cls=LazyGroup,
     help="Federated learning over wireless edge networks: accuracy, simulated seconds, joules and bits.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -41,9 +124,14 @@ SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spe
 Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist")]
 
 
+def say(console: Console, *pieces: str | tuple[str, str]) -> None:
+    """Print texts, or texts with a style, as they are: paths and values may look like markup."""
+    console.print(Text.assemble(*pieces), soft_wrap=True)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
-        out.print(f"fedradio {fedradio.__version__}", highlight=False)
+        out.print(f"fedradio {__version__}", highlight=False)
         raise typer.Exit
 
 
@@ -53,5 +141,12 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and stop")
     ] = False,
 ) -> None:
-    for failure in load_plugins():
-        err.print(f"[yellow]warning[/] {escape(failure)}", highlight=False)
+    pass
+
+
+def _entry() -> None:
+    """Stands for a command in help and completion; it is never called."""
+
+
+for _name, _command in COMMANDS.items():
+    app.command(_name, help=_command.help)(_entry)

@@ -1,4 +1,4 @@
-"""Data sets: data ls, data fetch, data path."""
+"""``fedradio data``: list, fetch and locate data sets."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from fedradio.cli.app import app, err, out
+from fedradio.cli.app import err, out
 from fedradio.core.errors import DataError
-from fedradio.data import fetch as fetching
+from fedradio.data import download as fetching
 
-data_app = typer.Typer(help="Data sets: list, fetch, locate.", no_args_is_help=True)
-app.add_typer(data_app, name="data")
+app = typer.Typer(help="Data sets: list, fetch, locate.", no_args_is_help=True, add_completion=False)
 
 
-@data_app.command("ls")
+@app.command("ls")
 def data_list() -> None:
     """List the data sets and whether they are here."""
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -29,7 +28,7 @@ def data_list() -> None:
     out.print(table)
 
 
-@data_app.command("fetch")
+@app.command("fetch")
 def data_fetch(
     name: Annotated[str, typer.Argument(help="mnist, fashion_mnist or cifar10")],
     from_dir: Annotated[Path | None, typer.Option("--from", help="folder that holds the original files")] = None,
@@ -47,7 +46,7 @@ def data_fetch(
     out.print(f"{name}: {found}", highlight=False, soft_wrap=True)
 
 
-@data_app.command("path")
+@app.command("path")
 def data_path(name: Annotated[str, typer.Argument(help="name of a fetched data set")]) -> None:
     """Print where a fetched data set lies."""
     entry = next((row for row in fetching.ls() if row.name == name), None)

@@ -94,7 +94,7 @@ class Fifo(Window):
         super().__init__(_twice(tapes) if at_end == "repeat" else tapes)
         self.capacity = capacity
         self.activity = activity
-        self.slots = slots
+        self.chances = slots
         self.arrivals = arrivals
         self.at_end = at_end
         self._size: Ints = tapes.offset.diff().cpu().numpy()
@@ -104,15 +104,15 @@ class Fifo(Window):
         return {"lo": torch.zeros_like(full), "hi": full}
 
     def lasts(self, rounds: int, exchanges: int = 1) -> str:
-        moves = (self.slots > 0) & (self.activity > 0)
+        moves = (self.chances > 0) & (self.activity > 0)
         if self.at_end == "repeat" or not moves.any():
             return ""
-        enough = np.where(moves, (self._size - self.capacity) // np.maximum(self.slots, 1), np.iinfo(np.int64).max)
+        enough = np.where(moves, (self._size - self.capacity) // np.maximum(self.chances, 1), np.iinfo(np.int64).max)
         worst = int(enough.argmin())
         times = rounds - 1  # nothing arrives before the first round
         if times <= int(enough[worst]):
             return ""
-        need = int(self.capacity[worst]) + times * int(self.slots[worst])
+        need = int(self.capacity[worst]) + times * int(self.chances[worst])
         return (
             f"client {worst} has {self._size[worst]} samples, {rounds} rounds may need {need}: raise "
             "data.source.requests (or samples), lower data.stream.capacity, data.stream.slots or the rounds, or set "
@@ -134,8 +134,8 @@ class Fifo(Window):
     def _arrivals(self, rng: Rng) -> Ints:
         """New samples ``[C]`` between two rounds."""
         if self.arrivals == "single":
-            return np.asarray(rng.numpy().binomial(self.slots, self.activity))
-        return np.where(rng.numpy().random(self.clients) < self.activity, self.slots, 0)
+            return np.asarray(rng.numpy().binomial(self.chances, self.activity))
+        return np.where(rng.numpy().random(self.clients) < self.activity, self.chances, 0)
 
     def _window(self, state: Slots) -> tuple[Ints, Ints]:
         lo: Ints = state["lo"].cpu().numpy()

@@ -19,7 +19,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_rank
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
-from fedradio.data import store
+from fedradio.data import cache as store
 from fedradio.data.catalog import Bytes, find
 
 DIGITS_MEAN, DIGITS_STD = 0.30526, 0.37605

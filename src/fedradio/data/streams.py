@@ -77,15 +77,15 @@ class Window:
         labelled = draw_epochs(Runs(self._with, first, last - first), who, often, batch, rng)
         if unlabelled_batch == 0:
             return Batches(self._picks(labelled), None, self.tapes.fetch)
-        dark = Runs(self._without, begin - first, (end - begin) - (last - first))
-        unlabelled = draw_epochs(dark, who, often, unlabelled_batch, rng.child("unlabelled"))
+        without = Runs(self._without, begin - first, (end - begin) - (last - first))
+        unlabelled = draw_epochs(without, who, often, unlabelled_batch, rng.child("unlabelled"))
         return Batches(self._picks(labelled), self._picks(unlabelled), self.tapes.fetch)
 
     def test(self) -> TestSet:
         return self.tapes.test
 
-    def held(self) -> TestSet | None:
-        return self.tapes.held
+    def validation(self) -> TestSet | None:
+        return self.tapes.validation
 
     def reference(self, state: Slots) -> dict[str, float]:
         return dict(self.tapes.reference)
@@ -137,31 +137,33 @@ class Pooled:
         whole = max(int(self.stream.stats(state)["samples"].max()), 1)
         everybody = torch.arange(self.stream.clients, device=clients.device)
         once = torch.ones_like(everybody)
-        dark = whole if unlabelled_batch else 0
-        held = self.stream.draw(state, everybody, once, whole, rng.child("members"), dark)
-        labelled = _union(held.labelled, clients, updates, batch, rng)
-        if held.unlabelled is None:
-            return Batches(labelled, None, held.fetch)
-        rest = _union(held.unlabelled, clients, updates, unlabelled_batch, rng.child("unlabelled"))
-        return Batches(labelled, rest, held.fetch)
+        unlabelled = whole if unlabelled_batch else 0
+        validation = self.stream.draw(state, everybody, once, whole, rng.child("members"), unlabelled)
+        labelled = _union(validation.labelled, clients, updates, batch, rng)
+        if validation.unlabelled is None:
+            return Batches(labelled, None, validation.fetch)
+        rest = _union(validation.unlabelled, clients, updates, unlabelled_batch, rng.child("unlabelled"))
+        return Batches(labelled, rest, validation.fetch)
 
     def test(self) -> TestSet:
         """The same groups, which are nobody's own any more."""
         return replace(self.stream.test(), per_client=False)
 
-    def held(self) -> TestSet | None:
-        held = self.stream.held()
-        return None if held is None else replace(held, group=torch.zeros_like(held.group), groups=1)
+    def validation(self) -> TestSet | None:
+        validation = self.stream.validation()
+        return None if validation is None else replace(validation, group=torch.zeros_like(validation.group), groups=1)
 
     def reference(self, state: Slots) -> dict[str, float]:
         return self.stream.reference(state)
 
 
-def _union(held: Picks, clients: Tensor, updates: Tensor, batch: int, rng: Rng) -> Picks:
+def _union(validation: Picks, clients: Tensor, updates: Tensor, batch: int, rng: Rng) -> Picks:
     """Mini-batches of the union of one whole batch per client, ``held.index [C, 1, N]``."""
-    real = torch.arange(held.index.shape[2], device=held.index.device) < held.count[:, :, None]
-    has = held.index[real]
-    pool = (has if len(has) else held.index.flatten()[:1]).cpu().numpy()
+    real = torch.arange(validation.index.shape[2], device=validation.index.device) < validation.count[:, :, None]
+    has = validation.index[real]
+    pool = (has if len(has) else validation.index.flatten()[:1]).cpu().numpy()
     runs = Runs(pool, np.zeros(1, np.int64), np.array([len(has)]))
     index, count = draw_epochs(runs, clients.cpu().numpy(), updates.cpu().numpy(), batch, rng)
-    return Picks(torch.from_numpy(index).to(held.index.device), torch.from_numpy(count).to(held.index.device))
+    return Picks(
+        torch.from_numpy(index).to(validation.index.device), torch.from_numpy(count).to(validation.index.device)
+    )

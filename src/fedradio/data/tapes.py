@@ -61,8 +61,8 @@ def make_tapes(
     pool = Pool(samples.x, samples.y)
     mine, kept, left = index[~out], owner[~out], size - tested
     hidden = np.minimum(_rounded(unlabelled * left), left - (unlabelled < 1))  # rounding takes nobody's last label
-    dark = _rank_of(rng.child("unlabelled").numpy().random(len(mine)), kept, left) < hidden[kept]
-    aside = _aside(dark, kept, left - hidden, held_out, rng.child("held_out"))
+    unlabelled_mask = _rank_of(rng.child("unlabelled").numpy().random(len(mine)), kept, left) < hidden[kept]
+    aside = _aside(unlabelled_mask, kept, left - hidden, held_out, rng.child("held_out"))
 
     def tensor(values: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(values).to(device)
@@ -72,29 +72,29 @@ def make_tapes(
     else:
         number = torch.arange(len(samples.test_y), device=device)
         tests = TestSet(number, torch.zeros_like(number), 1, False, Pool(samples.test_x, samples.test_y))
-    held = TestSet(tensor(mine[aside]), tensor(kept[aside]), len(parts), True, pool) if held_out > 0 else None
-    mine, dark, kept = mine[~aside], dark[~aside], kept[~aside]
+    validation = TestSet(tensor(mine[aside]), tensor(kept[aside]), len(parts), True, pool) if held_out > 0 else None
+    mine, unlabelled_mask, kept = mine[~aside], unlabelled_mask[~aside], kept[~aside]
     return Tapes(
         index=tensor(mine),
         offset=tensor(np.concatenate([[0], np.cumsum(np.bincount(kept, minlength=len(parts)))])),
         label=samples.y[tensor(mine)],
-        labelled=tensor(~dark),
+        labelled=tensor(~unlabelled_mask),
         fetch=pool,
         test=tests,
         shape=samples.shape,
         classes=samples.classes,
         sample_bits=samples.sample_bits,
-        held=held,
+        validation=validation,
     )
 
 
 def _aside(
-    dark: NDArray[np.bool_], owner: NDArray[np.int64], lit: NDArray[np.int64], share: float, rng: Rng
+    unlabelled_mask: NDArray[np.bool_], owner: NDArray[np.int64], labelled: NDArray[np.int64], share: float, rng: Rng
 ) -> NDArray[np.bool_]:
     """Which places of the tapes are kept out of training: a share of every client's ``lit [C]`` labelled ones."""
-    many = np.minimum(_rounded(np.float64(share) * lit), np.maximum(lit - 1, 0))
-    keys = rng.numpy().random(len(owner)) + dark  # labelled ones first
-    return _rank_of(keys, owner, np.bincount(owner, minlength=len(lit))) < many[owner]
+    many = np.minimum(_rounded(np.float64(share) * labelled), np.maximum(labelled - 1, 0))
+    keys = rng.numpy().random(len(owner)) + unlabelled_mask  # labelled ones first
+    return _rank_of(keys, owner, np.bincount(owner, minlength=len(labelled))) < many[owner]
 
 
 def _check_shares(test_fraction: float, unlabelled: float, held_out: float) -> None:

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from fedradio.engine.layers import Layer
-from fedradio.engine.local import Job, select
+from fedradio.engine.local import TrainJob, select
 from fedradio.engine.update import Update
-from fedradio.engine.workspace import View, Workspace
+from fedradio.engine.workspace import LayerBuffers, Workspace
 
 STACK_BYTES = 4e6
 """A group's parameters and activations should stay in the cache."""
@@ -34,7 +34,7 @@ class Dense:
         self.models = models
         self._thread = threading.local()
 
-    def stack(self, job: Job) -> int:
+    def stack(self, job: TrainJob) -> int:
         """``clamp(4 MB / bytes of one client, 1, 64)``, the bytes being its models' parameters and activations."""
         parameters = sum(field.size for layer in self.layers for field in layer.fields)
         units = self.layers[0].inputs + sum(2 * layer.outputs for layer in self.layers)
@@ -42,7 +42,7 @@ class Dense:
         return int(min(max(STACK_BYTES / (self.models * each), 1), MAX_STACK))
 
     @torch.no_grad()
-    def train(self, job: Job, rows: list[int]) -> None:
+    def train(self, job: TrainJob, rows: list[int]) -> None:
         space = self.workspace(job)
         chosen = select(rows)
         base = start_rows(job, chosen)
@@ -50,7 +50,7 @@ class Dense:
         job.loss[chosen] = _steps(space, job, rows, chosen)
         store(space, job, base, chosen, len(rows))
 
-    def workspace(self, job: Job) -> Workspace:
+    def workspace(self, job: TrainJob) -> Workspace:
         """This thread's buffers; made anew when the work changes its shape."""
         names = _needed(job)
         key = (self.stack(job), job.batch, names, job.delta.dtype, job.delta.device)
@@ -62,7 +62,7 @@ class Dense:
         return space
 
 
-def _needed(job: Job) -> tuple[str, ...]:
+def _needed(job: TrainJob) -> tuple[str, ...]:
     """Names of the tensors that this job's update needs beside the parameters."""
     names = job.memory_names
     names += ["w0"] if job.rule.prox > 0 else []
@@ -71,14 +71,14 @@ def _needed(job: Job) -> tuple[str, ...]:
     return tuple(names)
 
 
-def start_rows(job: Job, chosen: slice | Tensor) -> Tensor:
+def start_rows(job: TrainJob, chosen: slice | Tensor) -> Tensor:
     """The rows that the clients start from: a view ``[1, d]`` where it is the same for all, else a copy ``[k, d]``."""
     group = job.start.group[chosen]
     first = int(group[0])
     return job.start.w[first : first + 1] if bool((group == first).all()) else job.start.w[group]
 
 
-def load(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+def load(space: Workspace, job: TrainJob, base: Tensor, chosen: slice | Tensor, k: int) -> None:
     sources: dict[str, Tensor | None] = {"w": base, "w0": base}
     for name in job.memory_names:
         before = job.remembered(name)
@@ -94,14 +94,14 @@ def load(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: in
                 buffers[name][:k] = source[:, field.span]
 
 
-def store(space: Workspace, job: Job, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+def store(space: Workspace, job: TrainJob, base: Tensor, chosen: slice | Tensor, k: int) -> None:
     for field, buffers in space.params.items():
         job.delta[chosen, field.span] = buffers["w"][:k].sub_(base[:, field.span])
         for name, memory in job.memory.items():
             memory[chosen, field.span] = buffers[name][:k]
 
 
-def _steps(space: Workspace, job: Job, rows: list[int], chosen: slice | Tensor) -> Tensor:
+def _steps(space: Workspace, job: TrainJob, rows: list[int], chosen: slice | Tensor) -> Tensor:
     """All updates of a group; returns the sum of each client's mini-batch losses ``[k]``."""
     updates = [job.updates[row] for row in rows]
     index = job.index[chosen, : updates[0]].transpose(0, 1).contiguous().unbind()  # T times [k, B]
@@ -129,7 +129,7 @@ def _steps(space: Workspace, job: Job, rows: list[int], chosen: slice | Tensor) 
     return losses
 
 
-def forward(view: View, h: Tensor) -> None:
+def forward(view: LayerBuffers, h: Tensor) -> None:
     """``z = relu(h W^T + b)``, layer after layer; the last one class by class where that is faster."""
     product, affine = (torch.mm, torch.addmm) if h.dim() == 2 else (torch.bmm, torch.baddbmm)
     for layer in view.layers:
@@ -143,7 +143,7 @@ def forward(view: View, h: Tensor) -> None:
         h = layer.z
 
 
-def _output_gradient(view: View, y: Tensor, counts: list[int] | None) -> Tensor:
+def _output_gradient(view: LayerBuffers, y: Tensor, counts: list[int] | None) -> Tensor:
     """``g = softmax(z) - onehot(y)`` of the last layer; returns each client's log likelihood ``[k]``.
 
     Full batches (``counts`` None) give sums, the factor ``1/b`` goes into the update's products. Of ragged ones both
@@ -166,7 +166,7 @@ def _output_gradient(view: View, y: Tensor, counts: list[int] | None) -> Tensor:
     return likelihood.sum((-2, -1))
 
 
-def backward(view: View, x: Tensor, update: Update, scale: float) -> None:
+def backward(view: LayerBuffers, x: Tensor, update: Update, scale: float) -> None:
     """From the last layer to the first: pass the gradient down, then update with it."""
     product = torch.mm if x.dim() == 2 else torch.bmm
     for i in range(len(view.layers) - 1, -1, -1):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Model, Picks
-from fedradio.engine.local import Job, Semi, select
+from fedradio.engine.local import Semi, TrainJob, select
 from fedradio.engine.objective import Targets, pseudo_labels, targets
 
 CHUNK = 250
@@ -20,24 +20,24 @@ class Feed:
     distinct unlabelled sample that a client will meet in the round. Their shares of right ones go into the job.
     """
 
-    def __init__(self, model: Model, job: Job, semi: Semi, rows: list[int]) -> None:
+    def __init__(self, model: Model, job: TrainJob, semi: Semi, rows: list[int]) -> None:
         steps, chosen = job.updates[rows[0]], select(rows)
         self._objective, self._fetch = semi.objective, job.fetch
-        self._lit = _ByUpdate(Picks(job.index, job.count), chosen, steps)
-        self._dark = _ByUpdate(semi.dark, chosen, steps)
+        self._labelled = _ByUpdate(Picks(job.index, job.count), chosen, steps)
+        self._unlabelled = _ByUpdate(semi.unlabelled, chosen, steps)
         self._nu, self._place = _pseudo_labels(model, job, semi, rows)
 
     def __call__(self, j: int, live: int) -> tuple[Tensor, Targets] | None:
         """Samples ``x [live, n, *shape]`` of update ``j`` and their targets, without the client axis if one is live;
         None where nobody has any."""
-        lit, dark = max(self._lit.counts[j][:live]), max(self._dark.counts[j][:live])
-        if lit + dark == 0:
+        n, m = max(self._labelled.counts[j][:live]), max(self._unlabelled.counts[j][:live])
+        if n + m == 0:
             return None
         who: int | slice = 0 if live == 1 else slice(live)
-        picks = torch.cat([self._lit.index[j][who, ..., :lit], self._dark.index[j][who, ..., :dark]], dim=-1)
-        nu = self._nu[self._place[j][who, ..., :dark]]
+        picks = torch.cat([self._labelled.index[j][who, ..., :n], self._unlabelled.index[j][who, ..., :m]], dim=-1)
+        nu = self._nu[self._place[j][who, ..., :m]]
         x, y = self._fetch(picks)
-        return x, targets(self._objective, y[..., :lit], self._lit.count[j][who], nu, self._dark.count[j][who])
+        return x, targets(self._objective, y[..., :n], self._labelled.count[j][who], nu, self._unlabelled.count[j][who])
 
 
 class _ByUpdate:
@@ -50,16 +50,16 @@ class _ByUpdate:
         self.counts: list[list[int]] = count.tolist()
 
 
-def _pseudo_labels(model: Model, job: Job, semi: Semi, rows: list[int]) -> tuple[Tensor, tuple[Tensor, ...]]:
+def _pseudo_labels(model: Model, job: TrainJob, semi: Semi, rows: list[int]) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Pseudo-labels ``[n, C]`` of all distinct samples, client after client, and for every update the places ``[k, B]``
     of its picks among them. Where nothing pulls (``alpha_p = 0``) they are uniform, and neither right nor wrong."""
     steps = job.updates[rows[0]]
-    index = semi.dark.index[select(rows), :steps]
+    index = semi.unlabelled.index[select(rows), :steps]
     place = torch.zeros_like(index)
     tables = [job.delta.new_full((1, model.classes), 1.0 / model.classes)]  # what padded picks point at
     known = 1
     for i, row in enumerate(rows if semi.objective.alpha_p > 0.0 else []):
-        real = torch.arange(index.shape[-1], device=index.device) < semi.dark.count[row, :steps, None]
+        real = torch.arange(index.shape[-1], device=index.device) < semi.unlabelled.count[row, :steps, None]
         real[job.updates[row] :] = False
         distinct, where = torch.unique(index[i][real], return_inverse=True)
         w = job.start.w[int(job.start.group[row])]

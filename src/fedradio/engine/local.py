@@ -21,21 +21,21 @@ MEMORY = ("momentum", "adam_m", "adam_v")
 
 @dataclass(frozen=True)
 class Semi:
-    """What an objective adds to a job: the unlabelled mini-batches ``dark``; for pair training the weight ``mixture
+    """What an objective adds to a job: ``unlabelled`` mini-batches; for pair training the weight ``mixture
     [A]`` of the clients' own models and a job ``own`` for these, with a rule, rates and start rows of their own.
 
     Results: ``pseudo [A]``, the share of right pseudo-labels; in ``own.delta`` the own models themselves.
     """
 
     objective: Objective
-    dark: Picks
+    unlabelled: Picks
     mixture: Tensor
-    own: Job | None
+    own: TrainJob | None
     pseudo: Tensor
 
 
 @dataclass(frozen=True)
-class Job:
+class TrainJob:
     """One cohort to train. Kernels fill the rows of the results of every client that has updates to make.
 
     ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the most samples of an update; ``rates
@@ -72,16 +72,18 @@ class Job:
 class Kernel(Protocol):
     """A way to train a group of clients at once, on one thread."""
 
-    def stack(self, job: Job) -> int:
+    def stack(self, job: TrainJob) -> int:
         """How many clients make a group."""
         ...
 
-    def train(self, job: Job, rows: list[int]) -> None:
+    def train(self, job: TrainJob, rows: list[int]) -> None:
         """Train these clients (sorted by updates, most first, none without) and write their results into the job."""
         ...
 
 
-def prepare(model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng) -> Job:
+def prepare(
+    model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
+) -> TrainJob:
     """Lay out a job; clients without updates get their results (no change) here."""
     w, clients, trainable = start.w, len(updates), model.shared.size + model.local.size
     own = model.local.size + model.buffers.size
@@ -93,7 +95,7 @@ def prepare(model: Model, rule: LocalRule, t: int, start: Start, batches: Batche
     kept = [name for name in rule.state_names if name in MEMORY] if rule.keep_state else []
     memory = {name: _result(start.slots.get(name), (clients, trainable), w, idle) for name in kept}
     counts = start.slots.get("adam_n") if rule.keep_state else None
-    job = Job(
+    job = TrainJob(
         rule=rule,
         rates=rule.rates(t, max(updates.tolist(), default=0)),
         start=start,
@@ -112,10 +114,10 @@ def prepare(model: Model, rule: LocalRule, t: int, start: Start, batches: Batche
     return job if rule.objective is None else _with_objective(job, rule.objective, t, model, batches, idle)
 
 
-def finish(job: Job) -> Trained:
+def finish(job: TrainJob) -> Trained:
     """Mean losses and the optimiser's counts of a job that every kernel has worked off."""
     updates = torch.tensor(job.updates, device=job.count.device)
-    count = job.count if job.semi is None else job.count + job.semi.dark.count
+    count = job.count if job.semi is None else job.count + job.semi.unlabelled.count
     due = torch.arange(count.shape[1], device=count.device) < updates[:, None]
     batches = ((count > 0) & due).sum(1).clamp(min=1)
     slots = dict(job.memory)
@@ -212,14 +214,16 @@ def adam(
         w.addcdiv_(m, root, value=-size)
 
 
-def _with_objective(job: Job, objective: Objective, t: int, model: Model, batches: Batches, idle: Tensor) -> Job:
+def _with_objective(
+    job: TrainJob, objective: Objective, t: int, model: Model, batches: Batches, idle: Tensor
+) -> TrainJob:
     """The job with its unlabelled mini-batches and the clients' own models."""
     start, clients = job.start, len(job.updates)
     check_objective(objective, job.rule, model, start, batches)
-    dark = batches.unlabelled if objective.unlabelled_batch > 0 else None
-    if dark is None:
-        dark = Picks(job.index[:, :, :0], torch.zeros_like(job.count))
-    job = replace(job, batch=job.batch + (int(dark.count.max()) if dark.count.numel() else 0))
+    unlabelled = batches.unlabelled if objective.unlabelled_batch > 0 else None
+    if unlabelled is None:
+        unlabelled = Picks(job.index[:, :, :0], torch.zeros_like(job.count))
+    job = replace(job, batch=job.batch + (int(unlabelled.count.max()) if unlabelled.count.numel() else 0))
     own = None
     if objective.pair and start.own is not None:
         rule = own_rule(job.rule, objective)
@@ -232,7 +236,7 @@ def _with_objective(job: Job, objective: Objective, t: int, model: Model, batche
         )
     mixture = torch.zeros(clients) if start.mixture is None else start.mixture
     pseudo = job.loss.new_full((clients,), math.nan)
-    return replace(job, semi=Semi(objective, dark, mixture.to(job.delta), own, pseudo))
+    return replace(job, semi=Semi(objective, unlabelled, mixture.to(job.delta), own, pseudo))
 
 
 def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:

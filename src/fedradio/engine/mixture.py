@@ -22,20 +22,20 @@ ITERATIONS = 200
 """At most; the likelihood is concave in b, and a step that changes nothing ends it earlier."""
 
 
-def learned_weights(model: Model, ensemble: Ensemble, held: TestSet, workers: int) -> Tensor:
+def learned_weights(model: Model, ensemble: Ensemble, validation: TestSet, workers: int) -> Tensor:
     """Weights ``[C]`` of the first of two members, ``[C, d]`` and everybody's ``[1, d]``; the ensemble's are the start.
 
     Without held-out samples a client's weight stays what it is.
     """
     own, common = ensemble.members
     start: list[float] = torch.as_tensor(ensemble.weight[0], dtype=torch.float64).expand(len(own)).tolist()
-    bounds = held.bounds()
+    bounds = validation.bounds()
 
     def learned(client: int) -> float:
         lo, hi = bounds[client]
         if lo == hi:
             return start[client]
-        x, y = held.fetch(held.index[lo:hi])
+        x, y = validation.fetch(validation.index[lo:hi])
         log_q, log_h = (_log_likelihood(model, row, x, y) for row in (own[client], common[0]))
         return maximise(log_q, log_h, start[client])
 

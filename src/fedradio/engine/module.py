@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from fedradio.core.contracts import Model
 from fedradio.core.errors import Problem, SpecError
-from fedradio.engine.local import Job, adam, adam_scales, drive
+from fedradio.engine.local import TrainJob, adam, adam_scales, drive
 from fedradio.models.checks import refuses_single
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
@@ -28,11 +28,11 @@ class Autograd:
         self.needs_two = refuses_single(model.module, model.shape)
         self._thread = threading.local()
 
-    def stack(self, job: Job) -> int:
+    def stack(self, job: TrainJob) -> int:
         return 1
 
     @torch.enable_grad()
-    def train(self, job: Job, rows: list[int]) -> None:
+    def train(self, job: TrainJob, rows: list[int]) -> None:
         network = self._network(job)
         for row in rows:
             if self.needs_two:
@@ -43,7 +43,7 @@ class Autograd:
             job.loss[row] = self._steps(network, job, row)
             network.store(job, row)
 
-    def _steps(self, network: Network, job: Job, row: int) -> Tensor:
+    def _steps(self, network: Network, job: TrainJob, row: int) -> Tensor:
         """All updates of one client; returns the sum of its mini-batch losses."""
         total = job.delta.new_zeros(())
         counts = job.count[row].tolist()
@@ -58,7 +58,7 @@ class Autograd:
             network.update(job, row, j, rate, gradients)
         return total
 
-    def _network(self, job: Job) -> Network:
+    def _network(self, job: TrainJob) -> Network:
         """This thread's copy of the module and its buffers."""
         key = (job.rule.state_names, job.delta.dtype, job.delta.device)
         if getattr(self._thread, "key", None) != key:
@@ -86,7 +86,7 @@ class Network:
         self._parts = [views[name] for name, _ in self.module.named_parameters()]
 
     @torch.no_grad()
-    def load(self, job: Job, row: int) -> None:
+    def load(self, job: TrainJob, row: int) -> None:
         self.w0 = job.start.w[int(job.start.group[row])]
         self.w[: self.shared] = self.w0
         if job.start.local is not None:
@@ -98,7 +98,7 @@ class Network:
             memory.zero_() if before is None else memory.copy_(before[row])
 
     @torch.no_grad()
-    def store(self, job: Job, row: int) -> None:
+    def store(self, job: TrainJob, row: int) -> None:
         torch.sub(self.w[: self.shared], self.w0, out=job.delta[row])
         if job.local is not None:
             torch.cat([self.w[self.shared :], self.buffers], out=job.local[row])
@@ -107,7 +107,7 @@ class Network:
         self.w0 = self.w[: self.shared]  # lets go of the start rows
 
     @torch.no_grad()
-    def update(self, job: Job, row: int, j: int, rate: float, gradients: Sequence[Tensor | None]) -> None:
+    def update(self, job: TrainJob, row: int, j: int, rate: float, gradients: Sequence[Tensor | None]) -> None:
         """``v = gam*v + g + mu*(w - w0) + shift; w -= rate*v``, or Adam; prox and shift act on the shared part only.
 
         ``gradients`` of the parameters; None where the loss does not depend on one, nothing at all without samples.
@@ -140,7 +140,7 @@ class Network:
             torch._foreach_add_(parts, found, alpha=factor)
 
 
-def _check_counts(job: Job, row: int) -> None:
+def _check_counts(job: TrainJob, row: int) -> None:
     if bool((job.count[row, : job.updates[row]] == 1).any()):
         reason = f"client {job.start.name(row)} has a mini-batch of one sample, too few for the model's batch norm"
         remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"

@@ -40,9 +40,9 @@ def targets(objective: Objective, y: Tensor, labelled: Tensor, nu: Tensor, unlab
     client has none of a kind, the terms of that kind are absent.
     """
     hot = nu.new_zeros(*y.shape, nu.shape[-1]).scatter_(-1, y.unsqueeze(-1), 1.0)
-    lit, dark = _mean_weights(labelled, y.shape[-1], nu), _mean_weights(unlabelled, nu.shape[-2], nu)
-    pull = torch.cat([lit, objective.alpha_p * dark], dim=-2)
-    flat = torch.cat([torch.zeros_like(lit), objective.alpha_r * dark], dim=-2)
+    with_label, without = _mean_weights(labelled, y.shape[-1], nu), _mean_weights(unlabelled, nu.shape[-2], nu)
+    pull = torch.cat([with_label, objective.alpha_p * without], dim=-2)
+    flat = torch.cat([torch.zeros_like(with_label), objective.alpha_r * without], dim=-2)
     return Targets(torch.cat([hot, nu], dim=-2), pull, flat)
 
 

@@ -18,7 +18,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.engine.dense import Dense, backward, forward, load, relu_backward, start_rows, store
 from fedradio.engine.feed import Feed
 from fedradio.engine.layers import Layer
-from fedradio.engine.local import Job, Semi, select
+from fedradio.engine.local import Semi, TrainJob, select
 from fedradio.engine.module import Network
 from fedradio.engine.objective import cost, gradient, mixture_gradient
 from fedradio.engine.update import Update
@@ -35,11 +35,11 @@ class PairDense:
         self.inputs = layers[0].inputs
         self.common, self.own = Dense(layers, models=2), Dense(layers, models=2)
 
-    def stack(self, job: Job) -> int:
+    def stack(self, job: TrainJob) -> int:
         return self.common.stack(job)
 
     @torch.no_grad()
-    def train(self, job: Job, rows: list[int]) -> None:
+    def train(self, job: TrainJob, rows: list[int]) -> None:
         semi, chosen, k = _semi(job), select(rows), len(rows)
         common = _Stack(self.common, job, rows)
         own = None if semi.own is None else _Stack(self.own, semi.own, rows)
@@ -48,7 +48,7 @@ class PairDense:
         if own is not None:
             own.keep(chosen, k)
 
-    def _steps(self, job: Job, semi: Semi, rows: list[int], common: _Stack, own: _Stack | None) -> Tensor:
+    def _steps(self, job: TrainJob, semi: Semi, rows: list[int], common: _Stack, own: _Stack | None) -> Tensor:
         """All updates of a group; returns the sum of each client's costs ``[k]``."""
         feed, b = Feed(self.model, job, semi, rows), semi.mixture[select(rows)]
         updates, live = [job.updates[row] for row in rows], len(rows)
@@ -77,7 +77,7 @@ class PairDense:
 class _Stack:
     """One model of each client of a group, in the dense kernel's buffers."""
 
-    def __init__(self, dense: Dense, job: Job, rows: list[int]) -> None:
+    def __init__(self, dense: Dense, job: TrainJob, rows: list[int]) -> None:
         chosen = select(rows)
         self.job, self.space, self.base = job, dense.workspace(job), start_rows(job, chosen)
         self.update = Update(job.rule, [])
@@ -119,11 +119,11 @@ class PairAutograd:
         self.needs_two = refuses_single(model.module, model.shape)
         self._thread = threading.local()
 
-    def stack(self, job: Job) -> int:
+    def stack(self, job: TrainJob) -> int:
         return 1
 
     @torch.enable_grad()
-    def train(self, job: Job, rows: list[int]) -> None:
+    def train(self, job: TrainJob, rows: list[int]) -> None:
         semi = _semi(job)
         for row in rows:
             if self.needs_two:
@@ -135,7 +135,7 @@ class PairAutograd:
             if semi.own is not None and own is not None:
                 semi.own.delta[row] = own.w
 
-    def _steps(self, job: Job, semi: Semi, row: int, common: Network, own: Network | None) -> Tensor:
+    def _steps(self, job: TrainJob, semi: Semi, row: int, common: Network, own: Network | None) -> Tensor:
         """All updates of one client; returns the sum of its costs."""
         feed, total = Feed(self.model, job, semi, [row]), job.delta.new_zeros(())
         for j in range(job.updates[row]):
@@ -156,7 +156,7 @@ class PairAutograd:
                 own.update(semi.own, row, j, semi.own.rates[j], own_slopes)
         return total
 
-    def _network(self, name: str, job: Job, row: int) -> Network:
+    def _network(self, name: str, job: TrainJob, row: int) -> Network:
         """This thread's copy of the module, one for each half, with the client's model and dropout masks."""
         key = (job.rule.state_names, job.delta.dtype, job.delta.device)
         kept: tuple[object, Network] | None = getattr(self._thread, name, None)
@@ -170,14 +170,14 @@ class PairAutograd:
         return network
 
 
-def _semi(job: Job) -> Semi:
+def _semi(job: TrainJob) -> Semi:
     if job.semi is None:
         raise ValueError("these kernels train rules with an objective")
     return job.semi
 
 
-def _check_counts(job: Job, semi: Semi, row: int) -> None:
-    counts = (job.count + semi.dark.count)[row, : job.updates[row]]
+def _check_counts(job: TrainJob, semi: Semi, row: int) -> None:
+    counts = (job.count + semi.unlabelled.count)[row, : job.updates[row]]
     if bool((counts == 1).any()):
         reason = f"client {job.start.name(row)} has a mini-batch of one sample, too few for the model's batch norm"
         remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"

@@ -114,13 +114,13 @@ def _pair(
 
 def _cost(objective: Objective, p: Tensor, y: Tensor, nu: Tensor) -> Tensor:
     """The cost (4) of probabilities ``p [n_L + n_U, C]``."""
-    lit, dark, uniform = p[: len(y)], p[len(y) :], math.log(p.shape[1])
+    labelled, unlabelled, uniform = p[: len(y)], p[len(y) :], math.log(p.shape[1])
     total = p.new_zeros(())
     if len(y):
-        total = total - lit.log().gather(1, y[:, None]).mean()
+        total = total - labelled.log().gather(1, y[:, None]).mean()
     if len(nu):
-        fit = -(nu * dark.log()).sum(1).mean()
-        divergence = (torch.xlogy(nu, nu) + dark * dark.log()).sum(1).mean() + 2 * uniform
+        fit = -(nu * unlabelled.log()).sum(1).mean()
+        divergence = (torch.xlogy(nu, nu) + unlabelled * unlabelled.log()).sum(1).mean() + 2 * uniform
         total = total + objective.alpha_p * fit + objective.alpha_r * divergence
     return total
 

@@ -36,7 +36,7 @@ class LayerView:
 
 
 @dataclass(frozen=True)
-class View:
+class LayerBuffers:
     """All layers, and constants ``[k, b, 1]`` and ``[k, 1, b]``: 1 to sum over samples with, -1 for the true class."""
 
     layers: tuple[LayerView, ...]
@@ -62,9 +62,9 @@ class Workspace:
         self._z = [room(clients * batch * layer.outputs) for layer in layers]
         self._g = [room(clients * batch * layer.outputs) for layer in layers]
         self._like = like.new_empty(0)
-        self._views: dict[tuple[int, int], View] = {}
+        self._views: dict[tuple[int, int], LayerBuffers] = {}
 
-    def view(self, k: int, b: int) -> View:
+    def view(self, k: int, b: int) -> LayerBuffers:
         """The buffers of the first ``k`` clients for ``b`` samples each; the same views every time."""
         if (k, b) not in self._views:
             if len(self._views) >= MOST_VIEWS:
@@ -73,7 +73,7 @@ class Workspace:
             ones = self._like.new_ones(k * b)
             shapes = ((k, b, 1), (k, 1, b))
             constants = [_squeeze(values.view(shape)) for values in (ones, -ones) for shape in shapes]
-            self._views[k, b] = View(layers, *constants)
+            self._views[k, b] = LayerBuffers(layers, *constants)
         return self._views[k, b]
 
     def _layer(self, i: int, k: int, b: int) -> LayerView:

@@ -12,7 +12,7 @@ from fedradio.core.contracts import Allocation, Reason, Slots, View
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.policies.effort import more_than_a_cell
-from fedradio.policies.slot import Offer, Slot, full_power_offer, slot_of
+from fedradio.policies.slot import Offer, SlotProblem, full_power_offer, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
 Mode = Literal["optimal", "paper", "dc"]
@@ -55,7 +55,7 @@ class Joint:
         offer, active, notes = self.solve(slot, state["before"])
         return allocation(offer, active, notes), {"before": active}
 
-    def solve(self, slot: Slot, before: Tensor) -> tuple[Offer, Tensor, dict[str, Tensor]]:
+    def solve(self, slot: SlotProblem, before: Tensor) -> tuple[Offer, Tensor, dict[str, Tensor]]:
         """Plans and selection of one slot, given who took part in the one before."""
         if self.mode == "dc":
             from fedradio.policies.joint_dc import dc_decision  # cvxpy takes a second to load: only for those who ask

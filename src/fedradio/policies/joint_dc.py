@@ -28,7 +28,7 @@ from torch import Tensor
 from fedradio.core.params import group_sum
 from fedradio.fleet.costs import compute_j, compute_s, transmit_j
 from fedradio.links.rates import airtime_s, power_for_w
-from fedradio.policies.slot import Offer, Slot, full_power_offer
+from fedradio.policies.slot import Offer, SlotProblem, full_power_offer
 from fedradio.policies.solvers import least_energy_offer, select
 
 ITERATIONS = 50
@@ -61,7 +61,7 @@ class Point:
 
 
 def dc_decision(
-    slot: Slot, clients: int, max_steps: int, theta: float, overlap: int, before: Tensor, *, rho: float = RHO
+    slot: SlotProblem, clients: int, max_steps: int, theta: float, overlap: int, before: Tensor, *, rho: float = RHO
 ) -> tuple[Offer, Tensor, dict[str, Tensor]]:
     """Plans, selection ``[S]`` and notes ``[R]`` of one slot: those of ``select``, and ``iterations``.
 
@@ -86,7 +86,7 @@ def dc_decision(
     return offer, active, notes | {"iterations": torch.full((slot.receivers,), iterations)}
 
 
-def _feasible_start(slot: Slot, max_steps: int) -> Offer:
+def _feasible_start(slot: SlotProblem, max_steps: int) -> Offer:
     """Full CPU and power where the budget allows, else the cheapest single step; or the reason why not even that."""
     full, one = full_power_offer(slot, max_steps), least_energy_offer(slot, 1, 0.0)
     ok = full.eligible
@@ -102,7 +102,14 @@ def _feasible_start(slot: Slot, max_steps: int) -> Offer:
 
 
 def _iterate(
-    slot: Slot, start: Offer, clients: int, max_steps: int, theta: float, overlap: int, before: Tensor, rho: float
+    slot: SlotProblem,
+    start: Offer,
+    clients: int,
+    max_steps: int,
+    theta: float,
+    overlap: int,
+    before: Tensor,
+    rho: float,
 ) -> tuple[Point, int]:
     """Algorithm 2; a programme that cannot be solved ends it at the last iterate."""
     many = group_sum(torch.ones_like(slot.parent), slot.parent, slot.receivers)
@@ -136,7 +143,7 @@ def _iterate(
     return point, ITERATIONS
 
 
-def _expanded(slot: Slot, point: Point, max_steps: int) -> tuple[Tensor, Tensor]:
+def _expanded(slot: SlotProblem, point: Point, max_steps: int) -> tuple[Tensor, Tensor]:
     """Seconds (38), (39), joules (36), (37): coefficients ``[4, U]`` of 1_u, Lbar/L_max, f/f(i) - 1, P/P(i) - 1."""
     f, p, share, work = point.cpu_hz, point.power_w, point.share, point.work
     tau = airtime_s(slot.bits, slot.bandwidth_hz, p, slot.unit_w)
@@ -154,7 +161,7 @@ def _expanded(slot: Slot, point: Point, max_steps: int) -> tuple[Tensor, Tensor]
 class _Programme:
     """Problem (40) around an iterate, compiled once: only its coefficients change from one iteration to the next."""
 
-    def __init__(self, slot: Slot, wanted: Tensor, overlap: int, before: Tensor, max_steps: int) -> None:
+    def __init__(self, slot: SlotProblem, wanted: Tensor, overlap: int, before: Tensor, max_steps: int) -> None:
         n = slot.clients
         cell = (slot.parent == torch.arange(slot.receivers)[:, None]).double()  # [R, U]
         cell, wanted = cell[wanted > 0], wanted[wanted > 0]
@@ -197,7 +204,7 @@ class _Programme:
         return plan if bool(plan.isfinite().all()) else None
 
 
-def _feasible(slot: Slot, point: Point, start: Offer, max_steps: int) -> Offer:
+def _feasible(slot: SlotProblem, point: Point, start: Offer, max_steps: int) -> Offer:
     """The iterate's plans in whole steps, each with power, then frequency raised as far as the deadline demands.
 
     Where that breaks the budget the frequency falls to the lowest that is in time, then the steps become fewer.
@@ -233,7 +240,7 @@ def _feasible(slot: Slot, point: Point, start: Offer, max_steps: int) -> Offer:
     )
 
 
-def _only(slot: Slot, ids: Tensor) -> Slot:
+def _only(slot: SlotProblem, ids: Tensor) -> SlotProblem:
     """The same slot with these clients alone."""
     vectors = {name: getattr(slot.fleet, name)[ids] for name in ("cycles_per_bit", "f_max_hz", "p_max_w", "energy_j")}
     fleet = replace(slot.fleet, **vectors)

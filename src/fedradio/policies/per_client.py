@@ -14,7 +14,7 @@ from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.policies.joint import allocation
 from fedradio.policies.sca import iterated_offer
-from fedradio.policies.slot import Offer, Slot, full_power_offer, slot_of
+from fedradio.policies.slot import Offer, SlotProblem, full_power_offer, slot_of
 from fedradio.policies.solvers import most_steps_offer
 
 Mode = Literal["optimal", "paper"]
@@ -46,7 +46,7 @@ class PerClient:
         }
         return allocation(offer, offer.eligible, notes), state
 
-    def solve(self, slot: Slot) -> Offer:
+    def solve(self, slot: SlotProblem) -> Offer:
         """Everybody's plan; whoever has one takes part."""
         if self.mode == "paper":
             return iterated_offer(slot, self.max_steps, self.iterations)

@@ -23,7 +23,7 @@ LEAST = 1e-9
 class Ramp:
     """See :func:`ramp`."""
 
-    work: Fixed
+    effort: Fixed
     start_amplitude: float
     slope: float
     needs = frozenset({"superposition"})
@@ -42,7 +42,7 @@ class Ramp:
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         """As ``fixed``; what is sent has no power before the payload exists, only an amplitude."""
-        alloc, state = self.work.decide(view, state, rng)
+        alloc, state = self.effort.decide(view, state, rng)
         amplitude = torch.full((view.senders,), self.amplitude(view.clock.t), dtype=torch.float64)
         return replace(alloc, power_w=None, amplitude=amplitude), state
 

@@ -27,24 +27,24 @@ from torch import Tensor
 from fedradio.core.contracts import Reason
 from fedradio.fleet.costs import compute_j, transmit_j
 from fedradio.links.rates import airtime_s, power_for_w
-from fedradio.policies.slot import SLACK, Offer, Slot, offer_at
+from fedradio.policies.slot import SLACK, Offer, SlotProblem, offer_at
 
 ROUNDING = 1e-9
 """Share of the energy budget by which a plan that fits it exactly may seem to exceed it."""
 
 
-def frequency_9(slot: Slot, cycles: Tensor, power_w: Tensor) -> Tensor:
+def frequency_9(slot: SlotProblem, cycles: Tensor, power_w: Tensor) -> Tensor:
     """Lemma 2, eq. (9): the frequency ``[S]`` at which ``cycles [S]`` and an upload at that power take the deadline."""
     left = slot.deadline_s - airtime_s(slot.bits, slot.bandwidth_hz, power_w, slot.unit_w)
     return cycles / left
 
 
-def power_10c(slot: Slot, cycles: Tensor, cpu_hz: Tensor) -> Tensor:
+def power_10c(slot: SlotProblem, cycles: Tensor, cpu_hz: Tensor) -> Tensor:
     """Eq. (10c), the solution of (52): the power ``[S]`` that sends in what ``cycles [S]`` leave of the deadline."""
     return power_for_w(slot.bits, slot.bandwidth_hz, slot.deadline_s - cycles / cpu_hz, slot.unit_w)
 
 
-def iterated_offer(slot: Slot, max_steps: int, iterations: int) -> Offer:
+def iterated_offer(slot: SlotProblem, max_steps: int, iterations: int) -> Offer:
     """So many passes of Algorithm 4. Who cannot do one step is a straggler and keeps ``(f_max, P_max)``.
 
     Devices may have floors, circuit and static power, which the paper's have not: frequency and power are then at
@@ -71,7 +71,7 @@ def iterated_offer(slot: Slot, max_steps: int, iterations: int) -> Offer:
     )
 
 
-def _pass(slot: Slot, offer: Offer) -> tuple[Tensor, Tensor]:
+def _pass(slot: SlotProblem, offer: Offer) -> tuple[Tensor, Tensor]:
     """Frequency (9) and power (10c) for an offer's steps; stragglers stay where they are.
 
     Neither exceeds what the offer was made at but for rounding, which is cut off.

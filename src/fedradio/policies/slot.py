@@ -22,7 +22,7 @@ SLACK = 1e-12
 
 
 @dataclass(frozen=True)
-class Slot:
+class SlotProblem:
     """``cycles [S]`` of one local step, ``unit_w [S]`` the power for an SNR of 1, ``bits`` of a payload; ``able [S]``:
     who has data."""
 
@@ -53,7 +53,7 @@ class Offer:
     reason: Tensor
 
 
-def slot_of(view: View) -> Slot:
+def slot_of(view: View) -> SlotProblem:
     """The problem a policy sees; its cross rules make sure that fleet, channel, rate and deadline are there."""
     assert view.fleet is not None
     assert view.channel is not None
@@ -61,7 +61,7 @@ def slot_of(view: View) -> Slot:
     assert view.payload_bits is not None
     assert view.deadline_s is not None
     link = cast(RateLink, view.link)
-    return Slot(
+    return SlotProblem(
         parent=view.parent,
         receivers=view.receivers,
         cycles=view.cycles_per_step,
@@ -74,12 +74,12 @@ def slot_of(view: View) -> Slot:
     )
 
 
-def full_power_offer(slot: Slot, max_steps: int) -> Offer:
+def full_power_offer(slot: SlotProblem, max_steps: int) -> Offer:
     """Everybody at ``f_max`` and ``P_max``: the most steps (at most ``max_steps``) that fit deadline and budget."""
     return offer_at(slot, max_steps, slot.fleet.f_max_hz, slot.fleet.p_max_w)
 
 
-def offer_at(slot: Slot, max_steps: int, cpu_hz: Tensor, power_w: Tensor, grace_s: float = 0.0) -> Offer:
+def offer_at(slot: SlotProblem, max_steps: int, cpu_hz: Tensor, power_w: Tensor, grace_s: float = 0.0) -> Offer:
     """The most steps (at most ``max_steps``) that fit deadline and budget at given frequencies and powers ``[S]``.
 
     OSAFL's Lemma 1, eq. (7), rounded down. With ``grace_s`` a step that ends so much after the deadline still counts:

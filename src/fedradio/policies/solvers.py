@@ -18,13 +18,13 @@ from torch import Tensor
 from fedradio.core.contracts import Reason
 from fedradio.core.params import group_rank, group_sum
 from fedradio.links.rates import airtime_s, power_for_w
-from fedradio.policies.slot import Offer, Slot
+from fedradio.policies.slot import Offer, SlotProblem
 
 BISECTIONS = 36
 """The airtime is then known to 1e-11 of its range and the energy, which is flat there, to the last digit."""
 
 
-def least_energy_offer(slot: Slot, max_steps: int, theta: float) -> Offer:
+def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer:
     """Each client's best plan: the ``L`` in ``1..max_steps`` that minimises ``-theta L + (1 - theta) E*(L)``."""
     fleet = slot.fleet
     steps = torch.arange(1, max_steps + 1, dtype=torch.float64)
@@ -58,7 +58,7 @@ def least_energy_offer(slot: Slot, max_steps: int, theta: float) -> Offer:
     )
 
 
-def most_steps_offer(slot: Slot, max_steps: int) -> Offer:
+def most_steps_offer(slot: SlotProblem, max_steps: int) -> Offer:
     """Each client's largest ``L`` in ``1..max_steps`` that fits deadline and budget at all, for the least energy.
 
     ``E*(L)`` is least for every ``L`` already, so this is the weight 1: no energy is worth a step.
@@ -66,7 +66,7 @@ def most_steps_offer(slot: Slot, max_steps: int) -> Offer:
     return least_energy_offer(slot, max_steps, theta=1.0)
 
 
-def _slowest_upload(slot: Slot, n: Tensor) -> Tensor:
+def _slowest_upload(slot: SlotProblem, n: Tensor) -> Tensor:
     """Longest airtime ``[S, L]`` that leaves time to compute at ``f_max`` and needs no less than the lowest power."""
     left = slot.deadline_s - n / slot.fleet.f_max_hz[:, None]
     if slot.fleet.tx_min_w == 0:
@@ -75,7 +75,7 @@ def _slowest_upload(slot: Slot, n: Tensor) -> Tensor:
     return torch.minimum(left, airtime_s(slot.bits, slot.bandwidth_hz, lowest, slot.unit_w)[:, None])
 
 
-def _computing_cap(slot: Slot, n: Tensor) -> Tensor:
+def _computing_cap(slot: SlotProblem, n: Tensor) -> Tensor:
     """Longest useful computing time ``[S, L]``: at the lowest frequency, or where static power outweighs the saving."""
     fleet = slot.fleet
     pays = math.inf if fleet.cpu_static_w == 0 else (fleet.capacitance / fleet.cpu_static_w) ** (1 / 3)
@@ -83,12 +83,12 @@ def _computing_cap(slot: Slot, n: Tensor) -> Tensor:
     return (n * min(pays, slowest)).clamp(min=n / fleet.f_max_hz[:, None])
 
 
-def _computing_j(slot: Slot, n: Tensor, seconds: Tensor) -> Tensor:
+def _computing_j(slot: SlotProblem, n: Tensor, seconds: Tensor) -> Tensor:
     """``h(t) = zeta/2 n^3/t^2 + P_static t``."""
     return 0.5 * slot.fleet.capacitance * n**3 / seconds**2 + slot.fleet.cpu_static_w * seconds
 
 
-def _bisect(slot: Slot, n: Tensor, cap: Tensor, low: Tensor, high: Tensor) -> Tensor:
+def _bisect(slot: SlotProblem, n: Tensor, cap: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """The minimiser of ``E`` on ``[low, high]``: where the derivative, which increases, changes its sign."""
     low, high = low.clone(), high.clone()
     first, last = low.clone(), high.clone()
@@ -102,7 +102,7 @@ def _bisect(slot: Slot, n: Tensor, cap: Tensor, low: Tensor, high: Tensor) -> Te
     return torch.where(ends_low, first, torch.where(ends_high, last, 0.5 * (low + high)))
 
 
-def _slope(slot: Slot, n: Tensor, cap: Tensor, tau: Tensor) -> Tensor:
+def _slope(slot: SlotProblem, n: Tensor, cap: Tensor, tau: Tensor) -> Tensor:
     """``dE/dtau = u (2^x - 1 - x ln2 2^x) + P_circuit + [T - tau < t_cap] (zeta n^3/(T - tau)^3 - P_static)``."""
     y = (slot.bits * math.log(2.0) / slot.bandwidth_hz) / tau
     power = torch.expm1(y)  # in units of u; 2^x - 1 - x ln2 2^x = power - y (1 + power)
@@ -114,7 +114,7 @@ def _slope(slot: Slot, n: Tensor, cap: Tensor, tau: Tensor) -> Tensor:
 
 
 def select(
-    slot: Slot, offer: Offer, theta: float, clients: int, overlap: int, before: Tensor
+    slot: SlotProblem, offer: Offer, theta: float, clients: int, overlap: int, before: Tensor
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The cheapest ``clients`` of every cell of which at most ``overlap`` took part the last time (C2, C3), exactly.
 
@@ -147,12 +147,12 @@ def select(
     return active, notes
 
 
-def _rank(slot: Slot, cost: Tensor, among: Tensor) -> Tensor:
+def _rank(slot: SlotProblem, cost: Tensor, among: Tensor) -> Tensor:
     """Rank by cost inside the cell, counting only ``among``."""
     return group_rank(torch.where(among, cost, math.inf), slot.parent)
 
 
-def _cheapest_sums(slot: Slot, cost: Tensor, among: Tensor, most: int) -> Tensor:
+def _cheapest_sums(slot: SlotProblem, cost: Tensor, among: Tensor, most: int) -> Tensor:
     """``out[b, r]`` is the cost of the ``r`` cheapest of cell ``b`` in ``among``, infinite where there are fewer."""
     rank = _rank(slot, cost, among)
     kept = among & (rank < most)

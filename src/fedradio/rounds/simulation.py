@@ -24,7 +24,7 @@ from fedradio.data.streams import Pooled
 from fedradio.engine.backend import Engine
 from fedradio.links.ideal import Ideal
 from fedradio.policies.fixed import fixed
-from fedradio.rounds.rules import objective_problems, problems_of, warnings_of
+from fedradio.rounds.compatibility import objective_problems, problems_of, warnings_of
 
 RoundClock = Literal["slowest", "deadline"]
 
@@ -43,7 +43,7 @@ class Simulation:
     algorithm: Algorithm
     rule: LocalRule
     seed: int
-    clock: RoundClock
+    waits: RoundClock
     device: torch.device
     workers: int
     backend: Backend
@@ -79,7 +79,7 @@ def compose(
         algorithm=algorithm,
         rule=rule,
         seed=seed,
-        clock=clock,
+        waits=clock,
         device=torch.device(device),
         workers=engine.workers,
         backend=engine,
@@ -109,5 +109,5 @@ def _pooled(simulation: Simulation) -> Simulation:
         topology=Topology((torch.zeros(1, dtype=torch.long),), (node, node)),
         hops=(Hop(Ideal(bits_per_value=None), fixed(steps=pooling.steps, epochs=pooling.epochs)),),
         stream=Pooled(simulation.stream, prod(hop.period for hop in simulation.hops)),
-        clock="slowest",
+        waits="slowest",
     )

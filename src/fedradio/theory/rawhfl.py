@@ -48,7 +48,7 @@ class Constants:
 
 
 @dataclass(frozen=True)
-class Participation:
+class Shares:
     """Who took part in K rounds of E edge rounds, U clients below B edges.
 
     ``edge [U]`` of each client; ``alpha_b [K, B]``, summing to 1; ``alpha_u [K, E, U]``, 0 for those not selected, else
@@ -63,10 +63,10 @@ class Participation:
     p_sc: Tensor
     gradient_sq: Tensor
 
-    def only(self, rounds: slice) -> Participation:
+    def only(self, rounds: slice) -> Shares:
         """The same for some of the rounds."""
         rest = (tensor[rounds] for tensor in (self.alpha_b, self.alpha_u, self.steps, self.p_sc, self.gradient_sq))
-        return Participation(self.edge, *rest)
+        return Shares(self.edge, *rest)
 
     @property
     def rounds(self) -> int:
@@ -107,7 +107,7 @@ class Bound:
         return self.gap + self.variance + self.client_divergence + self.edge_divergence + self.arrival
 
 
-def bound_21(part: Participation, constants: Constants, lr: float, drops: Tensor) -> Bound:
+def bound_21(part: Shares, constants: Constants, lr: float, drops: Tensor) -> Bound:
     """Theorem 1 as printed. ``drops [K]`` are ``f(w^k) - f(w^(k+1))``, or :func:`even_drops` of a gap."""
     beta, eta, rounds = constants.smoothness, lr, part.rounds
     e, el, omega = part.edge_rounds, part.most_steps, part.omega
@@ -125,7 +125,7 @@ def bound_21(part: Participation, constants: Constants, lr: float, drops: Tensor
     )
 
 
-def corollary_1(part: Participation, constants: Constants, lr: float, gap: float) -> Bound:
+def corollary_1(part: Shares, constants: Constants, lr: float, gap: float) -> Bound:
     """Corollary 1: everybody takes L steps, ``Omega^k = E L``. ``gap`` is ``f(w^0) - f(w^K)``, or to the infimum."""
     beta, eta, rounds = constants.smoothness, lr, part.rounds
     e, el = part.edge_rounds, part.most_steps
@@ -142,7 +142,7 @@ def corollary_1(part: Participation, constants: Constants, lr: float, gap: float
     )
 
 
-def bound_26(part: Participation, constants: Constants, lr: float, gap: float) -> Bound:
+def bound_26(part: Shares, constants: Constants, lr: float, gap: float) -> Bound:
     """(26): Corollary 1 when everything arrives, whatever ``part.p_sc`` says."""
     return corollary_1(_lossless(part), constants, lr, gap)
 
@@ -165,7 +165,7 @@ def rate_27(gap: float, smoothness: float, variance: float, steps: float, spread
     return math.sqrt(gap / (steps * noise)) if noise > 0 else math.inf
 
 
-def spread(part: Participation) -> float:
+def spread(part: Shares) -> float:
     """``sum_b alpha_b^2 sum_u alpha_u^2``, the mean over all edge rounds."""
     return float((part.alpha**2).sum(dim=2).mean())
 
@@ -185,7 +185,7 @@ def rate_limits(smoothness: float, edge_rounds: int, steps: int) -> tuple[float,
     return printed, 1 / (2 * math.sqrt(5) * smoothness * edge_rounds * steps)
 
 
-def best_rate(part: Participation, constants: Constants, gap: float) -> float:
+def best_rate(part: Shares, constants: Constants, gap: float) -> float:
     """The rate that makes all of (21) least, for a given gap and everything else fixed.
 
     (21) is ``a/eta`` plus a polynomial in eta without negative coefficients, hence convex: a search by thirds in the
@@ -212,7 +212,7 @@ def best_rate(part: Participation, constants: Constants, gap: float) -> float:
     return found if found < 1e11 else math.inf
 
 
-def _n_1(part: Participation, beta: float, eta: float) -> Tensor:
+def _n_1(part: Shares, beta: float, eta: float) -> Tensor:
     """``N_1^k = 60 x^3 + 3 x + sum_e sum_b alpha_b (alpha_b + 4 x) sum_u alpha_u^2``, ``x = beta eta E L``; ``[K]``."""
     x = beta * eta * part.edge_rounds * part.most_steps
     alpha_b = part.alpha_b.double()[:, None, part.edge]  # [K, 1, U]
@@ -220,7 +220,7 @@ def _n_1(part: Participation, beta: float, eta: float) -> Tensor:
     return 60 * x**3 + 3 * x + shares
 
 
-def _losses(part: Participation, beta: float, eta: float) -> Tensor:
+def _losses(part: Shares, beta: float, eta: float) -> Tensor:
     """``sum_e sum_b alpha_b sum_u alpha_u N_u (1/p_sc - 1) sum_l E|g_u|^2``, ``[K]``; infinite where p_sc is 0."""
     e, el = part.edge_rounds, part.most_steps
     alpha_u = part.alpha_u.double()
@@ -230,12 +230,12 @@ def _losses(part: Participation, beta: float, eta: float) -> Tensor:
     return (part.alpha * n_u * lost).sum(dim=(1, 2))
 
 
-def _lossless(part: Participation) -> Participation:
+def _lossless(part: Shares) -> Shares:
     everything = torch.ones_like(part.p_sc)
-    return Participation(part.edge, part.alpha_b, part.alpha_u, part.steps, everything, part.gradient_sq)
+    return Shares(part.edge, part.alpha_b, part.alpha_u, part.steps, everything, part.gradient_sq)
 
 
-def _check(part: Participation, omega: Tensor) -> None:
+def _check(part: Shares, omega: Tensor) -> None:
     if bool((omega <= 0).any()):
         idle = (omega <= 0).nonzero().flatten().tolist()
         raise ValueError(f"nobody trains in round(s) {idle}: Omega^k = 0 and (21) is not defined; leave them out")

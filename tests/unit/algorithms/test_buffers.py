@@ -13,9 +13,9 @@ from fedradio.algorithms.fednova import fednova
 from fedradio.algorithms.osafl import afa_cd, osafl, scores
 from fedradio.core.contracts import Delivery, Info, Memory, Slots, Trained, Work
 from fedradio.core.errors import SpecError
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
-from fedradio.rounds.step import begin, run_round
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 COUNTS = torch.tensor([[4, 0], [2, 2], [0, 4], [1, 3]])
 

@@ -12,13 +12,13 @@ from fedradio.algorithms.apfl import Personal, apfl, apfl_tuned, apsfl
 from fedradio.algorithms.fedcpsl import AT_START, FedCpsl, fedcpsl, fedshvr
 from fedradio.core.contracts import Delivery, Info, LocalRule, Memory, SimState, Slots, Trained, Work
 from fedradio.core.errors import SpecError
+from fedradio.core.mapped import make_room
 from fedradio.core.params import group_share, group_sum
 from fedradio.core.rng import Rng
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
+from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.slots import make_room
-from fedradio.rounds.step import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 MakeSpec = Callable[..., Spec]
 

@@ -13,10 +13,11 @@ import pytest
 from support.image_files import cifar_files, idx, shrunk, tiny_arrays, write_idx
 
 from fedradio.core.errors import DataError
-from fedradio.data import catalog, decode, store
-from fedradio.data import fetch as fetching
+from fedradio.data import cache as store
+from fedradio.data import catalog, decode
+from fedradio.data import download as fetching
 from fedradio.data.catalog import CATALOG, IDX_FILES, Arrays
-from fedradio.data.fetch import fetch
+from fedradio.data.download import fetch
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from fedradio.data.fifo import Fifo, fifo, slots_of
 from fedradio.data.sources import synthetic_images
 from fedradio.data.streams import Pooled, static
 from fedradio.data.tapes import make_tapes
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
-from fedradio.rounds.step import begin, run_round
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 SIZES = (30, 12, 50)
 SURE: dict[str, Any] = {"activity": (1.0, 1.0), "scaled": False}
@@ -109,7 +109,7 @@ def test_the_papers_buffers() -> None:
     assert stream.capacity.std() == pytest.approx(spread, rel=0.1)
     assert stream.activity.mean() == pytest.approx(0.55, abs=4 * 0.5 / math.sqrt(12) / 20)
     assert ((stream.activity >= 0.3) & (stream.activity <= 0.8)).all()
-    assert stream.slots.tolist() == [math.ceil(32 * p) for p in stream.activity]
+    assert stream.chances.tolist() == [math.ceil(32 * p) for p in stream.activity]
     assert stream.stats(stream.start())["samples"].tolist() == stream.capacity.tolist()
 
 
@@ -133,7 +133,7 @@ def test_single_arrivals_are_binomial() -> None:
     stream = make(tapes_of((60,) * 6), capacity=(40, 60), slots=8, at_end="repeat")
     new = arrivals(stream, 501)
     for client in range(6):
-        e, p = int(stream.slots[client]), stream.activity[client]
+        e, p = int(stream.chances[client]), stream.activity[client]
         expected = 500 * binom.pmf(np.arange(e + 1), e, p)
         seen = np.bincount(new[:, client], minlength=e + 1)
         big = expected >= 5
@@ -222,7 +222,7 @@ def test_lasts_names_the_client_and_what_to_change(tapes: Tapes) -> None:
 def test_spread_tapes_last_for_their_rounds(tapes: Tapes) -> None:
     """E = floor((n - D) / T) for the three tapes and T = 2: 11, 2 and 21; they last for one round more."""
     stream = make(tapes, capacity=(8, 8), slots=8, spread_rounds=2, **SURE)
-    assert stream.slots.tolist() == [8, 2, 8]
+    assert stream.chances.tolist() == [8, 2, 8]
     assert stream.lasts(3) == ""
     run(stream, 3)
     assert stream.lasts(4)

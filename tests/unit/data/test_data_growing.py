@@ -18,9 +18,9 @@ from fedradio.data.growing import Growing, growing
 from fedradio.data.sources import synthetic_images
 from fedradio.data.streams import Pooled, static
 from fedradio.data.tapes import make_tapes
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
-from fedradio.rounds.step import begin, run_round
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 SIZES = (30, 12, 50)
 

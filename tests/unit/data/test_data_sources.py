@@ -10,7 +10,8 @@ from fedradio.core.contracts import Samples
 from fedradio.core.errors import DataError, SpecError
 from fedradio.core.registry import parts
 from fedradio.core.rng import Rng
-from fedradio.data import sources, store
+from fedradio.data import cache as store
+from fedradio.data import sources
 from fedradio.data.catalog import DataSet
 
 

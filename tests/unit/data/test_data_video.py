@@ -19,9 +19,9 @@ from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints
 from fedradio.data.requests import Floats, Requests
 from fedradio.data.video import draw_world, videos
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
 from fedradio.models import mlp
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 SMALL: dict[str, Any] = {"genres": 3, "contents_per_genre": 4, "requests": 30, "test_requests": 20}
 

@@ -18,9 +18,9 @@ from fedradio.data.draw import Ints
 from fedradio.data.requests import Floats, Requests, nearest, zipf_mandelbrot
 from fedradio.data.video_features import Catalogue, draw_catalogue, draw_images, extra_columns
 from fedradio.data.video_files import draw_law, video_files
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
-from fedradio.rounds.step import begin, run_round
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 SMALL: dict[str, Any] = {"genres": 3, "files_per_genre": 4, "requests": 30, "test_requests": 20}
 SIGNIFICANCE = 1e-3

@@ -13,10 +13,21 @@ from typing import Any
 import pytest
 
 from fedradio.core.errors import StoreError
-from fedradio.experiment import lanes, store, worker
-from fedradio.experiment.batch import Job, Outcome, run_batch
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.core.files import LOCK_FILE, locked, write_json
+from fedradio.runs.folder import (
+    CHECKPOINT_FOLDER,
+    ENVIRONMENT_FILE,
+    MODEL_FILE,
+    RECORDS_FILE,
+    SUMMARY_FILE,
+    read_summary,
+)
+from fedradio.runs.records import read_records
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
+from fedradio.sweeps import processes as module
+from fedradio.sweeps import worker
+from fedradio.sweeps.pool import Outcome, RunTask, run_batch
 
 Make = Callable[..., Spec]
 
@@ -44,19 +55,19 @@ for line in sys.stdin:
 class Watch:
     """Writes down what it is told."""
 
-    def __init__(self, do: Callable[[Job], None] | None = None) -> None:
+    def __init__(self, do: Callable[[RunTask], None] | None = None) -> None:
         self.said: list[tuple[Any, ...]] = []
         self._do = do
 
-    def started(self, jobs: Sequence[Job], parallel: int) -> None:
+    def started(self, jobs: Sequence[RunTask], parallel: int) -> None:
         self.said.append(("started", len(jobs), parallel))
 
-    def advanced(self, job: Job, done: int, rounds: int) -> None:
+    def advanced(self, job: RunTask, done: int, rounds: int) -> None:
         self.said.append(("advanced", job.label, done, rounds))
         if self._do is not None:
             self._do(job)
 
-    def noted(self, job: Job, text: str) -> None:
+    def noted(self, job: RunTask, text: str) -> None:
         self.said.append(("noted", job.label, text))
 
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
@@ -71,28 +82,28 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> dict[str, subprocess.Popen[str
     """The process that got the job, by the name of its folder."""
     found: dict[str, subprocess.Popen[str]] = {}
 
-    class Spied(lanes.Worker):
+    class Spied(module.WorkerProcess):
         def ask(self, message: Mapping[str, Any]) -> None:
             found[Path(message["folder"]).name] = self.process
             super().ask(message)
 
-    monkeypatch.setattr(lanes, "Worker", Spied)
+    monkeypatch.setattr(module, "WorkerProcess", Spied)
     return found
 
 
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "COMMAND", (sys.executable, "-c", FAKE))
+    monkeypatch.setattr(module, "COMMAND", (sys.executable, "-c", FAKE))
 
 
 def made(folder: Path) -> tuple[list[dict[str, Any]], bytes]:
     """All that a run has made, without its wall time."""
-    records = [{key: value for key, value in row.items() if key != "wall_s"} for row in store.read_records(folder)]
-    return records, (folder / store.MODEL).read_bytes()
+    records = [{key: value for key, value in row.items() if key != "wall_s"} for row in read_records(folder)]
+    return records, (folder / MODEL_FILE).read_bytes()
 
 
-def jobs_in(root: Path, specs: Mapping[str, Spec]) -> list[Job]:
-    return [Job(spec, root / name, name) for name, spec in specs.items()]
+def jobs_in(root: Path, specs: Mapping[str, Spec]) -> list[RunTask]:
+    return [RunTask(spec, root / name, name) for name, spec in specs.items()]
 
 
 def test_results_do_not_depend_on_jobs_and_failures_stay_alone(
@@ -116,17 +127,17 @@ def test_results_do_not_depend_on_jobs_and_failures_stay_alone(
     for name, spec in good.items():
         run(spec, tmp_path / "here" / name)
         assert made(tmp_path / "two" / name) == made(tmp_path / "one" / name) == made(tmp_path / "here" / name)
-        assert not (tmp_path / "one" / name / store.CHECKPOINTS).exists()
+        assert not (tmp_path / "one" / name / CHECKPOINT_FOLDER).exists()
 
 
 def test_what_is_there_is_not_run_again(tiny: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "COMMAND", ("a worker that must not be started",))
+    monkeypatch.setattr(module, "COMMAND", ("a worker that must not be started",))
     specs = {"good": tiny(), "diverged": tiny("rule.lr=0.2"), "other": tiny("rule.lr=0.3")}
     for name in ("good", "other"):
         run(tiny(), tmp_path / name)
     run(specs["diverged"], tmp_path / "diverged")
-    summary = store.read_summary(tmp_path / "diverged") | {"status": "diverged"}
-    store.write_json(tmp_path / "diverged" / store.SUMMARY, summary)
+    summary = read_summary(tmp_path / "diverged") | {"status": "diverged"}
+    write_json(tmp_path / "diverged" / SUMMARY_FILE, summary)
     watch = Watch()
     outcomes = run_batch(jobs_in(tmp_path, specs), observer=watch)
     assert [(one.status, one.fresh, one.exit_code) for one in outcomes] == [
@@ -140,11 +151,11 @@ def test_what_is_there_is_not_run_again(tiny: Make, tmp_path: Path, monkeypatch:
         ("ended", "diverged", "diverged", 2, 3),
         ("ended", "other", "failed", 3, 3),
     ]
-    (tmp_path / "other" / store.SUMMARY).unlink()  # killed: no summary, but still the folder of another run
+    (tmp_path / "other" / SUMMARY_FILE).unlink()  # killed: no summary, but still the folder of another run
     assert "another rule.lr" in str(run_batch(jobs_in(tmp_path, specs))[2].error)
     assert [one.status for one in run_batch([])] == []
     with pytest.raises(ValueError, match="same folder"):
-        run_batch([Job(tiny(), tmp_path / "a", "a"), Job(tiny(), tmp_path / "b" / ".." / "a", "b")])
+        run_batch([RunTask(tiny(), tmp_path / "a", "a"), RunTask(tiny(), tmp_path / "b" / ".." / "a", "b")])
 
 
 @pytest.mark.usefixtures("fakes")
@@ -169,11 +180,11 @@ def test_a_worker_tells_what_is_noted_and_what_it_waits_for(
 ) -> None:
     folder = tmp_path / "begun"
     folder.mkdir()
-    (folder / store.RECORDS).touch()
+    (folder / RECORDS_FILE).touch()
     monkeypatch.setattr(worker, "PATIENCE_S", 0.0)
     sent: list[dict[str, Any]] = []
     job = {"spec": tiny().plain, "folder": str(folder), "device": "cpu", "workers": 1}
-    with store.held(folder):
+    with locked(folder):
         worker.perform(job, sent.append)
     assert [message["event"] for message in sent] == ["noted", "end"]
     assert "in use" in sent[0]["text"]
@@ -186,7 +197,7 @@ def test_a_worker_tells_what_is_noted_and_what_it_waits_for(
 
 
 def test_no_worker_can_be_started(tiny: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "COMMAND", (str(tmp_path / "nothing"),))
+    monkeypatch.setattr(module, "COMMAND", (str(tmp_path / "nothing"),))
     outcomes = run_batch(jobs_in(tmp_path, dict.fromkeys("ab", tiny())), parallel=2)
     assert [(one.status, one.exit_code) for one in outcomes] == [("failed", 1)] * 2
     assert "No such file" in str(outcomes[0].error)
@@ -196,7 +207,7 @@ def test_no_worker_can_be_started(tiny: Make, tmp_path: Path, monkeypatch: pytes
 def test_nothing_is_left_running_when_the_observer_fails(
     tiny: Make, tmp_path: Path, processes: dict[str, subprocess.Popen[str]]
 ) -> None:
-    def fail(job: Job) -> None:
+    def fail(job: RunTask) -> None:
         raise ArithmeticError("a broken view")
 
     with pytest.raises(ArithmeticError, match="a broken view"):
@@ -210,7 +221,7 @@ def test_a_second_interrupt_stops_at_once(
 ) -> None:
     """The first one waits for the round under way, which does not end here."""
 
-    def press(job: Job) -> None:
+    def press(job: RunTask) -> None:
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -227,7 +238,7 @@ def test_prints_of_a_worker_do_not_reach_its_answers(
 ) -> None:
     code = """
 import os
-from fedradio.experiment import worker
+from fedradio.sweeps import worker
 made = worker._make
 def noisy(job, teller):
     print('{"event": "end"}', flush=True)
@@ -238,10 +249,10 @@ def noisy(job, teller):
 worker._make = noisy
 worker.main()
 """
-    monkeypatch.setattr(lanes, "COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(module, "COMMAND", (sys.executable, "-c", code))
     begun = tmp_path / "begun"
     begun.mkdir()
-    (begun / store.RECORDS).touch()  # the process was killed before it wrote the spec
+    (begun / RECORDS_FILE).touch()  # the process was killed before it wrote the spec
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "thesis.tex").touch()
@@ -257,8 +268,8 @@ worker.main()
 PARENT = """
 import json, sys
 from pathlib import Path
-from fedradio.experiment.batch import Job, run_batch
-from fedradio.experiment.spec import check_spec
+from fedradio.spec.spec import check_spec
+from fedradio.sweeps.pool import RunTask, run_batch
 
 class Watch:
     def started(self, jobs, parallel): pass
@@ -269,7 +280,7 @@ class Watch:
 
 spec = check_spec(json.loads(sys.argv[1]))
 try:
-    run_batch([Job(spec, Path(sys.argv[2]), "long")], observer=Watch())
+    run_batch([RunTask(spec, Path(sys.argv[2]), "long")], observer=Watch())
 except KeyboardInterrupt:
     sys.exit(130)
 """
@@ -292,7 +303,7 @@ def test_stopped_and_killed_in_the_middle_it_goes_on_to_the_same_result(tiny: Ma
     os.killpg(parent.pid, signal.SIGINT)
     assert parent.communicate()[0].split()[-1] == "interrupted"
     assert parent.returncode == 130
-    summary = store.read_summary(folder)
+    summary = read_summary(folder)
     assert summary["status"] == "interrupted"
     assert (folder / f"checkpoints/round-{summary['rounds']:06}.json").is_file()  # it was asked once, not twice
     assert done <= summary["rounds"] < 600
@@ -300,27 +311,27 @@ def test_stopped_and_killed_in_the_middle_it_goes_on_to_the_same_result(tiny: Ma
     assert done > summary["rounds"]
     parent.kill()
     parent.communicate()
-    with store.held(folder, patience_s=60):  # its worker leaves the folder
-        after = store.read_summary(folder)
+    with locked(folder, wait_s=60):  # its worker leaves the folder
+        after = read_summary(folder)
     assert after["status"] == "interrupted"
     assert (folder / f"checkpoints/round-{after['rounds']:06}.json").is_file()
     assert done <= after["rounds"] < 600
-    outcome = run_batch([Job(spec, folder, "long")])[0]
+    outcome = run_batch([RunTask(spec, folder, "long")])[0]
     assert (outcome.status, outcome.fresh) == ("complete", True)
     run(spec, tmp_path / "one go")
     assert made(folder) == made(tmp_path / "one go")
-    assert len(json.loads((folder / store.ENVIRONMENT).read_text())["resumed"]) == 2
+    assert len(json.loads((folder / ENVIRONMENT_FILE).read_text())["resumed"]) == 2
 
 
 def test_a_folder_is_held_by_one_process_and_waited_for(tmp_path: Path) -> None:
     code = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); input()"
-    command = [sys.executable, "-c", code, str(tmp_path / store.LOCK)]
+    command = [sys.executable, "-c", code, str(tmp_path / LOCK_FILE)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdin is not None
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(StoreError, match="in use"), store.held(tmp_path, patience_s=0.3):
+        with pytest.raises(StoreError, match="in use"), locked(tmp_path, wait_s=0.3):
             pass
         threading.Timer(0.3, other.stdin.close).start()
-        with store.held(tmp_path, patience_s=60), pytest.raises(StoreError, match="in use"), store.held(tmp_path):
+        with locked(tmp_path, wait_s=60), pytest.raises(StoreError, match="in use"), locked(tmp_path):
             pass

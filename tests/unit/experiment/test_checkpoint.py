@@ -13,16 +13,17 @@ from torch import Tensor
 
 from fedradio.core.contracts import Memory, SimState, Slots
 from fedradio.core.errors import StoreError
-from fedradio.experiment import checkpoint, store, tensors
-from fedradio.experiment.build import build
-from fedradio.experiment.checkpoint import Checkpoint, Keeper, last_good
-from fedradio.experiment.final import final_model
-from fedradio.experiment.spec import Spec
-from fedradio.experiment.store import RunFolder
-from fedradio.experiment.tally import Tally
-from fedradio.experiment.tensors import read_tensors, write_tensors
-from fedradio.rounds.slots import on_file
-from fedradio.rounds.step import begin, run_round
+from fedradio.core.files import write_text
+from fedradio.core.mapped import on_file
+from fedradio.rounds.evaluation import final_model
+from fedradio.rounds.round import begin, run_round
+from fedradio.runs import checkpoint, tensors
+from fedradio.runs.checkpoint import Checkpoint, Keeper, last_good
+from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE, RunFolder
+from fedradio.runs.summary import RunningSummary
+from fedradio.runs.tensors import read_tensors, write_tensors
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 ODD: Slots = {
     "doubles": torch.tensor([math.pi, -0.0, 5e-324, torch.nan, -torch.inf], dtype=torch.float64),
@@ -59,10 +60,10 @@ def folder(tiny: Callable[..., Spec], tmp_path: Path) -> RunFolder:
     """A run folder with three lines of records, and checkpoints after 2 and 4 rounds."""
     made = RunFolder(tmp_path / "run")
     keeper = Keeper(made, tiny())
-    store.write_text(made.path / store.SPEC, tiny().yaml())
+    write_text(made.path / SPEC_FILE, tiny().yaml())
     for t in (2, 4):
         made.append({"type": "round", "t": t})
-        keeper.save(state_of(t), Tally(best_round=t), 1.5 * t)
+        keeper.save(state_of(t), RunningSummary(best_round=t), 1.5 * t)
     made.append({"type": "round", "t": 5})
     return made
 
@@ -98,11 +99,13 @@ def test_large_tensors_are_read_into_files(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_state_comes_back_bit_for_bit(tiny: Callable[..., Spec], tmp_path: Path) -> None:
-    tally = Tally([1e9, None], 7, {"clients": 3.0, "arrived": 1 / 3, "eligible": 0.0}, True, {"accuracy": 0.1}, {}, 3)
+    tally = RunningSummary(
+        [1e9, None], 7, {"clients": 3.0, "arrived": 1 / 3, "eligible": 0.0}, True, {"accuracy": 0.1}, {}, 3
+    )
     state = state_of()
     with RunFolder(tmp_path / "run") as folder:
         folder.append({"type": "round"})
-        written = Checkpoint(state, tally, folder.mark(), 12.3, 0.7)
+        written = Checkpoint(state, tally, folder.offset(), 12.3, 0.7)
         checkpoint.write(folder.path, written, tiny())
         found, refused = last_good(folder, tiny())
     assert refused == []
@@ -117,7 +120,7 @@ def test_a_state_comes_back_bit_for_bit(tiny: Callable[..., Spec], tmp_path: Pat
 def test_two_are_kept(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
     assert files(folder) == [f"round-00000{t}.{end}" for t in (2, 4) for end in ("json", "safetensors")]
     found, _ = last_good(folder, tiny())
-    Keeper(folder, tiny(), found).save(state_of(9), Tally(), 9.0)
+    Keeper(folder, tiny(), found).save(state_of(9), RunningSummary(), 9.0)
     assert files(folder) == [f"round-00000{t}.{end}" for t in (4, 9) for end in ("json", "safetensors")]
 
 
@@ -152,12 +155,12 @@ def test_a_damaged_checkpoint_is_refused_by_name(
     assert len(refused) == 1
     assert "round-000004.json is refused" in refused[0]
     assert why in refused[0]
-    Keeper(folder, tiny(), found).save(state_of(3), Tally(), 9.0)
+    Keeper(folder, tiny(), found).save(state_of(3), RunningSummary(), 9.0)
     assert files(folder) == [f"round-00000{t}.{end}" for t in (2, 3) for end in ("json", "safetensors")]
 
 
 def test_records_that_were_changed_refuse_the_checkpoint(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
-    path = folder.path / store.RECORDS
+    path = folder.path / RECORDS_FILE
     lines = path.read_text().splitlines(keepends=True)
     path.write_text(lines[0] + lines[1].replace("4", "7") + lines[2])
     found, refused = last_good(folder, tiny())
@@ -169,13 +172,13 @@ def test_records_that_were_changed_refuse_the_checkpoint(folder: RunFolder, tiny
 
 
 def test_rewound_records_go_on_behind_the_cut(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
-    whole = (folder.path / store.RECORDS).read_text()
+    whole = (folder.path / RECORDS_FILE).read_text()
     found, _ = last_good(folder, tiny())
     assert found is not None
     folder.rewind(found.records.size)
-    assert folder.mark() == found.records
+    assert folder.offset() == found.records
     folder.append({"type": "round", "t": 5})
-    assert (folder.path / store.RECORDS).read_text() == whole
+    assert (folder.path / RECORDS_FILE).read_text() == whole
 
 
 def test_other_formats_and_specs_are_refused(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
@@ -201,11 +204,11 @@ def test_checkpoints_take_a_small_share_of_the_time(
         times = []
         for t in range(1, 2001):
             before = keeper.last
-            keeper.offer(state_of(t), Tally(), 0.5 * t)
+            keeper.offer(state_of(t), RunningSummary(), 0.5 * t)
             times += [0.5 * t] if keeper.last != before else []
         gaps = [b - a for a, b in pairwise(times)]
         assert min(gaps) >= checkpoint.LEAST_S
-        keeper.save(state_of(2001), Tally(), 1000.0)
+        keeper.save(state_of(2001), RunningSummary(), 1000.0)
         assert keeper.spent_s <= 0.03 * 1000
         assert len(times) >= min(400, 0.5 * 0.02 * 1000 / seconds)
 
@@ -217,14 +220,14 @@ def test_a_large_state_waits_for_its_first_checkpoint(tiny: Callable[..., Spec],
     keeper = Keeper(RunFolder(tmp_path / "run"), tiny())
     keeper.save = lambda *given: written.append(given[-1])  # type: ignore[assignment,method-assign]
     for wall_s in (2.0, 159.0, 161.0):
-        keeper.offer(state, Tally(), wall_s)
+        keeper.offer(state, RunningSummary(), wall_s)
     assert written == [161.0]
 
 
 def test_the_same_round_is_not_written_twice(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
     found, _ = last_good(folder, tiny())
     keeper = Keeper(folder, tiny(), found)
-    keeper.save(state_of(4), Tally(), 99.0)
+    keeper.save(state_of(4), RunningSummary(), 99.0)
     assert keeper.spent_s == (0.0 if found is None else found.checkpoint_s)
 
 
@@ -246,8 +249,8 @@ def test_the_final_model_fits_the_network(tiny: Callable[..., Spec], norms: str)
 def test_keeps_nothing_before_the_first_round(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
         keeper = Keeper(folder, tiny())
-        keeper.save(state_of(0), Tally(), 1.0)
+        keeper.save(state_of(0), RunningSummary(), 1.0)
         assert keeper.last is None
         assert "no checkpoint was written yet" in keeper.words()
-        keeper.save(state_of(1), Tally(), 1.0)
+        keeper.save(state_of(1), RunningSummary(), 1.0)
         assert str(folder.path / "checkpoints" / "round-000001.json") in keeper.words()

@@ -11,13 +11,15 @@ from pyarrow import parquet
 
 from fedradio.core.contracts import ExchangeRecord, Reason
 from fedradio.core.errors import SpecError, StoreError
-from fedradio.experiment import export as module
-from fedradio.experiment import store
-from fedradio.experiment.export import export
-from fedradio.experiment.past import MARKER
-from fedradio.experiment.rows import Shape, columns, kind_of, rows
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.core.files import write_json
+from fedradio.results import export as module
+from fedradio.results.export import export
+from fedradio.results.export_rows import Shape, columns, kind_of, rows
+from fedradio.results.run import MARKER
+from fedradio.runs.folder import NETWORK_FILE, SUMMARY_FILE, read_summary
+from fedradio.runs.records import exchange_row, read_records
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 
@@ -49,7 +51,7 @@ def folder(cells: Make, tmp_path: Path) -> Path:
         run(cells(f"seed={seed}", "data.test=client", "eval_every=2"), runs / f"devices-{seed}")
     run(cells("seed=1", "hops.0.fleet=null", "model.hidden=[4, 4]"), runs / "none-1")
     listed = [{"label": "", "runs": {"1": "devices-1", "2": "devices-2"}}, {"label": "", "runs": {"1": "none-1"}}]
-    store.write_json(tmp_path / "s" / MARKER, {"cells": listed})
+    write_json(tmp_path / "s" / MARKER, {"cells": listed})
     return tmp_path / "s"
 
 
@@ -59,7 +61,7 @@ def test_csv_has_every_number_of_the_records(folder: Path) -> None:
     assert [path.relative_to(one).as_posix() for path in files] == [f"export/{name}.csv" for name in TABLES]
     tables = {path.stem: read_csv(path) for path in files}
     assert {name: len(tables[name]) for name in TABLES} == {path.stem: count for path, count in files.items()}
-    records = list(store.read_records(one))
+    records = list(read_records(one))
     rounds = [row for row in records if row["type"] == "round"]
     assert [row["time_s"] for row in tables["rounds"]] == [repr(row["time_s"]) for row in rounds]
     assert [row["bits_hop_1"] for row in tables["rounds"]] == [repr(row["bits"][1]) for row in rounds]
@@ -92,7 +94,7 @@ def test_csv_has_every_number_of_the_records(folder: Path) -> None:
         for r in range(len(row["effective"]))
     ]
     assert [row["bits"] for row in tables["hops"]] == [word(row["bits"]) for row in exchanges]
-    assert tables["runs"][0]["accuracy"] == word(store.read_summary(one)["accuracy"])
+    assert tables["runs"][0]["accuracy"] == word(read_summary(one)["accuracy"])
 
 
 def test_parquet_equals_csv_and_knows_its_types(folder: Path, tmp_path: Path) -> None:
@@ -133,8 +135,8 @@ def test_a_sweep_tells_runs_apart_and_what_differs(folder: Path) -> None:
 
 def test_a_run_that_was_killed_has_records_and_no_summary(folder: Path) -> None:
     one = folder / "runs/devices-1"
-    (one / store.SUMMARY).unlink()
-    (one / store.NETWORK).unlink()
+    (one / SUMMARY_FILE).unlink()
+    (one / NETWORK_FILE).unlink()
     assert sum(export(one, "parquet").values()) > 10
     row = read_parquet(one / "export/runs.parquet")[0]
     assert row == {"run": "devices-1", "label": "tiny", "seed": 1, "status": "unfinished"}
@@ -175,7 +177,7 @@ def test_nothing_is_left_of_an_export_that_failed(folder: Path, monkeypatch: pyt
 def test_folders_that_cannot_be_exported(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(StoreError, match="not a run folder"):
         export(tmp_path)
-    store.write_json(tmp_path / MARKER, {"cells": []})
+    write_json(tmp_path / MARKER, {"cells": []})
     with pytest.raises(StoreError, match="holds no runs"):
         export(tmp_path)
     (tmp_path / "file").touch()
@@ -204,8 +206,8 @@ def test_notes_go_to_those_they_are_about() -> None:
         notes={"score": [0.5, 0.25, 1.0], "eligible": [1, 2]},
     )
     two = {"active": [True] * 2, "arrived": [True] * 2, "reason": [0, 0], "steps": [0, 0], "seconds": None}
-    outer = store.exchange_row(inner) | two | {"hop": 1, "notes": {"eligible": [7, 8], "score": [1, 2]}}
-    record = store.exchange_row(inner)
+    outer = exchange_row(inner) | two | {"hop": 1, "notes": {"eligible": [7, 8], "score": [1, 2]}}
+    record = exchange_row(inner)
     shape = Shape()
     for one in (outer, record):
         shape.see(one)

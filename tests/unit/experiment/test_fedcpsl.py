@@ -7,10 +7,10 @@ import torch
 
 from fedradio.core.errors import SpecError
 from fedradio.data.streams import Window
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import load_spec
+from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.step import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import load_spec
 
 CELLS = (
     "topology={kind: hierarchical, edges: 2, clients_per_edge: 5}",
@@ -103,13 +103,13 @@ def test_refusals(overrides: list[str], words: str) -> None:
 def test_mixtures_are_learned_from_labels_that_nobody_trains_on() -> None:
     sim = simulation("algorithm.learn_mixture=true", "data.held_out=0.2", "hops.0.policy={kind: fixed, epochs: 1}")
     assert isinstance(sim.stream, Window)
-    held, tapes = sim.stream.held(), sim.stream.tapes
-    assert held is not None
-    assert set(held.index.tolist()).isdisjoint(tapes.index.tolist())
+    validation, tapes = sim.stream.validation(), sim.stream.tapes
+    assert validation is not None
+    assert set(validation.index.tolist()).isdisjoint(tapes.index.tolist())
     whole = simulation().stream
     assert isinstance(whole, Window)
     lit, before = (stream.stats(stream.start())["labelled"] for stream in (sim.stream, whole))
-    assert torch.equal(lit + torch.bincount(held.group, minlength=10), before)
+    assert torch.equal(lit + torch.bincount(validation.group, minlength=10), before)
     state = begin(sim)
     for _ in range(3):
         state, record, _ = run_round(sim, state)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from fedradio.core.errors import SpecError
-from fedradio.experiment.measures import MEASURES, measure
-from fedradio.experiment.past import PastRun, open_run
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.results.measures import MEASURES, measure
+from fedradio.results.run import PastRun, open_run
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
 
 ACCURACY = {2: 0.4, 4: 0.8, 6: 0.7, 8: 0.78, 10: 0.79}
 LOSS = {2: 2.0, 4: 1.5, 6: 1.6, 8: 1.1, 10: 1.2}

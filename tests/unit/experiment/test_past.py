@@ -9,20 +9,11 @@ import pytest
 
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import SpecError, StoreError
-from fedradio.experiment import store
-from fedradio.experiment.past import (
-    MARKER,
-    Participation,
-    PastRun,
-    cells,
-    flatten,
-    labels,
-    open_run,
-    open_runs,
-    unbegun,
-)
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.results.run import MARKER, Participation, PastRun, open_run, open_runs, unbegun
+from fedradio.results.variants import cells, flatten, labels
+from fedradio.runs.folder import NETWORK_FILE, SPEC_FILE, SUMMARY_FILE
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 
@@ -105,8 +96,8 @@ def test_metrics_are_those_of_every_evaluation(tiny: Make) -> None:
 
 def test_a_killed_run_is_unfinished(tiny: Make, tmp_path: Path) -> None:
     run(tiny(), tmp_path / "a")
-    (tmp_path / "a" / store.SUMMARY).unlink()
-    (tmp_path / "a" / store.NETWORK).unlink()
+    (tmp_path / "a" / SUMMARY_FILE).unlink()
+    (tmp_path / "a" / NETWORK_FILE).unlink()
     found = open_run(tmp_path / "a")
     assert (found.status, found.summary, found.network) == ("unfinished", None, {})
 
@@ -127,7 +118,7 @@ def test_all_folders_that_are_no_runs_are_named(tiny: Make, tmp_path: Path) -> N
 
 def test_a_spec_that_is_not_known_here_is_told_with_its_folder(tiny: Make, tmp_path: Path) -> None:
     run(tiny(), tmp_path / "a")
-    spec = tmp_path / "a" / store.SPEC
+    spec = tmp_path / "a" / SPEC_FILE
     spec.write_text(spec.read_text().replace("kind: fedavg", "kind: elsewhere"))
     with pytest.raises(SpecError) as error:
         open_runs(tmp_path / "a")

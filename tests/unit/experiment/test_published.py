@@ -7,10 +7,12 @@ import re
 import pytest
 
 from fedradio.core.errors import SpecError
-from fedradio.experiment.measures import measure
-from fedradio.experiment.published import PAPERS, Item, items, matching, parse_item, published
-from fedradio.experiment.reproduce import load_specs, make_plan
-from fedradio.experiment.studies import STUDIES
+from fedradio.papers.items import Item, parse_item
+from fedradio.papers.make import load_specs
+from fedradio.papers.plan import make_plan
+from fedradio.papers.published import PAPERS, items, matching, published
+from fedradio.papers.studies import STUDIES
+from fedradio.results.measures import measure
 
 GOOD = """
 title: Accuracy and energy

@@ -8,12 +8,12 @@ import torch
 from fedradio.core.contracts import Info
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import load_spec
 from fedradio.links.ideal import weighted_total
-from fedradio.rounds.account import planned_j
-from fedradio.rounds.planning import plan_slots
-from fedradio.rounds.step import begin, iterate, run_round
+from fedradio.rounds.accounts import planned_j
+from fedradio.rounds.exchange import plan_slots
+from fedradio.rounds.round import begin, iterate, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import load_spec
 
 
 @cache

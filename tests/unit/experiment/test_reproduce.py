@@ -10,26 +10,17 @@ from typing import Any
 import pytest
 
 from fedradio.core.errors import DataError, DivergenceError, SpecError
-from fedradio.experiment import reproduce
-from fedradio.experiment.batch import Job, Outcome, run_batch
-from fedradio.experiment.collected import Result, collect, plain_result
-from fedradio.experiment.pictures import picture
-from fedradio.experiment.published import Item, parse_item
-from fedradio.experiment.reproduce import (
-    STUDIES,
-    Plan,
-    Trouble,
-    blocked,
-    cost,
-    expected,
-    folder_name,
-    load_specs,
-    make_plan,
-    make_runs,
-    make_studies,
-)
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.papers import make as making
+from fedradio.papers import plan as planning
+from fedradio.papers.collect import Result, collect, plain_result
+from fedradio.papers.items import Item, parse_item
+from fedradio.papers.make import Trouble, blocked, load_specs, make_runs, make_studies
+from fedradio.papers.plan import Reproduction, cost, expected, folder_name, make_plan
+from fedradio.papers.series import picture
+from fedradio.papers.studies import STUDIES
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
+from fedradio.sweeps.pool import Outcome, RunTask, run_batch
 
 Make = Callable[..., Item]
 
@@ -64,13 +55,13 @@ def make(tmp_path: Path, tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPa
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs are made here, not in processes of their own, which take longer to start than these runs."""
 
-    def run_batch(jobs: Sequence[Job], **options: Any) -> list[Outcome]:
+    def run_batch(jobs: Sequence[RunTask], **options: Any) -> list[Outcome]:
         return [_run(job) for job in jobs]
 
-    monkeypatch.setattr(reproduce, "run_batch", run_batch)
+    monkeypatch.setattr(making, "run_batch", run_batch)
 
 
-def _run(job: Job) -> Outcome:
+def _run(job: RunTask) -> Outcome:
     try:
         run(job.spec, job.folder, workers=1)
     except DivergenceError as error:
@@ -83,7 +74,7 @@ def row(folder: Path, name: str, *changes: str, **more: Any) -> dict[str, Any]:
     return {"label": name, "published": {"accuracy": [0.5, 0.1]}, "quick": source, "paper": source} | more
 
 
-def made(plan: Plan, **options: Any) -> tuple[Result, dict[Path, Trouble]]:
+def made(plan: Reproduction, **options: Any) -> tuple[Result, dict[Path, Trouble]]:
     specs = load_specs(plan.units)
     trouble = blocked(plan, specs) | make_studies(plan, specs) | make_runs(plan, specs, **options)
     return collect(plan, trouble), trouble
@@ -118,7 +109,7 @@ def test_what_is_there_is_not_made_again(make: Make, tmp_path: Path, monkeypatch
     first, trouble = made(plan)
     assert not trouble
     assert all(len(cells["accuracy"].values) == 1 for cells in first.cells)
-    monkeypatch.setattr(reproduce, "run_batch", lambda *_, **__: pytest.fail("nothing is to be run"))
+    monkeypatch.setattr(making, "run_batch", lambda *_, **__: pytest.fail("nothing is to be run"))
     again, _ = made(plan)
     assert plain_result(again, None) == plain_result(first, None)
     assert cost(plan).left_s == 0
@@ -133,7 +124,7 @@ def test_another_item_uses_the_same_runs(make: Make, tmp_path: Path, monkeypatch
         columns={},
         rows=[row(tmp_path, "one", published={}), row(tmp_path, "two", "rule.lr=0.05", published={})],
     )
-    monkeypatch.setattr(reproduce, "run_batch", lambda *_, **__: pytest.fail("nothing is to be run"))
+    monkeypatch.setattr(making, "run_batch", lambda *_, **__: pytest.fail("nothing is to be run"))
     result, _ = made(make_plan(curves, "quick", None, tmp_path / "out"))
     drawn = picture(result)
     assert drawn is not None
@@ -143,7 +134,7 @@ def test_another_item_uses_the_same_runs(make: Make, tmp_path: Path, monkeypatch
 def test_a_run_that_diverges_stops_nothing_else_and_is_said(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reproduce, "run_batch", run_batch)
+    monkeypatch.setattr(making, "run_batch", run_batch)
     rows = [row(tmp_path, "one", *WILD), row(tmp_path, "two")]
     plan = make_plan(make(rows=rows), "quick", None, tmp_path / "out")
     result, trouble = made(plan)
@@ -258,7 +249,8 @@ def test_a_study_of_another_spec_or_version_is_made_again(
     made(plan)
     (tmp_path / "one.yaml").write_text(tiny("name=one", "rounds=3").yaml(), encoding="utf-8")
     made(plan)
-    monkeypatch.setattr(reproduce, "__version__", "other")
+    for module in (planning, making):
+        monkeypatch.setattr(module, "__version__", "other")
     made(plan)
     made(plan)
     assert calls == [1, 1, 1]

@@ -17,14 +17,17 @@ import torch
 from fedradio import cli
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, SpecError, StoreError
-from fedradio.experiment import checkpoint, store
-from fedradio.experiment import run as module
-from fedradio.experiment.interrupts import Interrupts
-from fedradio.experiment.read import shipped
-from fedradio.experiment.resume import resume
-from fedradio.experiment.run import Silent, run
-from fedradio.experiment.spec import Spec, load_spec
-from fedradio.experiment.tensors import read_tensors
+from fedradio.core.files import LOCK_FILE
+from fedradio.runs import checkpoint
+from fedradio.runs import run as module
+from fedradio.runs.folder import ENVIRONMENT_FILE, MODEL_FILE, SPEC_FILE, SUMMARY_FILE, RunFolder, read_summary
+from fedradio.runs.interrupt import Interrupts
+from fedradio.runs.records import read_records
+from fedradio.runs.resume import resume
+from fedradio.runs.run import Observer, run
+from fedradio.runs.tensors import read_tensors
+from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.yaml import shipped
 
 # One process that has warmed up on a first job and forks a child for every other. The child counts its system calls on
 # files as moments, one before and one after each (inside, for records: half of them are written), and kills itself at
@@ -33,10 +36,10 @@ NURSERY = """
 import json, os, resource, signal, sys, threading
 from math import inf
 import torch
-from fedradio.experiment import checkpoint
-from fedradio.experiment.resume import resume
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import check_spec
+from fedradio.runs import checkpoint
+from fedradio.runs.resume import resume
+from fedradio.runs.run import run
+from fedradio.spec.spec import check_spec
 
 checkpoint.SHARE, checkpoint.LEAST_S = inf, 0.0  # after every round
 torch.set_num_threads(1)
@@ -161,7 +164,7 @@ def spec_of(tiny: Callable[..., Spec], cells: Callable[..., Spec]) -> Callable[[
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    return [{k: v for k, v in row.items() if k != "wall_s"} for row in store.read_records(folder)]
+    return [{k: v for k, v in row.items() if k != "wall_s"} for row in read_records(folder)]
 
 
 WALL = ("wall_s", "checkpoint_s", "disk_bytes", "memory_bytes")
@@ -170,9 +173,9 @@ WALL = ("wall_s", "checkpoint_s", "disk_bytes", "memory_bytes")
 def assert_same(folder: Path, whole: Path) -> None:
     """Records, summary, final model and final state; and nothing is left over."""
     assert rows(folder) == rows(whole)
-    summaries = [{k: v for k, v in store.read_summary(f).items() if k not in WALL} for f in (folder, whole)]
+    summaries = [{k: v for k, v in read_summary(f).items() if k not in WALL} for f in (folder, whole)]
     assert summaries[0] == summaries[1]
-    assert (folder / store.MODEL).read_bytes() == (whole / store.MODEL).read_bytes()
+    assert (folder / MODEL_FILE).read_bytes() == (whole / MODEL_FILE).read_bytes()
     last = max(path.name for path in (whole / checkpoint.FOLDER).glob("*.safetensors"))
     final = [folder / checkpoint.FOLDER / last, whole / checkpoint.FOLDER / last]
     assert final[0].read_bytes() == final[1].read_bytes()
@@ -257,7 +260,7 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(
         assert error.startswith(f"StoreError; cannot write {folder}")
         assert "File too large" in error
         assert not list(folder.rglob(".*.tmp"))
-        assert list(store.read_records(folder))  # whole lines only
+        assert list(read_records(folder))  # whole lines only
         done = made_rounds(folder)
         assert (0 < done < 40) == (name == "records")
         assert (f"round-{done:06}.json (after {done} rounds)" if done else "no checkpoint was written yet") in error
@@ -278,7 +281,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "LEAST_S", 0.0)
 
 
-class Notes(Silent):
+class Notes(Observer):
     """Interrupts a run after so many rounds, and remembers what it was told."""
 
     def __init__(self, stop: int | None = None) -> None:
@@ -306,14 +309,14 @@ def interrupted(tiny: Callable[..., Spec], tmp_path: Path) -> Path:
 
 
 def test_ctrl_c_writes_a_checkpoint(interrupted: Path, tiny: Callable[..., Spec], tmp_path: Path) -> None:
-    assert store.read_summary(interrupted)["status"] == "interrupted"
+    assert read_summary(interrupted)["status"] == "interrupted"
     assert made_rounds(interrupted) == 3
     watch = Notes()
     resume(interrupted, observer=watch)
     assert (watch.done, watch.texts) == (3, [])
     run(tiny("rounds=6"), tmp_path / "whole")
     assert_same(interrupted, tmp_path / "whole")
-    environment = json.loads((interrupted / store.ENVIRONMENT).read_text())
+    environment = json.loads((interrupted / ENVIRONMENT_FILE).read_text())
     assert [entry["rounds"] for entry in environment["resumed"]] == [3]
 
 
@@ -364,18 +367,18 @@ def test_no_space_left_on_device(
         real(handle)
 
     with monkeypatch.context() as patch:
-        patch.setattr(store.os, "fsync", full)
+        patch.setattr(os, "fsync", full)
         with pytest.raises(StoreError, match="No space left on device") as caught:
             run(tiny("rounds=6"), tmp_path / "run")
     assert "round-000002.json (after 2 rounds)" in "".join(caught.value.__notes__)
-    assert not (tmp_path / "run" / store.SUMMARY).exists()
+    assert not (tmp_path / "run" / SUMMARY_FILE).exists()
     resume(tmp_path / "run")
     run(tiny("rounds=6"), tmp_path / "whole")
     assert_same(tmp_path / "run", tmp_path / "whole")
 
 
 def test_a_second_process_is_refused(interrupted: Path, nursery: Nursery, tiny: Callable[..., Spec]) -> None:
-    with store.RunFolder(interrupted, again=True):
+    with RunFolder(interrupted, resumed=True):
         assert "StoreError" in (error := nursery(folder=str(interrupted))[2])
         assert "is in use: another process" in error
         with pytest.raises(StoreError, match="in use"):
@@ -386,8 +389,8 @@ def test_a_second_process_is_refused(interrupted: Path, nursery: Nursery, tiny: 
 def test_the_lock_of_an_empty_folder(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     """Two runs that start in one empty folder: the first takes it, and its lock file is no content."""
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / store.LOCK).touch()
-    with store.RunFolder(tmp_path / "run"), pytest.raises(StoreError):
+    (tmp_path / "run" / LOCK_FILE).touch()
+    with RunFolder(tmp_path / "run"), pytest.raises(StoreError):
         run(tiny(), tmp_path / "run")
 
 
@@ -433,7 +436,7 @@ def test_a_complete_run_is_left_alone_or_made_longer(
     assert resume(tmp_path / "run", rounds=6).rounds == 6
     run(tiny("rounds=6"), tmp_path / "whole")
     assert_same(tmp_path / "run", tmp_path / "whole")
-    assert load_spec(tmp_path / "run" / store.SPEC).rounds == 6
+    assert load_spec(tmp_path / "run" / SPEC_FILE).rounds == 6
 
 
 def test_a_folder_without_checkpoint_starts_from_the_beginning(
@@ -441,7 +444,7 @@ def test_a_folder_without_checkpoint_starts_from_the_beginning(
 ) -> None:
     for path in (interrupted / checkpoint.FOLDER).iterdir():
         path.unlink()
-    (interrupted / store.ENVIRONMENT).unlink()
+    (interrupted / ENVIRONMENT_FILE).unlink()
     watch = Notes()
     resume(interrupted, observer=watch)
     assert watch.done == 0
@@ -454,8 +457,8 @@ def test_what_cannot_be_resumed(interrupted: Path, tmp_path: Path) -> None:
     for path in (tmp_path / "nothing", tmp_path):
         with pytest.raises(StoreError, match="not a run folder"):
             resume(path)
-    assert not (tmp_path / store.LOCK).exists()
-    spec = interrupted / store.SPEC
+    assert not (tmp_path / LOCK_FILE).exists()
+    spec = interrupted / SPEC_FILE
     text = spec.read_text()
     spec.write_text(text.replace("lr: 0.1", "lr: 0.2"))
     with pytest.raises(StoreError, match="another spec"):
@@ -468,7 +471,7 @@ def test_what_cannot_be_resumed(interrupted: Path, tmp_path: Path) -> None:
 
 
 def test_another_version_is_told(interrupted: Path) -> None:
-    path = interrupted / store.ENVIRONMENT
+    path = interrupted / ENVIRONMENT_FILE
     path.write_text(path.read_text().replace(torch.__version__.partition("+")[0], "1.0"))
     watch = Notes()
     resume(interrupted, observer=watch)
@@ -477,7 +480,7 @@ def test_another_version_is_told(interrupted: Path) -> None:
 
 def test_the_model_of_a_run_is_its_last_shared_vector(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     run(tiny(), tmp_path / "run")
-    model = read_tensors(tmp_path / "run" / store.MODEL)
+    model = read_tensors(tmp_path / "run" / MODEL_FILE)
     state = read_tensors(tmp_path / "run" / checkpoint.FOLDER / "round-000002.safetensors")
     assert sum(tensor.numel() for tensor in model.values()) == state["shared/w"].numel()
     assert torch.equal(next(t for name, t in model.items() if t.dim() == 2).flatten()[:4], state["shared/w"][:4])
@@ -505,7 +508,7 @@ def test_the_command_line(
     code, _, err = fedradio("resume", str(interrupted.parent / "nowhere"))
     assert (code, "not a run folder" in err) == (5, True)
     wild = ["rule.lr=10000", "algorithm.server_lr=10000", "hops.0.policy.steps=60", "rounds=30"]
-    code, _, err = fedradio("run", str(interrupted / store.SPEC), *wild, "--out", str(interrupted.parent / "wild"))
+    code, _, err = fedradio("run", str(interrupted / SPEC_FILE), *wild, "--out", str(interrupted.parent / "wild"))
     assert (code, "last good checkpoint: " in err or "no checkpoint" in err) == (3, True)
 
 
@@ -519,7 +522,7 @@ def test_a_dear_checkpoint_at_the_end_is_left_out_and_the_run_can_still_be_made_
     resume(tmp_path / "run", rounds=4)
     run(tiny("rounds=4"), tmp_path / "whole")
     assert rows(tmp_path / "run") == rows(tmp_path / "whole")
-    assert (tmp_path / "run" / store.MODEL).read_bytes() == (tmp_path / "whole" / store.MODEL).read_bytes()
+    assert (tmp_path / "run" / MODEL_FILE).read_bytes() == (tmp_path / "whole" / MODEL_FILE).read_bytes()
 
 
 def test_a_folder_with_a_spec_alone_is_nobodys_run_and_strange_files_stay(
@@ -543,6 +546,6 @@ def test_a_folder_with_a_spec_alone_is_nobodys_run_and_strange_files_stay(
 
 def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
     for text in ("{}", "[]", '{"status": "complete"}'):
-        (tmp_path / store.SUMMARY).write_text(text)
+        (tmp_path / SUMMARY_FILE).write_text(text)
         with pytest.raises(StoreError, match="not the summary of a run"):
-            store.read_summary(tmp_path)
+            read_summary(tmp_path)

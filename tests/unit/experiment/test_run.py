@@ -1,4 +1,5 @@
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ import yaml
 
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, StoreError
-from fedradio.experiment import store
-from fedradio.experiment.run import Silent, run
-from fedradio.experiment.spec import Spec, check_spec, load_spec
+from fedradio.core.files import write_text
+from fedradio.runs.folder import new_folder, read_summary
+from fedradio.runs.records import read_records
+from fedradio.runs.run import Observer, run
+from fedradio.spec.spec import Spec, check_spec, load_spec
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -33,7 +36,7 @@ def test_the_run_folder(cells: Callable[..., Spec], tmp_path: Path) -> None:
         "model.safetensors",
         ".lock",
     }
-    stored = store.read_summary(tmp_path / "a")
+    stored = read_summary(tmp_path / "a")
     wanted = {
         "accuracy",
         "best_accuracy",
@@ -83,12 +86,12 @@ def test_undefined_quantities_are_null(tiny: Callable[..., Spec], tmp_path: Path
     bare = run(tiny())
     assert (bare.checkpoint_s, bare.disk_bytes) == (None, None)
     run(tiny(), tmp_path / "a")
-    stored = store.read_summary(tmp_path / "a")
+    stored = read_summary(tmp_path / "a")
     assert (stored["time_s"], stored["energy_j"]) == (None, None)
     assert stored["bits"] > 0
 
 
-class Stop(Silent):
+class Stop(Observer):
     def advanced(self, state: SimState, record: RoundRecord) -> None:
         if state.t == 2:
             raise KeyboardInterrupt
@@ -97,7 +100,7 @@ class Stop(Silent):
 def test_an_interrupted_run_keeps_what_was_done(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(tiny("rounds=9"), tmp_path / "a", observer=Stop())
-    stored = store.read_summary(tmp_path / "a")
+    stored = read_summary(tmp_path / "a")
     assert stored["status"] == "interrupted"
     assert [row["t"] for row in rows(tmp_path / "a") if row["type"] == "round"] == [0, 1]
 
@@ -106,7 +109,7 @@ def test_a_diverged_run_says_so(tiny: Callable[..., Spec], tmp_path: Path) -> No
     spec = tiny("rule.lr=10000", "algorithm.server_lr=10000", "hops.0.policy.steps=60", "rounds=30")
     with pytest.raises(DivergenceError):
         run(spec, tmp_path / "a")
-    assert store.read_summary(tmp_path / "a")["status"] == "diverged"
+    assert read_summary(tmp_path / "a")["status"] == "diverged"
 
 
 def test_a_used_folder_is_refused(tiny: Callable[..., Spec], tmp_path: Path) -> None:
@@ -119,33 +122,33 @@ def test_a_used_folder_is_refused(tiny: Callable[..., Spec], tmp_path: Path) -> 
 
 
 def test_new_folders_are_numbered(tmp_path: Path) -> None:
-    assert store.new_folder("x", 1, tmp_path) == tmp_path / "x-seed1"
+    assert new_folder("x", 1, tmp_path) == tmp_path / "x-seed1"
     (tmp_path / "x-seed1").mkdir()
-    assert store.new_folder("x", 1, tmp_path) == tmp_path / "x-seed1-2"
+    assert new_folder("x", 1, tmp_path) == tmp_path / "x-seed1-2"
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "summary.json"
-    store.write_text(path, "old")
+    write_text(path, "old")
 
     def full(fd: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError, match="No space left"):
-        store.write_text(path, "new")
+        write_text(path, "new")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
 
 
 def test_records_can_be_read_back_and_damage_is_told(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     run(tiny(), tmp_path / "a")
-    assert [row["t"] for row in store.read_records(tmp_path / "a", "eval")] == [0, 1]
-    whole = list(store.read_records(tmp_path / "a"))
+    assert [row["t"] for row in read_records(tmp_path / "a", "eval")] == [0, 1]
+    whole = list(read_records(tmp_path / "a"))
     with (tmp_path / "a" / "records.jsonl").open("a") as file:
         file.write('{"type": "rou')
-    assert list(store.read_records(tmp_path / "a")) == whole
+    assert list(read_records(tmp_path / "a")) == whole
     with (tmp_path / "a" / "records.jsonl").open("a") as file:
         file.write("\n")
     with pytest.raises(StoreError, match="not a whole record"):
-        list(store.read_records(tmp_path / "a"))
+        list(read_records(tmp_path / "a"))

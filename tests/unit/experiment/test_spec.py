@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from fedradio.core.errors import SpecError
-from fedradio.experiment.read import apply_overrides, read_spec, shipped
-from fedradio.experiment.spec import Spec, check_spec, load_spec
+from fedradio.spec.spec import Spec, check_spec, load_spec
+from fedradio.spec.yaml import apply_overrides, read_spec, shipped
 
 
 def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:

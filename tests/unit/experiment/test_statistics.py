@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedradio.experiment.statistics import band, interval, paired
+from fedradio.results.statistics import band, interval, paired
 
 # Student's t, 97.5 %: t(1) = 12.706205, t(2) = 4.302653, t(4) = 2.776445 (any table)
 

@@ -10,12 +10,13 @@ import torch
 
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.experiment.build import build
-from fedradio.experiment.past import open_run
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec, load_spec
-from fedradio.experiment.studies import ROUNDS, STUDIES, Found
 from fedradio.network.power_law import power_law
+from fedradio.papers.studies import STUDIES
+from fedradio.papers.studies.planned import ROUNDS, Finding
+from fedradio.results.run import open_run
+from fedradio.runs.run import run
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec, load_spec
 from fedradio.theory.whfl import Printed, figure_4, loss_33
 
 RAW = [
@@ -37,7 +38,7 @@ BUFFERS = [
 ]
 
 
-def study(name: str, spec: Spec) -> Found:
+def study(name: str, spec: Spec) -> Finding:
     """What a study found, which must be plain JSON, after telling that all is done."""
     told: list[float] = []
     found = STUDIES[name](spec, told.append)
@@ -65,7 +66,7 @@ def test_energy_is_that_of_a_run(tmp_path: Path) -> None:
 
 def test_eligibility_is_that_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is left out for its energy or the deadline was not eligible."""
-    monkeypatch.setattr("fedradio.experiment.studies.ROUNDS", 3)
+    monkeypatch.setattr("fedradio.papers.studies.network.ROUNDS", 3)
     spec = load_spec("rawhfl", RAW)
     run(spec, tmp_path / "run")
     took = open_run(tmp_path / "run").participation
@@ -92,7 +93,7 @@ def test_joules_of_four_clients_a_cell() -> None:
 
 
 def test_quick_joules_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedradio.experiment.studies.ROUNDS", 2)
+    monkeypatch.setattr("fedradio.papers.studies.energy.ROUNDS", 2)
     quick, paper = (study("energy", load_spec(f"rawhfl/{scale}/z4"))["samples"] for scale in ("quick", "paper"))
     assert quick == pytest.approx(paper, rel=1e-9)
 

@@ -9,13 +9,16 @@ import pytest
 import yaml
 
 from fedradio.core.errors import DataError, SpecError, StoreError
-from fedradio.experiment import store, sweep
-from fedradio.experiment.batch import Job, Outcome, standing
-from fedradio.experiment.grid import LONGEST_STEM, parse_seeds, plan_sweep
-from fedradio.experiment.past import MARKER, cells, open_runs
-from fedradio.experiment.read import parse_axis
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
+from fedradio.core.files import locked, write_json
+from fedradio.results.run import MARKER, open_runs
+from fedradio.results.variants import cells
+from fedradio.runs.folder import SUMMARY_FILE, read_summary
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
+from fedradio.spec.yaml import parse_axis
+from fedradio.sweeps import sweep
+from fedradio.sweeps.grid import LONGEST_STEM, parse_seeds, plan_sweep
+from fedradio.sweeps.pool import Outcome, RunTask, settled_outcome
 
 SAMPLED = "hops.0.policy={kind: sampling, clients: 3, steps: 3}"
 
@@ -32,10 +35,10 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Runs are made in this process; the list holds the names of the folders of those that were."""
     made: list[str] = []
 
-    def batch(jobs: Sequence[Job], **_: Any) -> list[Outcome]:
+    def batch(jobs: Sequence[RunTask], **_: Any) -> list[Outcome]:
         outcomes = []
         for job in jobs:
-            found = standing(job)
+            found = settled_outcome(job)
             if found is None:
                 run(job.spec, job.folder)
                 made.append(job.folder.name)
@@ -252,7 +255,7 @@ def test_the_same_sweep_goes_on_and_a_larger_one_adds_to_it(source: Path, tmp_pa
         ("rule.lr=0.2, rule.batch=8", 1, 1),
     ]
     assert {cell.label for cell in cells(open_runs(folder))} == {row.label for row in rows}
-    accuracies = [store.read_summary(folder / f"runs/rule.lr-0.2-seed{seed}")["accuracy"] for seed in (1, 2, 3)]
+    accuracies = [read_summary(folder / f"runs/rule.lr-0.2-seed{seed}")["accuracy"] for seed in (1, 2, 3)]
     assert rows[1].accuracy is not None
     assert rows[1].accuracy.mean == pytest.approx(sum(accuracies) / 3)
     assert rows[1].accuracy.half is not None
@@ -265,9 +268,9 @@ def test_results_leave_out_what_is_not_complete(source: Path, tmp_path: Path, at
     folder = tmp_path / "s"
     sweep.sweep(source, ["rule.lr=0.1,0.2"], seeds=(1, 2), out=folder)
     diverged = folder / "runs/rule.lr-0.1-seed1"
-    store.write_json(diverged / store.SUMMARY, store.read_summary(diverged) | {"status": "diverged", "accuracy": None})
+    write_json(diverged / SUMMARY_FILE, read_summary(diverged) | {"status": "diverged", "accuracy": None})
     for seed in (1, 2):
-        (folder / f"runs/rule.lr-0.2-seed{seed}" / store.SUMMARY).unlink()
+        (folder / f"runs/rule.lr-0.2-seed{seed}" / SUMMARY_FILE).unlink()
     one, other = sweep.results(folder)
     assert (one.complete, one.seeds) == (1, 2)
     assert one.accuracy is not None
@@ -306,10 +309,10 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
     source.write_text(source.read_text().replace("lr: 0.1", "lr: 0.3"))
     with pytest.raises(StoreError, match="a sweep of another spec"):
         sweep.run_sweep(plan_sweep(source), folder)
-    with store.held(folder), pytest.raises(StoreError, match="in use"):
+    with locked(folder), pytest.raises(StoreError, match="in use"):
         sweep.run_sweep(plan, folder)
     found = json.loads((folder / MARKER).read_text())
-    store.write_json(folder / MARKER, found | {"format": 99})
+    write_json(folder / MARKER, found | {"format": 99})
     with pytest.raises(StoreError, match="format 99"):
         sweep.run_sweep(plan, folder)
     (folder / MARKER).write_text("{")
@@ -334,7 +337,7 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
 def test_damaged_cells_are_refused(source: Path, tmp_path: Path, at_once: list[str], change: dict[str, Any]) -> None:
     folder = sweep.sweep(source, out=tmp_path / "s").folder
     found = json.loads((folder / MARKER).read_text())
-    store.write_json(folder / MARKER, found | {"cells": [found["cells"][0] | change]})
+    write_json(folder / MARKER, found | {"cells": [found["cells"][0] | change]})
     with pytest.raises(StoreError, match="damaged"):
         sweep.results(folder)
 
@@ -347,7 +350,7 @@ def test_missing_keys_of_a_sweep_are_refused(source: Path, tmp_path: Path, at_on
     documents = [found | {"cells": [one]} for one in lacking]
     documents += [{key: found[key] for key in found if key != left} for left in found]
     for document in documents:
-        store.write_json(folder / MARKER, document)
+        write_json(folder / MARKER, document)
         with pytest.raises(StoreError):
             sweep.results(folder)
 
@@ -362,6 +365,6 @@ def test_missing_keys_of_a_sweep_are_refused(source: Path, tmp_path: Path, at_on
     ],
 )
 def test_exit_codes(tiny: Callable[..., Spec], ends: list[tuple[str, int]], code: int) -> None:
-    job = Job(tiny(), Path(), "one")
+    job = RunTask(tiny(), Path(), "one")
     outcomes = [Outcome(job, status, None, fresh=True, exit_code=number) for status, number in ends]
     assert sweep.SweepResult(Path(), outcomes).exit_code == code

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from fedradio.core.errors import SpecError
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec, load_spec
-from fedradio.rounds.step import begin, run_round
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec, load_spec
 
 
 def small(*overrides: str) -> Spec:

@@ -8,10 +8,10 @@ from scipy.stats import ks_2samp
 from fedradio.core.errors import SpecError
 from fedradio.core.registry import part
 from fedradio.core.rng import Rng
-from fedradio.experiment.schema import part_schema
 from fedradio.network.channel import urban_macro
 from fedradio.network.clusters import clusters
 from fedradio.network.power_law import power_law
+from fedradio.spec.schema import part_schema
 
 LAYOUTS = 60
 

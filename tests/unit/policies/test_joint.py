@@ -20,7 +20,7 @@ from fedradio.network.channel import urban_macro
 from fedradio.network.topology import hierarchical
 from fedradio.policies.budget import budget
 from fedradio.policies.joint import Joint, joint
-from fedradio.policies.slot import Offer, Slot, slot_of
+from fedradio.policies.slot import Offer, SlotProblem, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
 BITS = 219_648 * 33
@@ -36,18 +36,18 @@ def view(seed: int, edges: int = 4, each: int = 12, deadline_s: float = 150.0, *
     return View(Clock(0), topology.parents[0], edges, channel, digital(), fleet, cycles, BITS, deadline_s, {})
 
 
-def slot(seed: int, **more: float) -> Slot:
+def slot(seed: int, **more: float) -> SlotProblem:
     return slot_of(view(seed, **more))  # type: ignore[arg-type]
 
 
-def seconds_and_joules(slot: Slot, steps: Tensor, f: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+def seconds_and_joules(slot: SlotProblem, steps: Tensor, f: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     """The plain cost of an allocation, from the cost functions alone."""
     tau = airtime_s(slot.bits, slot.bandwidth_hz, p, slot.unit_w)
     cycles = steps * slot.cycles
     return compute_s(cycles, f) + tau, compute_j(slot.fleet, cycles, f) + transmit_j(slot.fleet, p, tau)
 
 
-def assert_feasible(slot: Slot, offer: Offer, max_steps: int) -> None:
+def assert_feasible(slot: SlotProblem, offer: Offer, max_steps: int) -> None:
     """C4-C8 of every eligible client, to 1e-9 relative."""
     on, fleet = offer.eligible, slot.fleet
     time, energy = seconds_and_joules(slot, offer.steps.double(), offer.cpu_hz, offer.power_w)

@@ -22,7 +22,7 @@ from fedradio.network.topology import hierarchical
 from fedradio.policies import joint_dc
 from fedradio.policies.joint import joint
 from fedradio.policies.joint_dc import Point, dc_decision
-from fedradio.policies.slot import Offer, Slot, slot_of
+from fedradio.policies.slot import Offer, SlotProblem, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
 Z, PSI, MOST, THETA = 4, 2, 50, 0.4
@@ -48,16 +48,22 @@ def view(seed: int, edges: int = 4, each: int = 12, **floors: float) -> View:
     return View(Clock(0), parent, edges, channel, digital(), fleet, cycles, 219_648 * 33, 150.0, {})
 
 
-def with_budget(slot: Slot, factor: float) -> Slot:
+def with_budget(slot: SlotProblem, factor: float) -> SlotProblem:
     return replace(slot, fleet=replace(slot.fleet, energy_j=slot.fleet.energy_j * factor))
 
 
-def some_before(slot: Slot, seed: int, share: float = 1 / 3) -> Tensor:
+def some_before(slot: SlotProblem, seed: int, share: float = 1 / 3) -> Tensor:
     return torch.from_numpy(Rng(seed).child("before").numpy().random(slot.clients) < share)
 
 
 def broken(
-    slot: Slot, offer: Offer, active: Tensor, notes: dict[str, Tensor], before: Tensor, psi: int = PSI, most: int = MOST
+    slot: SlotProblem,
+    offer: Offer,
+    active: Tensor,
+    notes: dict[str, Tensor],
+    before: Tensor,
+    psi: int = PSI,
+    most: int = MOST,
 ) -> list[str]:
     """Which of C1-C8 of (28) a decision breaks, client by client in plain numbers from the paper's formulas."""
     out, fleet, tight = [], slot.fleet, 1 + 1e-9
@@ -101,7 +107,7 @@ def objective(offer: Offer, active: Tensor) -> float:
     return float(((1 - THETA) * offer.energy_j - THETA * offer.steps)[active].sum())
 
 
-def exact(slot: Slot, before: Tensor) -> tuple[Offer, Tensor]:
+def exact(slot: SlotProblem, before: Tensor) -> tuple[Offer, Tensor]:
     offer = least_energy_offer(slot, MOST, THETA)
     return offer, select(slot, offer, THETA, Z, PSI, before)[0]
 

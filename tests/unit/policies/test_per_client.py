@@ -19,7 +19,7 @@ from fedradio.network.channel import urban_macro
 from fedradio.network.topology import flat
 from fedradio.policies.per_client import PerClient, per_client
 from fedradio.policies.sca import frequency_9, iterated_offer, power_10c
-from fedradio.policies.slot import Offer, Slot, full_power_offer, slot_of
+from fedradio.policies.slot import Offer, SlotProblem, full_power_offer, slot_of
 from fedradio.policies.solvers import least_energy_offer, most_steps_offer
 
 FLOORS = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05}
@@ -36,7 +36,7 @@ def view(seed: int, values: int = VALUES, clients: int = 60, deadline_s: float =
     return View(Clock(0), topology.parents[0], 1, channel, link, fleet, cycles, link.bits(values), deadline_s, {})
 
 
-def slot(seed: int, **more: float) -> Slot:
+def slot(seed: int, **more: float) -> SlotProblem:
     return slot_of(view(seed, **more))  # type: ignore[arg-type]
 
 
@@ -49,7 +49,7 @@ def by_hand(budget_j: float = 1.0) -> View:
     return View(Clock(0), torch.zeros(1).long(), 1, channel, link, fleet, 1e9 * one, link.bits(10**6), 30.0, {})
 
 
-def seconds_and_joules(slot: Slot, offer: Offer) -> tuple[Tensor, Tensor]:
+def seconds_and_joules(slot: SlotProblem, offer: Offer) -> tuple[Tensor, Tensor]:
     """The plain cost of an offer, from the cost functions alone."""
     tau = airtime_s(slot.bits, slot.bandwidth_hz, offer.power_w, slot.unit_w)
     cycles = offer.steps * slot.cycles
@@ -217,7 +217,7 @@ def efficiency(p: Tensor, u: Tensor) -> Tensor:
     return torch.log1p(p / u) / math.log(2) / p
 
 
-def upload_j(s: Slot, p: Tensor) -> Tensor:
+def upload_j(s: SlotProblem, p: Tensor) -> Tensor:
     return p * airtime_s(s.bits, s.bandwidth_hz, p, s.unit_w)
 
 
@@ -249,7 +249,9 @@ def test_the_tangents_rise_and_fall_as_the_closed_form_needs() -> None:
         assert slope_12(here, u) > 0
 
 
-def solved_52(s: Slot, client: int, cycles: float, cpu_hz: float, start_w: float) -> tuple[float | None, float | None]:
+def solved_52(
+    s: SlotProblem, client: int, cycles: float, cpu_hz: float, start_w: float
+) -> tuple[float | None, float | None]:
     """Problem (52) of one client as CVXPY solves it, with the slopes (50) and (12); powers in units of P_max."""
     u, most = float(s.unit_w[client]), float(s.fleet.p_max_w[client])
     ln = math.log1p(start_w / u)

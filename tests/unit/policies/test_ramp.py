@@ -6,12 +6,12 @@ import torch
 from fedradio.core.contracts import Clock, View
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
 from fedradio.fleet.profile import cellular
 from fedradio.links.over_the_air import over_the_air
 from fedradio.policies.fixed import fixed
 from fedradio.policies.ramp import ramp
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 
 def view(t: int) -> View:

@@ -1,15 +1,16 @@
 import pytest
 import torch
 
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import load_spec
-from fedradio.report.air import error_table, expected_error, is_air, shares, shares_table, unforeseen
-from fedradio.rounds.planning import Plan, plan_slots
+from fedradio.papers.studies.air import expected_error, is_air, shares, unforeseen
+from fedradio.report.terminal.air import error_table, shares_table
+from fedradio.rounds.exchange import Planned, plan_slots
+from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.step import begin
+from fedradio.spec.build import build
+from fedradio.spec.spec import load_spec
 
 
-def planned(*overrides: str) -> tuple[Simulation, Plan]:
+def planned(*overrides: str) -> tuple[Simulation, Planned]:
     sim = build(load_spec("whfl", list(overrides)))
     return sim, next(iter(plan_slots(sim, begin(sim), 1)))
 

@@ -7,8 +7,8 @@ import pytest
 
 import fedradio
 from fedradio.core.registry import parts
-from fedradio.experiment.past import Cell
-from fedradio.report.colours import DASHES, MARKERS, SPARE, STYLES, VARIANTS, Style, luminance, style, styles
+from fedradio.report.style import DASHES, MARKERS, SPARE, STYLES, VARIANTS, Style, luminance, style, styles
+from fedradio.results.variants import Cell
 
 assert fedradio.__version__  # importing the package registers its algorithms
 

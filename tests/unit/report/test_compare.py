@@ -11,11 +11,12 @@ import pytest
 from rich.console import Console
 
 from fedradio.core.errors import SpecError, StoreError
-from fedradio.experiment.past import PastRun, cells, open_runs
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
-from fedradio.report.compare import bands, compare, world
-from fedradio.report.comparison import comparison_view, spark
+from fedradio.report.terminal.comparison import comparison_view, spark
+from fedradio.results.compare import bands, compare, world
+from fedradio.results.run import PastRun, open_runs
+from fedradio.results.variants import cells
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 

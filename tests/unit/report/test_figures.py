@@ -12,12 +12,10 @@ from PIL import Image
 
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import StoreError
-from fedradio.experiment.past import Cell, cells, open_run, open_runs
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
-from fedradio.experiment.statistics import Band
-from fedradio.report.colours import style
-from fedradio.report.drawings import (
+from fedradio.report.figures.axes import COLUMN_IN, axis, metric_axis, save
+from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings, looks_of, write
+from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
+from fedradio.report.figures.run import (
     MOST_PIXELS,
     REASONS,
     binned,
@@ -26,8 +24,12 @@ from fedradio.report.drawings import (
     selection_figure,
     spread_rounds_figure,
 )
-from fedradio.report.figures import COLUMN_IN, axis, curves_figure, energy_cdf_figure, metric_axis, save, spread_figure
-from fedradio.report.gallery import Drawing, curve_drawings, drawings, looks_of, write
+from fedradio.report.style import style
+from fedradio.results.run import open_run, open_runs
+from fedradio.results.statistics import Band
+from fedradio.results.variants import Cell, cells
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 

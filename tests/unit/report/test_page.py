@@ -14,27 +14,27 @@ import yaml
 from typer.testing import CliRunner
 
 from fedradio.cli import app
-from fedradio.cli import reporting as reporting_module
+from fedradio.cli import report as reporting_module
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import StoreError
-from fedradio.experiment.batch import Job, Outcome, standing
-from fedradio.experiment.grid import plan_sweep
-from fedradio.experiment.past import Participation, open_run
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec, load_spec
-from fedradio.experiment.statistics import Interval
-from fedradio.experiment.sweep import RUNS, run_sweep
-from fedradio.report.colours import STYLES
 from fedradio.report.page import page
-from fedradio.report.page.again import from_shipped, sweep_command
-from fedradio.report.page.cells import read
 from fedradio.report.page.chart import ROWS, label, numbers_table, plain, rises, switch, thinned
-from fedradio.report.page.markup import Html, data_block, join, table, tag
+from fedradio.report.page.html import Html, data_block, join, table, tag
 from fedradio.report.page.numbers import percent, plus_minus, value_words
 from fedradio.report.page.palette import BACKGROUNDS, contrast, visible
-from fedradio.report.page.reading import Reading
-from fedradio.report.page.swept_charts import _medians_words
-from fedradio.report.page.who import states
+from fedradio.report.page.run_data import Reading
+from fedradio.report.page.sections.participation import states
+from fedradio.report.page.sections.rerun import from_shipped, sweep_command
+from fedradio.report.page.sections.sweep_charts import _medians_words
+from fedradio.report.page.sweep_data import read
+from fedradio.report.style import STYLES
+from fedradio.results.run import Participation, open_run
+from fedradio.results.statistics import Interval
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec, load_spec
+from fedradio.sweeps.grid import plan_sweep
+from fedradio.sweeps.pool import Outcome, RunTask, settled_outcome
+from fedradio.sweeps.sweep import RUNS, run_sweep
 
 BAD = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
 
@@ -278,10 +278,10 @@ def test_joules_that_nobody_defines_are_not_zero(tmp_path: Path, tiny: Callable[
     assert data.client_joules() is None
 
 
-def at_once(jobs: Sequence[Job], **_: object) -> list[Outcome]:
+def at_once(jobs: Sequence[RunTask], **_: object) -> list[Outcome]:
     """Runs that are made in this process."""
     for job in jobs:
-        if standing(job) is None:
+        if settled_outcome(job) is None:
             run(job.spec, job.folder)
     return []
 
@@ -289,7 +289,7 @@ def at_once(jobs: Sequence[Job], **_: object) -> list[Outcome]:
 @pytest.fixture
 def source(tmp_path: Path, cells: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch) -> Path:
     """A spec for sweeps, whose runs are made in this process."""
-    monkeypatch.setattr("fedradio.experiment.sweep.run_batch", at_once)
+    monkeypatch.setattr("fedradio.sweeps.sweep.run_batch", at_once)
     path = tmp_path / "small.yaml"
     path.write_text(cells().yaml())
     return path

@@ -9,17 +9,20 @@ from rich.console import Console
 
 from fedradio.core.errors import Problem
 from fedradio.core.registry import part
-from fedradio.experiment import estimate
-from fedradio.experiment.build import build
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec, load_spec
-from fedradio.report import progress as progress_module
-from fedradio.report.figures import COLOURS, curves, network_map, save
-from fedradio.report.plan import cells_table, clients_table, compare_table, map_text, standing
-from fedradio.report.progress import RunProgress
-from fedradio.report.tables import default_text, problems_table, summary_table, type_name
-from fedradio.rounds.planning import plan_slots
-from fedradio.rounds.step import begin
+from fedradio.report.figures.axes import COLOURS, save
+from fedradio.report.figures.lines import curves
+from fedradio.report.figures.network import network_map
+from fedradio.report.terminal import progress as progress_module
+from fedradio.report.terminal.catalog import default_text, problems_table, type_name
+from fedradio.report.terminal.progress import RunProgress
+from fedradio.report.terminal.slot_plan import cells_table, clients_table, compare_table, map_text, placement
+from fedradio.report.terminal.summary import summary_table
+from fedradio.rounds.exchange import plan_slots
+from fedradio.rounds.round import begin
+from fedradio.runs import estimate
+from fedradio.runs.run import run
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec, load_spec
 
 
 def shown(*things: object, width: int = 120) -> str:
@@ -102,7 +105,7 @@ def test_a_slot_for_people(cells: Callable[..., Spec]) -> None:
     text = shown(map_text(sim.topology, plan), clients_table(sim, plan), cells_table(sim, plan), width=80)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
-    places = standing(plan)
+    places = placement(plan)
     drawn = "\n".join(lines[: next(i for i, line in enumerate(lines) if "selected" in line)])
     assert places.count("selected") == 16
     assert drawn.count("▲") == 4

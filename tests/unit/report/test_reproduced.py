@@ -11,13 +11,14 @@ import pytest
 from matplotlib.colors import to_hex
 from rich.console import Console, RenderableType
 
-from fedradio.experiment.collected import Compared, Found, Result
-from fedradio.experiment.published import Item, parse_item
-from fedradio.experiment.reproduce import Cost, Plan, Trouble, expected, make_plan
-from fedradio.report.colours import style
-from fedradio.report.drawn import draw, looks, save_picture
-from fedradio.report.reproduced import result_markdown, result_view, write_up
-from fedradio.report.reproducible import list_view, plan_view, rough
+from fedradio.papers.collect import Compared, Found, Result
+from fedradio.papers.items import Item, parse_item
+from fedradio.papers.make import Trouble
+from fedradio.papers.plan import Cost, Reproduction, expected, make_plan
+from fedradio.report.figures.published import draw, looks, save_picture
+from fedradio.report.style import style
+from fedradio.report.terminal.reproducible import list_view, plan_view, rough
+from fedradio.report.terminal.reproduction import result_markdown, result_view, write_up
 
 TEXT = """
 title: Accuracy and energy
@@ -161,7 +162,7 @@ def test_rough_durations(seconds: float, words: str) -> None:
 
 
 def test_a_dry_run_lists_everything(item: Item, tmp_path: Path) -> None:
-    plan: Plan = make_plan(item, "quick", None, tmp_path)
+    plan: Reproduction = make_plan(item, "quick", None, tmp_path)
     first = plan.units[0].path
     text = shown(plan_view(plan, expected(plan), {first: Trouble("no data: fedradio data fetch mnist", 4)}))
     assert "demo rounds=6 seed 1" in text

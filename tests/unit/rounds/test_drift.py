@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fedradio.rounds.drift import data_notes, start_signals
+from fedradio.rounds.label_drift import data_notes, start_signals
 
 
 def stats(seen: list[int], counts: list[list[int]]) -> dict[str, torch.Tensor]:

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from fedradio.core.contracts import Clock, Reason, SimState
 from fedradio.core.errors import DivergenceError
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec, load_spec
 from fedradio.models.model import wrap
-from fedradio.rounds.clients import train
-from fedradio.rounds.planning import plan_exchange
+from fedradio.rounds.cohort import train
+from fedradio.rounds.exchange import plan_exchange
+from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.step import begin, run_round
-from fedradio.rounds.working import open_round
+from fedradio.rounds.tiers import open_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec, load_spec
 
 MakeSpec = Callable[..., Spec]
 

@@ -7,11 +7,11 @@ import pytest
 
 from fedradio.algorithms.fedavg import FedAvg
 from fedradio.core.errors import SpecError
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
 from fedradio.policies.effort import Effort
 from fedradio.policies.fixed import Fixed
-from fedradio.rounds.rules import problems_of
+from fedradio.rounds.compatibility import problems_of
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 RADIO = ("link=digital", "channel=urban_macro", "fleet=cellular")
 

@@ -8,14 +8,14 @@ import torch
 from torch import nn
 
 from fedradio.core.rng import Rng
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
 from fedradio.models.model import wrap
-from fedradio.rounds.clients import LOCAL
-from fedradio.rounds.side import merge_side
+from fedradio.rounds.cohort import LOCAL
+from fedradio.rounds.norm_layers import merge_norms
+from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.step import begin, run_round
-from fedradio.rounds.working import SIDE, open_round
+from fedradio.rounds.tiers import NORMS, open_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 
 def with_norms(spec: Spec, norms: str) -> Simulation:
@@ -32,20 +32,20 @@ def test_mean_by_hand(cells: Callable[..., Spec]) -> None:
     """Edge 0 hears 2 (weight .25) and 6 (weight .75), edge 1 nobody: 5, and what it had."""
     sim = with_norms(cells(), "shared")
     work = open_round(sim, begin(sim))
-    work.side[0] = torch.tensor([[1.0], [9.0]])
-    merge_side(work, 0, torch.tensor([[2.0], [6.0]]), torch.tensor([0.5, 1.5]).double(), torch.tensor([0, 0]))
-    assert torch.equal(work.side[0], torch.tensor([[5.0], [9.0]]))
+    work.norms[0] = torch.tensor([[1.0], [9.0]])
+    merge_norms(work, 0, torch.tensor([[2.0], [6.0]]), torch.tensor([0.5, 1.5]).double(), torch.tensor([0, 0]))
+    assert torch.equal(work.norms[0], torch.tensor([[5.0], [9.0]]))
 
 
 def test_it_travels_and_is_counted(cells: Callable[..., Spec]) -> None:
     sim = with_norms(cells(), "shared")
     state = begin(sim)
     assert LOCAL not in state.memory.client
-    start = state.memory.shared[SIDE].clone()
+    start = state.memory.shared[NORMS].clone()
     assert start.tolist() == [1.0] * 12 + [0.0] * 12 + [0.0] * 12 + [1.0] * 12
     for _ in range(3):
         state, record, _ = run_round(sim, state)
-    assert not torch.equal(state.memory.shared[SIDE], start)
+    assert not torch.equal(state.memory.shared[NORMS], start)
     payload = 32.0 * (64 * 12 + 12 + 12 * 10 + 10)
     side = 32.0 * 48
     assert record.bits == pytest.approx([2 * 6 * (payload + side), 2 * (payload + side)])
@@ -55,7 +55,7 @@ def test_it_travels_and_is_counted(cells: Callable[..., Spec]) -> None:
 def test_local_norms_stay_where_they_are(cells: Callable[..., Spec]) -> None:
     sim = with_norms(cells(), "local")
     state, _, _ = run_round(sim, begin(sim))
-    assert SIDE not in state.memory.shared
+    assert NORMS not in state.memory.shared
     assert state.memory.client[LOCAL].shape == (6, 48)
 
 
@@ -70,5 +70,5 @@ def test_one_edge_with_period_one_is_flat(tiny: Callable[..., Spec], cells: Call
         "shared",
     )
     a, b = run_round(flat, begin(flat))[0], run_round(one, begin(one))[0]
-    for name in ("w", SIDE):
+    for name in ("w", NORMS):
         assert torch.allclose(a.memory.shared[name], b.memory.shared[name], atol=1e-6)

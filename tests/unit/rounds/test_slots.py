@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from fedradio.core import mapped as slots
 from fedradio.core.errors import StoreError
-from fedradio.experiment.build import build
-from fedradio.experiment.spec import Spec
-from fedradio.rounds import slots
-from fedradio.rounds.slots import make_room, on_file, spare
-from fedradio.rounds.step import begin, run_round
+from fedradio.core.mapped import make_room, on_file, spare
+from fedradio.rounds.round import begin, run_round
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 needs_files = pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="slots stay in memory on this system")
 

@@ -16,14 +16,15 @@ import torch
 from rich.console import Console
 
 from fedradio.core.errors import SpecError, StoreError
-from fedradio.experiment import store
-from fedradio.experiment.build import build
-from fedradio.experiment.replay import StoredRun, open_run, participation
-from fedradio.experiment.run import run
-from fedradio.experiment.spec import Spec
-from fedradio.experiment.theory import Assessment, assess
-from fedradio.report import theory as report
-from fedradio.rounds.step import begin, run_round
+from fedradio.papers.bounds.assess import Assessment, assess
+from fedradio.papers.bounds.replay import StoredRun, participation, replayed_run
+from fedradio.report.terminal import bound as report
+from fedradio.report.terminal import progress
+from fedradio.rounds.round import begin, run_round
+from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE
+from fedradio.runs.run import run
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
 
 Maker = Callable[..., Spec]
 CONVEX = ("model=logistic", "hops.0.policy.steps=2", "rule.lr=0.002", "algorithm.weighting=equal")
@@ -59,7 +60,7 @@ def test_a_convex_run_in_two_cells_stays_below_its_bound(cells: Maker, tmp_path:
     """Logistic regression on digits, labels dealt out unevenly, equal steps, a rate below every limit."""
     spec = cells(*CONVEX, "rounds=15", "data.partition={kind: dirichlet, alpha: 0.5}")
     folder = made(spec, tmp_path / "a")
-    smoothness = exact_smoothness(open_run(folder))
+    smoothness = exact_smoothness(replayed_run(folder))
     found = assess(folder, rounds=15, given={"smoothness": smoothness})
     (column,) = found.columns
     assert found.rates["rate of the run"] < found.rates["limit in the proof of Lemma 2"]
@@ -96,7 +97,7 @@ def test_one_full_step_moves_along_the_gradient(cells: Maker, tiny: Maker, tmp_p
 
 def test_weights_are_those_of_the_records(cells: Maker, tmp_path: Path) -> None:
     spec = cells("hops.0.policy={kind: sampling, clients: 2, steps: [1, 4]}", "rule.updates_per_step=3")
-    opened = open_run(made(spec, tmp_path / "a"))
+    opened = replayed_run(made(spec, tmp_path / "a"))
     part, busy = participation(opened, opened.sim.algorithm)  # type: ignore[arg-type]
     assert busy == [0, 1]
     assert (part.rounds, part.edge_rounds) == (2, 2)
@@ -123,7 +124,7 @@ def test_losses_enter_with_their_frequency(cells: Maker, tmp_path: Path) -> None
     folder = made(cells(*RADIO, "rounds=6", "model=logistic", "rule.lr=0.001"), tmp_path / "a")
     found = assess(folder, rounds=2)
     assert all(column.bound.arrival > 0 for column in found.columns)
-    opened = open_run(folder)
+    opened = replayed_run(folder)
     part, _ = participation(opened, opened.sim.algorithm)  # type: ignore[arg-type]
     rows = [row for rows in opened.exchanges for row in rows if row["hop"] == 0]
     wanted = [sum(row["arrived"][u] for row in rows) / len(rows) for u in range(6)]
@@ -187,7 +188,7 @@ def test_given_constants_and_no_replay(tiny: Maker, tmp_path: Path) -> None:
 
 
 def test_idle_rounds_and_empty_cells_are_told(cells: Maker, tmp_path: Path) -> None:
-    opened = open_run(made(cells("rounds=3"), tmp_path / "a"))
+    opened = replayed_run(made(cells("rounds=3"), tmp_path / "a"))
     for row in opened.exchanges[1]:
         row["active"] = row["arrived"] = [False] * len(row["active"])
     for row in opened.exchanges[2][:1]:
@@ -197,7 +198,7 @@ def test_idle_rounds_and_empty_cells_are_told(cells: Maker, tmp_path: Path) -> N
     assert part.rounds == 2
     assert float(part.alpha_u[1, 0, 3:].sum()) == 0.0
     assert part.alpha_b[1, 0] > part.alpha_b[1, 1]
-    from fedradio.experiment.theory import _run_notes
+    from fedradio.papers.bounds.assess import _run_notes
 
     told = " ".join(_run_notes(opened, part, []))
     assert "1 round(s) in which nobody trained" in told
@@ -206,17 +207,17 @@ def test_idle_rounds_and_empty_cells_are_told(cells: Maker, tmp_path: Path) -> N
 
 def test_a_changed_folder_is_refused(tiny: Maker, tmp_path: Path) -> None:
     folder = made(tiny(), tmp_path / "a")
-    lines = (folder / store.RECORDS).read_text().splitlines()
+    lines = (folder / RECORDS_FILE).read_text().splitlines()
     row = json.loads(lines[0])
     row["steps"] = [n + 1 for n in row["steps"]]
-    (folder / store.RECORDS).write_text("\n".join([json.dumps(row), *lines[1:]]) + "\n")
+    (folder / RECORDS_FILE).write_text("\n".join([json.dumps(row), *lines[1:]]) + "\n")
     with pytest.raises(StoreError, match="another version"):
         assess(folder)
-    (folder / store.RECORDS).write_text("")
+    (folder / RECORDS_FILE).write_text("")
     with pytest.raises(StoreError, match="before its first round"):
         assess(folder)
-    text = (folder / store.SPEC).read_text()
-    (folder / store.SPEC).write_text(text.replace("seed: 3", "seed: 4"))
+    text = (folder / SPEC_FILE).read_text()
+    (folder / SPEC_FILE).write_text(text.replace("seed: 3", "seed: 4"))
     with pytest.raises(StoreError, match="fingerprint"):
         assess(folder)
     with pytest.raises(StoreError, match="summary"):
@@ -251,11 +252,11 @@ def test_the_table_says_what_is_what(cells: Maker, tmp_path: Path) -> None:
 
 def test_progress_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=True)
-    with report.LateProgress(console) as quick:
+    with progress.LateProgress(console) as quick:
         quick("reading", 0.0)
         assert not quick.bar.tasks
-    monkeypatch.setattr(report, "LATE_S", 0.0)
-    with report.LateProgress(console) as slow:
+    monkeypatch.setattr(progress, "LATE_S", 0.0)
+    with progress.LateProgress(console) as slow:
         slow("replaying [1]", 0.5)
         assert slow.bar.tasks[0].completed == 0.5
 

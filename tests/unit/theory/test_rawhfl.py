@@ -11,7 +11,7 @@ from torch import Tensor
 from fedradio.theory.rawhfl import (
     Bound,
     Constants,
-    Participation,
+    Shares,
     best_rate,
     bound_21,
     bound_26,
@@ -27,13 +27,13 @@ TERMS = ("gap", "variance", "client_divergence", "edge_divergence", "arrival")
 ONES = Constants(1.0, 1.0, 1.0, 1.0)
 
 
-def single(steps: int = 2, p: float = 0.5, power: float = 4.0) -> Participation:
+def single(steps: int = 2, p: float = 0.5, power: float = 4.0) -> Shares:
     """One client of one edge, one round of one edge round."""
     one = torch.ones(1, 1, 1, dtype=torch.float64)
-    return Participation(torch.zeros(1, dtype=torch.long), one[0], one, (steps * one).long(), p * one, power * one)
+    return Shares(torch.zeros(1, dtype=torch.long), one[0], one, (steps * one).long(), p * one, power * one)
 
 
-def cells(rounds: int = 3, seed: int = 0, *, equal: bool = False) -> Participation:
+def cells(rounds: int = 3, seed: int = 0, *, equal: bool = False) -> Shares:
     """Five clients in two cells, two edge rounds; some not selected, unequal weights, steps and arrivals."""
     draw = torch.Generator().manual_seed(seed)
     edge = torch.tensor([0, 0, 1, 1, 1])
@@ -45,10 +45,10 @@ def cells(rounds: int = 3, seed: int = 0, *, equal: bool = False) -> Participati
     p_sc = 0.5 + 0.5 * torch.rand(shape, generator=draw, dtype=torch.float64)
     power = 5 * torch.rand(shape, generator=draw, dtype=torch.float64)
     alpha_b = torch.tensor([[0.3, 0.7]], dtype=torch.float64).repeat(rounds, 1)
-    return Participation(edge, alpha_b, mass / total, steps, p_sc, power)
+    return Shares(edge, alpha_b, mass / total, steps, p_sc, power)
 
 
-def literal(part: Participation, c: Constants, eta: float, drops: Tensor) -> dict[str, float]:
+def literal(part: Shares, c: Constants, eta: float, drops: Tensor) -> dict[str, float]:
     """(21) symbol by symbol, in plain Python."""
     k_all, e_all, u_all = part.alpha_u.shape
     b_all, beta = part.alpha_b.shape[1], c.smoothness
@@ -99,7 +99,7 @@ def test_two_cells_by_hand() -> None:
     L = 3, x = .6. N_1 = 60*.216 + 1.8 + 2 * .5*(.5 + 2.4)*(2*.25) = 12.96 + 1.8 + 1.45 = 16.21; variance (sigma^2 = .5)
     2*2*.1*3*.5 * 16.21/2 = 4.863. Gap .4: 2/.1*.4/2 = 4."""
     half = torch.full((1, 1, 4), 0.5, dtype=torch.float64)
-    part = Participation(
+    part = Shares(
         torch.tensor([0, 0, 1, 1]),
         half[0, :, :2],
         half,
@@ -172,9 +172,7 @@ def test_linear_speed_up() -> None:
 
     F = 2, beta = 3, sigma^2 = 5, E K L = 1000, B U = 20: eta* = sqrt(2*20/(1000*15)) = .05164, (27) there .15492."""
     alpha = torch.full((2, 1, 20), 1 / 5, dtype=torch.float64)
-    part = Participation(
-        torch.arange(20) // 5, torch.full((2, 4), 0.25), alpha, torch.ones_like(alpha).long(), alpha, alpha
-    )
+    part = Shares(torch.arange(20) // 5, torch.full((2, 4), 0.25), alpha, torch.ones_like(alpha).long(), alpha, alpha)
     assert spread(part) == pytest.approx(1 / 20)
     rate = rate_27(2.0, 3.0, 5.0, 1000.0, 1 / 20)
     assert rate == pytest.approx(0.0516398, rel=1e-5)
@@ -209,7 +207,7 @@ def test_rate_limits() -> None:
 # --- against Algorithm 1 on quadratics f_u = (w - c_u)' A (w - c_u) / 2 with exact gradients
 
 
-def descend(curvature: Tensor, centres: Tensor, part: Participation, eta: float) -> tuple[float, Tensor]:
+def descend(curvature: Tensor, centres: Tensor, part: Shares, eta: float) -> tuple[float, Tensor]:
     """Mean of ``|grad f(w^k)|^2`` and the drops of f of Algorithm 1 without noise or losses, from w = 0."""
     w = torch.zeros(centres.shape[1], dtype=torch.float64)
     weight = part.alpha.mean(dim=1)  # [K, U]
@@ -231,11 +229,11 @@ def descend(curvature: Tensor, centres: Tensor, part: Participation, eta: float)
     return sum(norms) / len(norms), torch.tensor(drops, dtype=torch.float64)
 
 
-def everybody(rounds: int, edge_rounds: int, steps: Tensor, edges: int = 1) -> Participation:
+def everybody(rounds: int, edge_rounds: int, steps: Tensor, edges: int = 1) -> Shares:
     """All clients, equal weights, always the same ``steps [U]``; cells of equal size."""
     clients = len(steps)
     alpha = torch.full((rounds, edge_rounds, clients), edges / clients, dtype=torch.float64)
-    return Participation(
+    return Shares(
         torch.arange(clients) * edges // clients,
         torch.full((rounds, edges), 1 / edges, dtype=torch.float64),
         alpha,

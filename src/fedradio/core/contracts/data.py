@@ -82,7 +82,7 @@ class Tapes:
     classes: int
     sample_bits: float
     reference: Mapping[str, float] = field(default_factory=dict)
-    held: TestSet | None = None
+    validation: TestSet | None = None
 
     @property
     def clients(self) -> int:
@@ -100,7 +100,7 @@ class Tapes:
             labelled=self.labelled.to(device),
             fetch=_onto(self.fetch, self.index.device, device),
             test=self.test.to(device),
-            held=None if self.held is None else self.held.to(device),
+            validation=None if self.validation is None else self.validation.to(device),
         )
 
 
@@ -175,7 +175,7 @@ class Stream(Protocol):
 
     def test(self) -> TestSet: ...
 
-    def held(self) -> TestSet | None:
+    def validation(self) -> TestSet | None:
         """Labelled samples of every client that it keeps out of its training; None where nobody was asked to."""
         ...
 

@@ -99,7 +99,7 @@ class LocalRule:
     objective: Objective | None = None
 
     @property
-    def work(self) -> float:
+    def passes(self) -> float:
         """Training passes per labelled sample; enters cycles, seconds and joules.
 
         Unlabelled samples are trained on too, and their pseudo-labels cost a forward pass, a third of a training pass;
@@ -107,9 +107,9 @@ class LocalRule:
         """
         if self.objective is None:
             return 1.0
-        dark = self.objective.unlabelled_batch / self.batch
-        labels = dark / 3.0 if self.objective.alpha_p > 0.0 else 0.0
-        return (2.0 if self.objective.pair else 1.0) * (1.0 + dark) + labels
+        unlabelled = self.objective.unlabelled_batch / self.batch
+        labels = unlabelled / 3.0 if self.objective.alpha_p > 0.0 else 0.0
+        return (2.0 if self.objective.pair else 1.0) * (1.0 + unlabelled) + labels
 
     @property
     def state_names(self) -> tuple[str, ...]:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fedradio.experiment.past import MARKER, PastRun, open_run
-from fedradio.report.colours import style
-from fedradio.report.page.again import environment, place, reproduce, spec_text
-from fedradio.report.page.cells import Tell, read
-from fedradio.report.page.curves import learning
-from fedradio.report.page.energy import energy
-from fedradio.report.page.frame import document
-from fedradio.report.page.further import notes
-from fedradio.report.page.headline import badge, headline, warning
-from fedradio.report.page.markup import Html, paragraph, section, tag
-from fedradio.report.page.network import network
+from fedradio.report.page.document import document
+from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.palette import variables
-from fedradio.report.page.reading import Reading
-from fedradio.report.page.settings import settings
-from fedradio.report.page.spread import spread
-from fedradio.report.page.sweep import sweep_page
-from fedradio.report.page.who import participation
+from fedradio.report.page.run_data import Reading
+from fedradio.report.page.sections.client_spread import spread
+from fedradio.report.page.sections.energy import energy
+from fedradio.report.page.sections.headline import badge, headline, warning
+from fedradio.report.page.sections.learning import learning
+from fedradio.report.page.sections.network import network
+from fedradio.report.page.sections.notes import notes
+from fedradio.report.page.sections.participation import participation
+from fedradio.report.page.sections.rerun import environment, place, reproduce, spec_text
+from fedradio.report.page.sections.settings import settings
+from fedradio.report.page.sections.sweep import sweep_page
+from fedradio.report.page.sweep_data import Tell, read
+from fedradio.report.style import style
+from fedradio.results.run import MARKER, PastRun, open_run
 
 __all__ = ["page", "run_page", "sweep_page"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedradio.report.page.markup import Html, data_block, folded, join, paragraph, table, tag
+from fedradio.report.page.html import Html, data_block, folded, join, paragraph, table, tag
 
 Trace = dict[str, Any]
 Layout = dict[str, Any]
@@ -30,7 +30,7 @@ ROWS = 200
 
 
 @dataclass(frozen=True)
-class View:
+class ChartView:
     """One picture of a chart; ``says`` replaces the chart's sentence while it is shown."""
 
     traces: Sequence[Trace]
@@ -45,7 +45,7 @@ class Chart:
     identity: str
     title: str
     says: str
-    views: Mapping[str, View]
+    views: Mapping[str, ChartView]
     numbers: Html
     legend: Html | None = None
     height: int = 340

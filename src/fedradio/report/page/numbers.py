@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from fedradio.core.units import show, show_seconds
-from fedradio.experiment.statistics import Interval
-from fedradio.report.page.markup import DASH, UNDEFINED
-from fedradio.report.tables import WORDS
+from fedradio.report.page.html import DASH, UNDEFINED
+from fedradio.report.terminal.summary import WORDS
+from fedradio.results.statistics import Interval
 
 AXIS_TITLES = {
     "rounds": "Rounds",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fedradio.report.colours import luminance
+from fedradio.report.style import luminance
 
 BACKGROUNDS = {"light": ("#ffffff", 3.2), "dark": ("#1a1e25", 4.5)}
 """What charts stand on, as in page.css, and the contrast of lines and markers with it; WCAG 2 asks for 3."""

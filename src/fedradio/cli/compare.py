@@ -1,0 +1,58 @@
+"""``fedradio compare``: runs side by side."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedradio.cli.app import err, one_command, out
+from fedradio.cli.reading import Folders, read_runs, tell_drawings
+from fedradio.report.figures.gallery import FORMATS, curve_drawings, write
+from fedradio.report.terminal.comparison import comparison_view
+from fedradio.report.terminal.progress import LateProgress
+from fedradio.results.compare import LeftOut, complete
+from fedradio.results.compare import compare as compare_runs
+from fedradio.results.run import unbegun
+from fedradio.results.variants import cells
+
+app = one_command()
+
+
+@app.command()
+def compare(
+    folders: Folders,
+    metric: Annotated[str, typer.Option(help="a metric of the evaluations, such as loss")] = "accuracy",
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="label of the cell to compare with, or enough of it, such as fedavg; default the first"),
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option(help="also tell what it took until the metric was there, such as 0.9")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="draw the curves into this folder, as PDF and PNG")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print plain data for programs")] = False,
+) -> None:
+    """Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs.
+
+    Runs that differ in their seed alone are one cell, a row of the table.
+    """
+    with LateProgress(err) as progress:
+        runs = read_runs(folders, progress)
+        absent = [LeftOut(label, seed, str(folder), "not begun") for label, seed, folder in unbegun(*folders)]
+        found = compare_runs(runs, metric, baseline, target, absent)
+        files = []
+        if figures is not None:
+            curves = curve_drawings([complete(cell) for cell in cells(runs)], metric, target=target)
+            files = write(curves, figures, FORMATS, progress)
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2, allow_nan=False))
+        return
+    out.print(comparison_view(found, out.width))
+    if figures is not None:
+        tell_drawings(files, curves)

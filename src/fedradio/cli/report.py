@@ -1,0 +1,43 @@
+"""``fedradio report``: one HTML page of a run or a sweep."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedradio.cli.app import err, one_command, out
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.files import write_text
+from fedradio.core.units import show
+from fedradio.report.page import page
+from fedradio.report.terminal.progress import LateProgress
+
+NAME = "report.html"
+
+
+app = one_command()
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder, or folder of a sweep")],
+    file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help=f"HTML file to write; default {NAME} in the folder")
+    ] = None,
+    show_it: Annotated[bool, typer.Option("--open", help="also open it in the browser")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the file")] = False,
+) -> None:
+    """Write one HTML page that shows a run or a sweep: curves, map, who took part, energy, spec. It opens offline."""
+    target = folder / NAME if file is None else file
+    if target.suffix.lower() not in (".html", ".htm") or target.is_dir():
+        raise SpecError(Problem("--out", "not a page", "a file that ends with .html", str(target)))
+    with LateProgress(err) as progress:
+        text = page(folder, None if quiet else progress)
+    write_text(target, text)
+    size = "" if quiet else f" ({show(target.stat().st_size, 'B')})"
+    out.print(f"{target}{size}", highlight=False, soft_wrap=True, markup=False)
+    if show_it:
+        webbrowser.open(target.resolve().as_uri())

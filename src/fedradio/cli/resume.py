@@ -1,0 +1,25 @@
+"""``fedradio resume``: go on with a run that was interrupted or killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedradio.cli.app import one_command
+from fedradio.cli.running import show_run
+from fedradio.runs.resume import resume as resume_run
+
+app = one_command()
+
+
+@app.command()
+def resume(
+    run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
+    rounds: Annotated[int | None, typer.Option(help="another end; makes a finished run longer")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
+) -> None:
+    """Go on with a run that was interrupted or killed; the result equals that of a run in one go."""
+    show_run(lambda watch: resume_run(run_dir, rounds=rounds, workers=workers, observer=watch), run_dir, quiet)

@@ -1,0 +1,37 @@
+"""``fedradio run``: a spec into a run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from fedradio.cli.app import Overrides, SpecArgument, one_command
+from fedradio.cli.running import show_run
+from fedradio.runs.folder import new_folder
+from fedradio.runs.run import run as run_spec
+from fedradio.spec.spec import load_spec
+
+app = one_command()
+
+
+@app.command()
+def run(
+    spec: SpecArgument,
+    overrides: Overrides = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default runs/NAME-seedN")] = None,
+    seed: Annotated[int | None, typer.Option(help="replaces the spec's seed")] = None,
+    rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
+    workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
+) -> None:
+    """Run a spec and write its run folder."""
+    extra = [f"{key}={value}" for key, value in (("seed", seed), ("rounds", rounds)) if value is not None]
+    checked = load_spec(spec, [*(overrides or ()), *extra])
+    folder = out_dir or new_folder(checked.name, checked.seed)
+    changes = [*(overrides or ()), *extra]
+    show_run(
+        lambda watch: run_spec(checked, folder, device=device, workers=workers, observer=watch), folder, quiet, changes
+    )

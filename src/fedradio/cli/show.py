@@ -1,0 +1,42 @@
+"""``fedradio show``: a part with its keywords, units, bounds, defaults and paper."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from fedradio.cli.app import one_command, out
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import FAMILIES, parts
+from fedradio.report.terminal.catalog import parameters_table
+from fedradio.spec.validation import suggest
+from fedradio.spec.yaml import shipped
+
+app = one_command()
+
+
+@app.command()
+def show(kind: Annotated[str, typer.Argument(help="kind of a part, such as fedprox, or family/kind")]) -> None:
+    """Show a part's parameters with units, bounds and defaults, and the paper it follows."""
+    family, _, name = kind.rpartition("/")
+    found = [part for part in parts() if part.kind == name and family in ("", part.family)]
+    if not found:
+        raise SpecError(Problem(kind, "no such part", _elsewhere(kind)))
+    for part in found:
+        out.print(f"[bold]{part.family}/{part.kind}[/]", highlight=False)
+        out.print(part.doc.replace("``", ""), markup=False, highlight=False)
+        if part.paper:
+            out.print(f"[dim]paper:[/] {escape(part.paper)}", highlight=False)
+        out.print(parameters_table(part) if part.parameters() else "[dim]no parameters[/]")
+        out.print()
+
+
+def _elsewhere(name: str) -> str:
+    """Where something that is no part may be found."""
+    if name in FAMILIES:
+        return f"it is a family: fedradio ls {name}"
+    if name in shipped():
+        return f"it is a shipped spec: fedradio cp {name} mine.yaml"
+    return suggest(name, [part.kind for part in parts()]) or "fedradio ls lists them all"

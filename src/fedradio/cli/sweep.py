@@ -1,0 +1,108 @@
+"""``fedradio sweep``: every combination of values on the same seeds, in one folder."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from fedradio.cli.app import SpecArgument, err, one_command, out, say
+from fedradio.report.terminal.progress import LateProgress
+from fedradio.report.terminal.sweep import BatchProgress, cells_table, count_words, results_view, trouble_lines
+from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
+from fedradio.sweeps.sweep import SweepResult, check_cells, joined, results, run_sweep, sweep_folder
+
+SWEEP_CODES = (
+    "Exit codes: 0 all runs are complete; 3 some have diverged; else that of the first failure: 4 data, 5 folder, "
+    "1 a crash; 2 wrong input, nothing was run; 130 interrupted: the same command goes on."
+)
+
+AXES = "key=a,b,c is an axis, key=a is the same in all cells; [64,32],[128] are two values"
+
+
+app = one_command()
+
+
+@app.command(epilog=SWEEP_CODES)
+def sweep(
+    spec: SpecArgument,
+    changes: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES)] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="5 is the seeds 1 to 5; 1,2,7 are these seeds; default: the spec's own")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="runs at a time; results do not depend on it")] = 1,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="sweep folder, new or of a sweep to go on with; default sweeps/NAME")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
+    workers: Annotated[int | None, typer.Option(min=1, help="threads of a run; default: all cores, shared")] = None,
+    only_list: Annotated[bool, typer.Option("--list", help="list the cells and stop")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the sweep folder")] = False,
+) -> None:
+    """Run a spec with every combination of values, on the same seeds; what is complete already is not run again."""
+    chosen = None if seeds is None else parse_seeds(seeds)
+    plan = plan_sweep(spec, changes or (), seeds=chosen, rounds=rounds)
+    folder = out_dir or sweep_folder(plan)
+    if only_list:
+        whole = joined(folder, plan)
+        out.print(cells_table(whole))
+        say(out, f"{count_words(whole)} in {folder}")
+        return
+    again = _again([spec, *(changes or ())], _options(seeds, rounds, jobs, device, workers, folder))
+    _check(plan, folder, device, quiet)
+    with BatchProgress(err) as progress:
+        try:
+            observer = None if quiet else progress
+            result = run_sweep(plan, folder, parallel=jobs, device=device, workers=workers, observer=observer)
+        except KeyboardInterrupt:
+            say(err, f"interrupted; what was done is in {folder}; go on with: {again}")
+            raise
+    _show(result, quiet)
+    if any(one.status not in ("complete", "diverged") for one in result.outcomes):
+        say(err, f"run again what has failed: {again}")
+    if result.exit_code:
+        raise typer.Exit(result.exit_code)
+
+
+def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
+    """Refuse what cannot run before anything does."""
+    with LateProgress(err) as progress:
+        warnings = check_cells(plan, folder, device, progress)
+    if quiet:
+        return
+    say(err, (plan.name, "bold"), f"  {count_words(plan)} in {folder}")
+    for warning in warnings:
+        say(err, ("warning", "yellow"), f" {warning}")
+
+
+def _show(result: SweepResult, quiet: bool) -> None:
+    """The table, what went wrong, and where to go on."""
+    for text in trouble_lines(result.outcomes):
+        say(err, text)
+    if quiet:
+        say(out, str(result.folder))
+        return
+    out.print(results_view(results(result.folder), out.width))
+    before = sum(not one.fresh for one in result.outcomes)
+    made = len(result.outcomes) - before
+    folder = shlex.quote(str(result.folder))
+    say(out, f"{made} runs made, {before} were there before; sweep folder: {folder}")
+    say(out, f"fedradio compare {folder}\nfedradio report {folder}")
+
+
+def _options(
+    seeds: str | None, rounds: int | None, jobs: int, device: str, workers: int | None, folder: Path
+) -> dict[str, object]:
+    """Options that are not at their defaults, and the folder."""
+    given: dict[str, object] = {"--seeds": seeds, "--rounds": rounds, "--jobs": None if jobs == 1 else jobs}
+    given |= {"--device": None if device == "cpu" else device, "--workers": workers, "--out": folder}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _again(arguments: Sequence[str], options: Mapping[str, object]) -> str:
+    """The command that makes what is missing."""
+    return shlex.join(["fedradio", "sweep", *arguments, *(str(one) for pair in options.items() for one in pair)])

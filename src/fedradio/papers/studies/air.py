@@ -1,0 +1,124 @@
+"""Over-the-air networks before any training: clients' shares of the global mean, the exact error of the sum, W-HFL's
+bound as printed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import ChannelState
+from fedradio.core.errors import Problem, SpecError
+from fedradio.links.over_the_air import OverTheAir
+from fedradio.papers.studies.planned import Finding, Share
+from fedradio.policies.ramp import Ramp
+from fedradio.rounds.exchange import Planned
+from fedradio.rounds.simulation import Simulation
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
+from fedradio.theory.whfl import (
+    AggregationError,
+    Moments,
+    Printed,
+    aggregation_error,
+    client_shares,
+    figure_4,
+    flat_error,
+    loss_33,
+)
+
+
+def bound(spec: Spec, tell: Share) -> Finding:
+    """W-HFL's bound (33) on the loss, as printed, with the values of its Fig. 4: ``y`` after ``x`` cluster iterations,
+    and where it ends, ``last``. Gains, antennas, noise and iterations are those of the spec."""
+    sim, hops = build(spec), spec.plain["hops"]
+    kinds = [hop["link"]["kind"] for hop in hops]
+    if kinds not in (["ideal"], ["over_the_air", "over_the_air"]):
+        reason = "the bound is printed for two hops of air, and for one without errors"
+        raise SpecError(Problem("hops", reason, "such as whfl/mnist/iid/i4 or whfl/mnist/iid/ideal", kinds))
+    iterations, one = hops[0]["period"], torch.ones(1, 1, dtype=torch.float64)
+    setting = Printed(one, one[0], iterations=iterations, tau=hops[0]["policy"]["steps"], d=sim.model.shared.size)
+    rate, amplitude, edge = figure_4(spec.rounds)
+    loss = loss_33(setting, rate)
+    if len(kinds) == 2:
+        near, far = (_gain(sim, h) for h in (0, 1))
+        air = {"noise": hops[0]["channel"]["noise"], "antennas": hops[0]["link"]["antennas"]}
+        setting = replace(setting, gain=near, edge_gain=far[0], edge_antennas=hops[1]["link"]["antennas"], **air)
+        loss = loss_33(setting, rate, amplitude, edge)
+    tell(1.0)
+    return {"x": [t * iterations for t in range(spec.rounds + 1)], "y": loss.tolist(), "last": float(loss[-1])}
+
+
+def _gain(sim: Simulation, h: int) -> Tensor:
+    """Gains of a hop, receivers first; without fading they are the same in every round."""
+    channel, places = sim.hops[h].channel, sim.topology.positions
+    assert channel is not None
+    return channel.realise(places[h + 1], places[h], sim.topology.parents[h], sim.rng).gain
+
+
+def is_air(sim: Simulation) -> bool:
+    """Whether one or two hops of air, all over the air, lead to the server."""
+    return len(sim.hops) <= 2 and all(isinstance(hop.link, OverTheAir) for hop in sim.hops)
+
+
+def unforeseen(sim: Simulation, planned: Planned) -> str:
+    """Why shares and error cannot be told before the run, or an empty string: the closed form is for everybody, equal
+    weights and the mean of the gains."""
+    if any(_link(sim, h).normaliser != "mean" for h in range(len(sim.hops))):
+        return "with normaliser sum"
+    if not bool(planned.airtime.arrived.all()):
+        return "where not all clients are on the air"
+    samples = sim.stream.stats(sim.stream.start())["samples"]
+    if sim.algorithm.reveals & {"samples", "start_seen"} and int(samples.min()) < int(samples.max()):
+        return "with weights by samples"
+    return ""
+
+
+def shares(sim: Simulation, planned: Planned) -> Tensor:
+    """What each client counts in the global mean ``[C]``; over one hop its gain's share."""
+    assert planned.channel is not None
+    if len(sim.hops) == 1:
+        return planned.channel.gain[0] / planned.channel.gain[0].sum()
+    return client_shares(planned.channel.gain, sim.topology.parents[0], _edge_channel(sim).gain[0])
+
+
+def expected_error(sim: Simulation, planned: Planned) -> AggregationError:
+    """The exact error of the global mean per symbol, for independent payloads of power 1 from every client."""
+    assert planned.channel is not None
+    first = _link(sim, 0)
+    iterations, clients = sim.hops[0].period, sim.topology.clients
+    sent = Moments(
+        gram=iterations * torch.eye(clients, dtype=torch.float64),
+        power=torch.full((clients,), float(iterations), dtype=torch.float64),
+        iterations=iterations,
+    )
+    amplitude = 1.0 if planned.alloc.amplitude is None else float(planned.alloc.amplitude.mean())
+    noise = planned.channel.noise_w_hz / first.sigma_h2
+    if len(sim.hops) == 1:
+        return flat_error(planned.channel.gain[0], sent, amplitude, noise, first.antennas)
+    above, policy = _edge_channel(sim), sim.hops[1].policy
+    return aggregation_error(
+        planned.channel.gain,
+        sim.topology.parents[0],
+        above.gain[0],
+        sent,
+        amplitude=amplitude,
+        edge_amplitude=policy.amplitude(planned.clock.t) if isinstance(policy, Ramp) else 1.0,
+        noise=noise,
+        edge_noise=above.noise_w_hz / _link(sim, 1).sigma_h2,
+        antennas=first.antennas,
+        edge_antennas=_link(sim, 1).antennas,
+    )
+
+
+def _link(sim: Simulation, h: int) -> OverTheAir:
+    link = sim.hops[h].link
+    assert isinstance(link, OverTheAir)
+    return link
+
+
+def _edge_channel(sim: Simulation) -> ChannelState:
+    channel, positions = sim.hops[1].channel, sim.topology.positions
+    assert channel is not None
+    return channel.realise(positions[2], positions[1], sim.topology.parents[1], sim.rng.child("channel", 1, 0, 0))

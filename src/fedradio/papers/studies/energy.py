@@ -1,0 +1,53 @@
+"""Studies of energy: joules of edge rounds and of clients, as planned, without learning."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedradio.core.errors import Problem, SpecError
+from fedradio.papers.studies.planned import ROUNDS, Finding, Floats, Share, for_rounds, planned_slots
+from fedradio.rounds.accounts import planned_j
+from fedradio.rounds.simulation import Simulation
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
+
+MIDDLE = 50
+"""The round at which RawHFL's text quotes joules."""
+
+
+def energy(spec: Spec, tell: Share) -> Finding:
+    """Joules of 100 rounds, whatever the spec's own number: ``total_j``, ``at_50_j`` of the first 50; ``samples`` are
+    those of every edge round, all cells together, with their median."""
+    sim = build(for_rounds(spec, ROUNDS))
+    joules = _joules(sim, tell)  # [E, C]
+    each = joules.sum(axis=1)
+    middle = len(each) * MIDDLE // ROUNDS
+    return {
+        "total_j": float(each.sum()),
+        "at_50_j": float(each[:middle].sum()),
+        "median_j": float(np.median(each)),
+        "samples": each.tolist(),
+        "unit": "energy of an edge round, all cells [J]",
+    }
+
+
+def client_energy(spec: Spec, tell: Share) -> Finding:
+    """``samples``: joules of every client in every edge round of 100 rounds that it takes part in; their median, None
+    where nobody ever does."""
+    joules = _joules(build(for_rounds(spec, ROUNDS)), tell)
+    spent = joules[joules > 0]
+    return {
+        "median_j": float(np.median(spent)) if len(spent) else None,
+        "samples": spent.tolist(),
+        "unit": "energy of a client in an edge round [J]",
+    }
+
+
+def _joules(sim: Simulation, tell: Share) -> Floats:
+    """Joules of computing and sending of every client in every edge round of 100 rounds, ``[E, C]``."""
+    rows = [planned_j(sim.hops[0], planned) for planned in planned_slots(sim, ROUNDS, tell)]
+    known = [row.double().numpy() for row in rows if row is not None]
+    if len(known) < len(rows):
+        reason = "joules are known beforehand only of clients with a fleet and a link with a rate"
+        raise SpecError(Problem("hops.0", reason, "such as link: digital, fleet: cellular"))
+    return np.stack(known)

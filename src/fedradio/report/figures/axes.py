@@ -1,0 +1,163 @@
+"""Figures for papers and pages (matplotlib): how they look, how they are saved, and those made of lines.
+
+The same data gives the same files, byte by byte: nothing in them tells when or where they were made.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from fedradio.core.files import replacing
+from fedradio.report.style import STYLES, Style
+from fedradio.results.compare import percent
+
+COLUMN_IN = 3.5
+"""Width of a column of a two-column paper, in inches."""
+
+COLOURS = {name: style.colour for name, style in STYLES.items()}
+"""One colour per algorithm, everywhere."""
+
+SIZES: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+}
+"""Of letters and frames, in points, for figures that are printed at their own size."""
+
+FILES: dict[Any, Any] = {"pdf.fonttype": 42}
+"""Fonts are embedded as TrueType: publishers refuse matplotlib's default."""
+
+METADATA = {
+    ".pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+    ".png": {"Software": None},
+}
+"""What matplotlib would write about itself and the time."""
+
+LETTERS = 62
+"""How many letters of a legend fit a column's width."""
+
+PREFIXES = {1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ"}
+
+
+@contextmanager
+def printed() -> Iterator[None]:
+    """Sizes of a figure that is made inside."""
+    with matplotlib.rc_context(SIZES):
+        yield
+
+
+def save(figure: Figure, path: Path, dpi: int = 200) -> None:
+    """Write PNG or PDF, by the file's ending, whole or not at all."""
+    suffix = path.suffix.lower()
+    data = io.BytesIO()
+    with matplotlib.rc_context(FILES):
+        figure.savefig(data, dpi=dpi, format=suffix.removeprefix("."), metadata=METADATA.get(suffix))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(data.getvalue())
+
+
+def column(height_in: float = 2.3) -> tuple[Figure, Axes]:
+    """An empty figure of one column, the legend's height not counted."""
+    figure = Figure(figsize=(COLUMN_IN, height_in), layout="constrained")
+    axes = figure.subplots()
+    axes.grid(alpha=0.25, linewidth=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def line(look: Style, points: int, phase: float = 0.0) -> dict[str, Any]:
+    """Keywords of a line with about eight markers; ``phase`` in [0, 1) moves them, so that equal lines are all seen."""
+    every = max(1, points // 8)
+    return {
+        "color": look.colour,
+        "linestyle": (0, look.dash) if look.dash else "-",
+        "linewidth": 1.2,
+        "marker": look.marker,
+        "markersize": 3.5,
+        "markevery": (int((phase + 0.5) % 1 * every), every),
+    }
+
+
+def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None) -> None:
+    """Above the data, never on it, in as many columns as fit; the figure grows by its height.
+
+    Of the ``handles``, else of the labels in the axes; a line that is alone needs none.
+    """
+    found = list(axes.get_legend_handles_labels()[0]) if handles is None else list(handles)
+    if handles is None and len(found) == 1:
+        return
+    key = 8 if handles is None else 5
+    words = [textwrap.fill(shortened(str(one.get_label())), LETTERS - key) for one in found]
+    columns = _columns([max(map(len, text.splitlines())) + key for text in words])
+    rows = -(-sum(text.count("\n") + 1 for text in words) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.15 * rows)
+    keys = {"handlelength": 2.6 if handles is None else 1.3, "columnspacing": 1.2, "handletextpad": 0.5}
+    figure.legend(found, words, loc="outside upper center", ncols=columns, frameon=False, **keys)
+
+
+def _columns(widths: Sequence[int]) -> int:
+    """The most columns, filled one after another, that fit a figure."""
+    for columns in range(len(widths), 1, -1):
+        if sum(int(part.max()) for part in np.array_split(np.array(widths), columns)) <= LETTERS:
+            return columns
+    return 1
+
+
+def whole_numbers(axis: Axis) -> None:
+    """Ticks at whole numbers alone."""
+    axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+
+
+def axis(against: str, most: float) -> tuple[float, str]:
+    """What to divide rounds, seconds, joules or bits by, and the axis' title with its unit."""
+    if against == "rounds":
+        return 1.0, "Round"
+    if against == "seconds":
+        size, unit = next((size, unit) for size, (start, unit) in CLOCK.items() if most >= start)
+        return size, f"Simulated time ({unit})"
+    title, unit = {"joules": ("Energy of all clients", "J"), "bits": ("Uplink of all hops", "bit")}[against]
+    factor, scaled_unit = scaled(most, unit)
+    return factor, f"{title} ({scaled_unit})"
+
+
+def scaled(most: float, unit: str) -> tuple[float, str]:
+    """A factor such that the most is between 1 and 1000, and the unit with its prefix."""
+    factor = next((size for size in PREFIXES if most >= size), 1.0 if most == 0 else 1e-6)
+    return factor, f"{PREFIXES[factor]}{unit}"
+
+
+def metric_axis(metric: str) -> tuple[float, str]:
+    """100 for shares, else 1; and the axis' title."""
+    words = metric.replace("_", " ")
+    title = f"Test {words}" if metric in ("accuracy", "loss") else words[0].upper() + words[1:]
+    if percent(metric):
+        return 100.0, f"{title} (%)"
+    return 1.0, f"{title} (nat)" if metric.endswith("loss") else title
+
+
+CLOCK = {3600.0: (6 * 3600.0, "h"), 60.0: (600.0, "min"), 1.0: (1.0, "s"), 1e-3: (0.0, "ms")}
+"""Units of time: their seconds, and from how many on they are used."""
+
+
+def shortened(label: str) -> str:
+    """A cell's label without the word that its value explains."""
+    return label.replace("algorithm=", "")

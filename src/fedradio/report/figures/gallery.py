@@ -1,0 +1,179 @@
+"""Which figures runs can have, why they cannot have others, and the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fedradio.core.contracts import Reason
+from fedradio.core.errors import StoreError
+from fedradio.report.figures.axes import save
+from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
+from fedradio.report.figures.run import network_figure, reasons_figure, selection_figure, spread_rounds_figure
+from fedradio.report.style import Style, style, styles
+from fedradio.results.compare import bands
+from fedradio.results.run import AXES, Floats, PastRun
+from fedradio.results.variants import Cell
+
+FORMATS = ("pdf", "png")
+DPI = 300
+"""Of PNG files, and of pictures inside PDF files."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure that can be made, or not (``make`` is None); ``why`` tells the reason, or which cells it leaves out."""
+
+    name: str
+    make: Callable[[], Figure] | None
+    why: str = ""
+
+
+def drawings(cells: Sequence[Cell]) -> list[Drawing]:
+    """All figures of these cells; those of a single run only where there is one alone."""
+    found = [
+        *curve_drawings(cells, "accuracy"),
+        *curve_drawings(cells, "loss", axes=("rounds",)),
+        *_energy(cells),
+        _spread(cells),
+    ]
+    runs = [run for cell in cells for run in cell.runs.values()]
+    if len(runs) == 1:
+        return [*found, *_of_one(runs[0])]
+    names = ("spread-rounds", "network", "selection", "reasons")
+    return [*found, *(Drawing(name, None, "shows one run: name a single run folder") for name in names)]
+
+
+def curve_drawings(
+    cells: Sequence[Cell], metric: str, axes: Iterable[str] = AXES, target: float | None = None
+) -> list[Drawing]:
+    """A metric against rounds, seconds, joules and bits."""
+    looks = looks_of(cells)
+    found = []
+    for against in axes:
+        known = bands(cells, metric, against)
+        reason = f"{metric} is not measured" if against == "rounds" else f"{against} are undefined"
+        reason = reason if any(run.rounds for cell in cells for run in cell.runs.values()) else "no round is recorded"
+        make = (
+            (lambda known=known, against=against: curves_figure(known, looks, metric, against, target))
+            if known
+            else None
+        )
+        found.append(Drawing(f"{metric}-{against}", make, _without(cells, known, reason)))
+    return found
+
+
+def looks_of(cells: Sequence[Cell]) -> dict[str, Style]:
+    """The style of every cell by its label."""
+    return {cell.label: look for cell, look in zip(cells, styles(cells), strict=True)}
+
+
+def write(
+    found: Sequence[Drawing], folder: Path, formats: Sequence[str], tell: Callable[[str, float], None]
+) -> list[Path]:
+    """Make the figures that can be made, in every format; ``tell`` hears of the progress."""
+    files = []
+    able = [(one.name, one.make) for one in found if one.make is not None]
+    for number, (name, make) in enumerate(able):
+        tell(f"drawing {name}", number / len(able))
+        figure = make()
+        for suffix in formats:
+            file = folder / f"{name}.{suffix}"
+            try:
+                save(figure, file, DPI)
+            except OSError as error:
+                raise StoreError(f"cannot write {file}: {error.strerror or error}") from None
+            files.append(file)
+    return files
+
+
+def _energy(cells: Sequence[Cell]) -> list[Drawing]:
+    """Joules of clients over the whole run, and of those who took part in an edge round."""
+    clients: dict[str, Floats] = {}
+    slots: dict[str, Floats] = {}
+    for cell in cells:
+        found = [run.participation for run in cell.runs.values()]
+        known = [(one.active, one.joules) for one in found if one.joules is not None]
+        if known and len(known) == len(found):
+            clients[cell.label] = np.concatenate([joules.sum(axis=0) for _, joules in known])
+            slots[cell.label] = np.concatenate([joules[active] for active, joules in known])
+    looks = looks_of(cells)
+    some = {label: joules for label, joules in slots.items() if len(joules)}
+    why = _without(cells, clients, "joules of clients are undefined")
+    alone = why if len(some) == len(slots) else _without(cells, some, "nobody took part, or joules are undefined")
+    per = "client in an edge round"
+    return [
+        Drawing("energy-clients", (lambda: energy_cdf_figure(clients, looks)) if clients else None, why),
+        Drawing("energy-edge-rounds", (lambda: energy_cdf_figure(some, looks, per)) if some else None, alone),
+    ]
+
+
+def _spread(cells: Sequence[Cell]) -> Drawing:
+    """Accuracies of single clients at the last evaluation, those of all seeds together."""
+    found: dict[str, Floats] = {}
+    for cell in cells:
+        last = [_client_accuracies(run)[-1:] for run in cell.runs.values()]
+        values = np.concatenate([rows[0] for rows in last if len(rows)] or [np.zeros(0)])
+        if len(known := values[np.isfinite(values)]) and all(map(len, last)):
+            found[cell.label] = known
+    runs = [run for cell in cells if cell.label not in found for run in cell.runs.values()]
+    looks, why = looks_of(cells), _without(cells, found, _spread_lack(runs))
+    return Drawing("spread", (lambda: spread_figure(found, looks)) if found else None, why)
+
+
+def _of_one(run: PastRun) -> list[Drawing]:
+    """Figures of a single run."""
+    accuracies, who = _client_accuracies(run), run.participation
+    rounds = [int(row["rounds"]) for row in run.evaluations]
+    colour = style(run.algorithm).colour
+    spread = (lambda: spread_rounds_figure(rounds, accuracies, colour)) if len(accuracies) else None
+    empty = "" if len(who.reason) else "no edge round is recorded"
+    why = empty or _network_lack(run)
+    total = None if who.joules is None else who.joules.sum(axis=0)
+    network = None if why else lambda: network_figure(run.network, who.arrived.mean(axis=0), total, _unit(run))
+    out = empty or ("" if (who.reason != Reason.NONE).any() else "every client arrived in every edge round")
+    parent = None if why else run.network["parents"][0]
+    return [
+        Drawing("spread-rounds", spread, "" if spread else _spread_lack([run])),
+        Drawing("network", network, why),
+        Drawing("selection", None if out else lambda: selection_figure(who.reason, parent), out),
+        Drawing("reasons", None if out else lambda: reasons_figure(who.reason), out),
+    ]
+
+
+def _client_accuracies(run: PastRun) -> Floats:
+    """``[evaluations, clients]``, NaN for clients without samples; empty where clients are not tested one by one."""
+    rows = [row.get("groups", {}).get("accuracy") for row in run.evaluations]
+    known = [row for row in rows if row]
+    return np.array(known if len(known) == len(rows) else [], dtype=np.float64)
+
+
+def _spread_lack(runs: Sequence[PastRun]) -> str:
+    """Why there are no accuracies of single clients."""
+    old = any("groups" not in row for run in runs for row in run.evaluations)
+    return "the records have no accuracies of single clients: an older version" if old else "one test set for all"
+
+
+def _network_lack(run: PastRun) -> str:
+    """Why there is no map."""
+    if not run.network:
+        return "the run folder has no network.json: an older version"
+    if len(run.network["positions"][0]) == 1:
+        return "there is one client alone"
+    return ""
+
+
+def _unit(run: PastRun) -> str:
+    return "m" if any(key.endswith("_m") for key in run.spec.plain["topology"]) else "normalised"
+
+
+def _without(cells: Sequence[Cell], known: Mapping[str, object], reason: str) -> str:
+    """The reason, with the cells it is true of where that is not so of all."""
+    lacking = [cell.label for cell in cells if cell.label not in known]
+    if not lacking:
+        return ""
+    return reason if not known else f"without {'; '.join(lacking)}: {reason}"

@@ -1,0 +1,108 @@
+"""Figures made of lines: curves with their intervals, distributions of joules, accuracies of clients (matplotlib)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fedradio.report.figures.axes import (
+    COLOURS,
+    COLUMN_IN,
+    axis,
+    column,
+    legend,
+    line,
+    metric_axis,
+    printed,
+    scaled,
+    whole_numbers,
+)
+from fedradio.report.style import Style
+from fedradio.results.run import Floats
+from fedradio.results.statistics import Band
+
+MOST_POINTS = 1000
+"""Of a distribution."""
+
+Curve = tuple[Sequence[float], Sequence[float]]
+
+
+def curves(series: Mapping[str, Curve], x_label: str, y_label: str, title: str = "") -> Figure:
+    """Lines ``name -> (x, y)`` for a page; known algorithms keep their colour."""
+    figure = Figure(figsize=(COLUMN_IN * 1.6, COLUMN_IN), layout="constrained")
+    axes = figure.subplots()
+    for name, (x, y) in series.items():
+        axes.plot(x, y, label=name, linewidth=1.6, color=COLOURS.get(name))
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.set_title(title, fontsize=10)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def curves_figure(
+    bands: Mapping[str, Band],
+    looks: Mapping[str, Style],
+    metric: str = "accuracy",
+    against: str = "rounds",
+    target: float | None = None,
+) -> Figure:
+    """Mean curves ``label -> band`` with their intervals where there are several seeds."""
+    with printed():
+        figure, axes = column()
+        factor, x_label = axis(against, max(float(band.x[-1]) for band in bands.values()))
+        scale, y_label = metric_axis(metric)
+        for number, (label, band) in enumerate(bands.items()):
+            x, look = band.x / factor, looks[label]
+            axes.plot(x, scale * band.mean, label=label, **line(look, len(x), number / len(bands)))
+            if band.n > 1:
+                low, high = scale * band.low, scale * band.high
+                axes.fill_between(x, low, high, color=look.colour, alpha=0.15, linewidth=0)
+        if target is not None:
+            axes.axhline(scale * target, color="0.4", linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
+        if scale == 100:
+            axes.set_ylim(max(axes.get_ylim()[0], 0), min(axes.get_ylim()[1], 100.5))
+        if against == "rounds":
+            whole_numbers(axes.xaxis)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        legend(figure, axes)
+    return figure
+
+
+def energy_cdf_figure(joules: Mapping[str, Floats], looks: Mapping[str, Style], per: str = "client") -> Figure:
+    """Distributions ``label -> joules [n]``, one number ``per`` client, or per client and edge round."""
+    with printed():
+        figure, axes = column()
+        factor, unit = scaled(max(float(values.max()) for values in joules.values()), "J")
+        for number, (label, values) in enumerate(joules.items()):
+            points = min(len(values), MOST_POINTS)
+            levels = np.arange(1, points + 1) / points
+            x = np.quantile(values, levels, method="inverted_cdf") / factor
+            keys = line(looks[label], points, number / len(joules))
+            axes.plot(x, 100 * levels, label=label, drawstyle="steps-post", **keys)
+        axes.set_xlim(left=0)
+        axes.set_ylim(0, 102)
+        axes.set_xlabel(f"Energy of a {per} ({unit})")
+        axes.set_ylabel("Share with at most that (%)")
+        legend(figure, axes)
+    return figure
+
+
+def spread_figure(values: Mapping[str, Floats], looks: Mapping[str, Style], metric: str = "accuracy") -> Figure:
+    """Metrics of single clients ``label -> [n]``, from the worst to the best client."""
+    with printed():
+        figure, axes = column()
+        scale, y_label = metric_axis(metric)
+        for number, (label, some) in enumerate(values.items()):
+            x = 100 * (np.arange(len(some)) + 0.5) / len(some)
+            axes.plot(x, scale * np.sort(some), label=label, **line(looks[label], len(x), number / len(values)))
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("Clients, from the worst to the best (%)")
+        axes.set_ylabel(y_label)
+        legend(figure, axes)
+    return figure

@@ -1,0 +1,278 @@
+"""Published figures made again (matplotlib), at the width of a column; what was published is hollow or dashed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedradio.report.figures.axes import (
+    COLUMN_IN,
+    axis,
+    column,
+    legend,
+    line,
+    metric_axis,
+    printed,
+    save,
+    scaled,
+    whole_numbers,
+)
+from fedradio.report.style import STYLES, Style, style, styles
+from fedradio.results.variants import Cell
+
+Picture = Mapping[str, Any]
+Series = Mapping[str, Any]
+
+PALETTE = tuple(one.colour for one in STYLES.values())
+"""Colours of what is no algorithm."""
+
+LEVEL = (0, (2, 3))
+"""Dashes of a published end."""
+
+DECADES = 2.0
+"""A bound that spans more than so many powers of ten is drawn in them."""
+
+
+def save_picture(picture: Picture, stem: Path) -> list[Path]:
+    """Draw it as PDF and PNG beside each other; nothing where no row has data."""
+    if not picture["series"]:
+        return []
+    files = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".pdf", ".png")]
+    figure = draw(picture)
+    for file in files:
+        save(figure, file)
+    return files
+
+
+def draw(picture: Picture) -> Figure:
+    """The figure of a picture's data."""
+    with printed():
+        return DRAW[picture["show"]](picture)
+
+
+def looks(series: Sequence[Series]) -> list[Style]:
+    """One style a row: an algorithm's first row has the algorithm's own, further ones those of absent algorithms."""
+    own = {one["algorithm"]: None for one in series}
+    spare = iter([look for name, look in STYLES.items() if name not in own])
+    found: list[Style] = []
+    for cell, variant in zip(cells := _cells(series), styles(cells), strict=True):
+        first = style(cell.algorithm) not in found
+        found.append(style(cell.algorithm) if first else next(spare, variant))
+    return found
+
+
+def _cells(series: Sequence[Series]) -> list[Cell]:
+    return [Cell(one["label"], one["algorithm"], {}) for one in series]
+
+
+def _curves(picture: Picture) -> Figure:
+    """Mean curves with their bands; published points hollow, a published end as a dashed line."""
+    figure, axes = column()
+    series = picture["series"]
+    end = max(one["x"][-1] for one in series)
+    factor, x_label = (1.0, "Edge round") if picture["x"] == "edge_rounds" else axis(picture["x"], end)
+    scale, y_label = _y_axis(picture)
+    for number, (one, look) in enumerate(zip(series, looks(series), strict=True)):
+        x, mean, low, high = (np.array(one[key]) for key in ("x", "mean", "low", "high"))
+        axes.plot(x / factor, scale * mean, label=one["label"], **line(look, len(x), number / len(series)))
+        if len(one["seeds"]) > 1:
+            axes.fill_between(x / factor, scale * low, scale * high, color=look.colour, alpha=0.15, linewidth=0)
+        if one["level"] is not None:
+            axes.axhline(scale * one["level"], color=look.colour, linestyle=LEVEL, linewidth=0.7)
+        for at, value in one["points"]:
+            if at <= end:
+                axes.plot([at / factor], [scale * value], **_hollow(look))
+    points = any(at <= end for one in series for at, _ in one["points"])
+    _explain(axes, points, any(one["level"] is not None for one in series))
+    if picture["x"] in ("rounds", "edge_rounds"):
+        whole_numbers(axes.xaxis)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    legend(figure, axes)
+    return figure
+
+
+def _y_axis(picture: Picture) -> tuple[float, str]:
+    """What to multiply by, and the axis' title."""
+    if picture["y"] != "energy_j":
+        return metric_axis(picture["y"])
+    factor, unit = scaled(max(max(one["mean"]) for one in picture["series"]), "J")
+    return 1 / factor, f"Energy of all clients ({unit})"
+
+
+def _hollow(look: Style) -> dict[str, Any]:
+    """How published points are drawn."""
+    return {"color": look.colour, "linestyle": "", "marker": look.marker, "markersize": 5, "markerfacecolor": "none"}
+
+
+def _explain(axes: Axes, points: bool, levels: bool = False) -> None:
+    """What hollow markers and thin dashes mean, where there are any."""
+    if points:
+        axes.plot([], [], **_hollow(Style("black", (), "o")), label="published")
+    if levels:
+        axes.plot([], [], color="black", linestyle=LEVEL, linewidth=0.7, label="published, at the end")
+
+
+def _top(picture: Picture) -> Figure:
+    """Accuracy of the best guess, of the best two, ...: mean lines with their bands."""
+    figure, axes = column()
+    series = picture["series"]
+    for one, look in zip(series, looks(series), strict=True):
+        m = np.arange(1, len(one["mean"]) + 1)
+        mean, low, high = (100 * np.array(one[key]) for key in ("mean", "low", "high"))
+        axes.plot(m, mean, label=one["label"], **line(look, 1))
+        axes.fill_between(m, low, high, color=look.colour, alpha=0.15, linewidth=0)
+    whole_numbers(axes.xaxis)
+    axes.set_xlabel("Guesses M")
+    axes.set_ylabel("Top-M accuracy (%)")
+    legend(figure, axes)
+    return figure
+
+
+def _cdf(picture: Picture) -> Figure:
+    """Shares of samples up to a value; published medians are hollow."""
+    figure, axes = column()
+    series = picture["series"]
+    for number, (one, look) in enumerate(zip(series, looks(series), strict=True)):
+        points = len(one["samples"])
+        share = 100 * np.arange(1, points + 1) / points
+        keys = line(look, points, number / len(series))
+        axes.plot(one["samples"], share, label=one["label"], drawstyle="steps-post", **keys)
+        if one["median"] is not None:
+            axes.plot([one["median"]], [50], **_hollow(look))
+    _explain(axes, any(one["median"] is not None for one in series))
+    axes.set_xlabel(series[0]["unit"])
+    axes.set_ylabel("Share with at most that (%)")
+    axes.set_ylim(0, 102)
+    legend(figure, axes)
+    return figure
+
+
+def _bound(picture: Picture) -> Figure:
+    """A bound against edge rounds; in powers of ten where it spans several."""
+    figure, axes = column()
+    series = picture["series"]
+    for number, (one, look) in enumerate(zip(series, looks(series), strict=True)):
+        axes.plot(one["x"], one["y"], label=one["label"], **line(look, len(one["x"]), number / len(series)))
+    values = [value for one in series for value in one["y"]]
+    if min(values) > 0 and math.log10(max(values) / min(values)) > DECADES:
+        axes.set_yscale("log")
+    axes.set_xlabel("Edge round")
+    axes.set_ylabel("Bound on the loss")
+    legend(figure, axes)
+    return figure
+
+
+def _bars(picture: Picture) -> Figure:
+    """A group for every row, a bar for every column; published values are hollow."""
+    figure, axes = column()
+    series = picture["series"]
+    keys = list(series[0]["bars"])
+    width = 0.8 / len(keys)
+    for number, key in enumerate(keys):
+        at = np.arange(len(series)) + (number - (len(keys) - 1) / 2) * width
+        bars = [one["bars"][key] for one in series]
+        ours, half, theirs = (
+            [math.nan if bar[name] is None else bar[name] for bar in bars] for name in ("mean", "half", "published")
+        )
+        axes.bar(at, ours, 0.9 * width, color=PALETTE[number], label=bars[0]["title"])
+        axes.errorbar(at, ours, half, linestyle="", color="black", linewidth=0.8, capsize=2)
+        axes.bar(at, theirs, 0.9 * width, facecolor="none", edgecolor="black", linewidth=0.8, linestyle="--")
+    axes.set_xticks(range(len(series)), [one["label"] for one in series], rotation=30, ha="right")
+    everything = [bar for one in series for bar in one["bars"].values()]
+    units = {bar["unit"] for bar in everything}
+    title = everything[0]["title"].capitalize() if len(keys) == 1 else ""
+    axes.set_ylabel(f"{title} ({units.pop()})".strip() if len(units) == 1 and units != {""} else title)
+    published = any(bar["published"] is not None for bar in everything)
+    if published:
+        axes.bar([0], [0], facecolor="none", edgecolor="black", linewidth=0.8, linestyle="--", label="published")
+    legend(figure, axes)
+    return figure
+
+
+def _counts(picture: Picture) -> Figure:
+    """A panel a row: in how many edge rounds every client could take part, and did."""
+    figure, panels = _panels(len(picture["series"]), 1.1)
+    for number, (one, axes) in enumerate(zip(picture["series"], panels, strict=True)):
+        clients = np.arange(len(one["eligible"]))
+        axes.bar(clients, one["eligible"], 0.9, color="#D0D0D0", label="eligible")
+        axes.bar(clients, one["selected"], 0.6, color=PALETTE[0], label="selected")
+        axes.set_title(one["label"], fontsize=7, pad=2)
+        axes.set_xlim(-0.7, len(clients) - 0.3)
+        if number < len(panels) - 1:
+            axes.tick_params(labelbottom=False)
+    panels[-1].set_xlabel("Client")
+    figure.supylabel("Edge rounds", fontsize=8)
+    legend(figure, panels[-1])
+    return figure
+
+
+def _labels(picture: Picture) -> Figure:
+    """A panel a row: shares of every label at some rounds, darker is more."""
+    figure, panels = _panels(len(picture["series"]), 1.5)
+    for one, axes in zip(picture["series"], panels, strict=True):
+        shares = np.array(one["shares"])
+        image = axes.imshow(shares, aspect="auto", cmap="Blues", vmin=0.0, interpolation="nearest")
+        axes.set_yticks(range(len(one["at"])), [f"{at:g}" for at in one["at"]])
+        axes.set_title(one["label"], fontsize=7, pad=2)
+        axes.set_ylabel("Round")
+        axes.grid(visible=False)
+        figure.colorbar(image, ax=axes, label="Share", pad=0.02)
+    panels[-1].set_xlabel("Label")
+    return figure
+
+
+def _map(picture: Picture) -> Figure:
+    """A panel a row: clients and whom they report to."""
+    figure, panels = _panels(len(picture["series"]), 3.2)
+    for one, axes in zip(picture["series"], panels, strict=True):
+        tiers, parents = one["network"]["positions"], one["network"]["parents"]
+        for below, above, parent in zip(tiers, tiers[1:], parents, strict=False):
+            for (x, y), up in zip(below, parent, strict=True):
+                axes.plot([x, above[up][0]], [y, above[up][1]], color="0.85", linewidth=0.5, zorder=1)
+        names = ["client", *(["edge"] if len(tiers) == 3 else []), "server"]
+        for tier, (name, marker, size) in zip(tiers, _places(names), strict=True):
+            x, y = zip(*tier, strict=True)
+            colour = PALETTE[0] if name == "client" else "black"
+            axes.scatter(x, y, s=size, marker=marker, color=colour, label=f"{name} ({len(tier)})", zorder=2)
+        axes.set_aspect("equal")
+        axes.set_title(one["label"], fontsize=7, pad=2)
+        axes.set_ylabel("m")
+    panels[-1].set_xlabel("m")
+    legend(figure, panels[-1])
+    return figure
+
+
+def _places(names: Sequence[str]) -> list[tuple[str, str, float]]:
+    """Marker and size of every tier."""
+    known = {"client": ("o", 10.0), "edge": ("^", 34.0), "server": ("s", 34.0)}
+    return [(name, *known[name]) for name in names]
+
+
+DRAW: dict[str, Callable[[Picture], Figure]] = {
+    "curves": _curves,
+    "top": _top,
+    "cdf": _cdf,
+    "bound": _bound,
+    "bars": _bars,
+    "counts": _counts,
+    "labels": _labels,
+    "map": _map,
+}
+"""How each kind of picture is drawn."""
+
+
+def _panels(number: int, height_in: float) -> tuple[Figure, list[Axes]]:
+    """Panels above each other at column width, the legend's height not counted."""
+    figure = Figure(figsize=(COLUMN_IN, number * height_in + 0.3), layout="constrained")
+    panels = list(figure.subplots(number, 1, squeeze=False)[:, 0])
+    for axes in panels:
+        axes.grid(alpha=0.25, linewidth=0.5)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, panels

@@ -1,0 +1,142 @@
+"""Where the joules went: over the rounds, over the clients, over the edge rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fedradio.report.page.chart import (
+    Chart,
+    ChartView,
+    Layout,
+    Trace,
+    absent,
+    axis,
+    figure,
+    line,
+    numbers_table,
+    plain,
+    rises,
+    whole,
+)
+from fedradio.report.page.html import Html, paragraph, section, tag
+from fedradio.report.page.numbers import percent, quantity
+from fedradio.report.page.run_data import Reading
+from fedradio.results.run import Floats
+
+BARS = 300
+
+LOOKS = {"total": ("@ink", "solid"), "computing": ("@blue", "dash"), "sending": ("@orange", "dot")}
+"""Colour and dash of a kind of energy."""
+
+WIDE = 50.0
+"""Joules whose largest is so many times the smallest are drawn on a logarithmic axis."""
+
+
+def energy(data: Reading) -> Html:
+    """The section of joules, or why there is none."""
+    if not data.edge_rounds:
+        return section("energy", "Energy", paragraph("No edge round is on record.", class_="absent"))
+    if not data.joules:
+        why = "Joules are undefined in this run: hop 0 has no fleet whose computing or sending takes energy."
+        return section("energy", "Energy", paragraph(why, class_="absent"))
+    partial = None
+    if len(data.joules) < 2:
+        known, unknown = ("sending", "computing") if "sending" in data.joules else ("computing", "sending")
+        partial = paragraph(f"Only {known} has defined joules here; those of {unknown} are undefined.", class_="aside")
+    clients = {name: values.sum(axis=0) for name, values in data.joules.items()}
+    edge_rounds = {name: values.sum(axis=1) for name, values in data.joules.items()}
+    return section(
+        "energy",
+        "Energy",
+        partial,
+        tag(
+            "div",
+            figure(cdf_chart("client-energy", "Per client, whole run", "clients", clients)),
+            figure(cdf_chart("slot-energy", "Per edge round, all clients", "edge rounds", edge_rounds)),
+            class_="pair",
+        ),
+        _over_rounds(data),
+    )
+
+
+def with_total(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The kinds of energy, and their sum in front where there are several."""
+    return dict(parts) if len(parts) < 2 else {"total": np.sum(list(parts.values()), axis=0), **parts}
+
+
+def energy_axis(values: Floats) -> Layout:
+    """Linear, or logarithmic where values differ widely."""
+    positive = values[values > 0]
+    wide = len(positive) > 0 and bool(positive.max() > WIDE * positive.min())
+    if not wide:
+        return axis("Energy [J]", rangemode="tozero")
+    return axis(
+        "Energy [J], logarithmic",
+        type="log",
+        tickformat="~s",
+        dtick=1 if positive.max() < 1e8 * positive.min() else None,
+    )
+
+
+def cdf_chart(identity: str, title: str, what: str, parts: Mapping[str, Floats]) -> Chart:
+    """Distributions of joules over clients or edge rounds."""
+    kinds = {name: values for name, values in with_total(parts).items() if values.any()}
+    kinds = kinds or with_total(parts)
+    traces: list[Trace] = []
+    for name, values in kinds.items():
+        colour, dash = LOOKS[name]
+        traces.append(line(name, *rises(values), colour, line={"dash": dash, "shape": "hv"}) | {"mode": "lines"})
+    layout = {
+        "xaxis": energy_axis(np.concatenate(list(kinds.values()))),
+        "yaxis": axis(f"Share of {what}", range=[0, 1.02]),
+        "showlegend": len(traces) > 1,
+    }
+    first = next(iter(with_total(parts).values()))
+    middle, nine, most = (quantity(float(np.quantile(first, q)), "J") for q in (0.5, 0.9, 1.0))
+    says = f"The median of {len(first):,} {what} spent {middle}, nine in ten at most {nine}, the most {most}."
+    if len(parts) == 2 and first.sum() > 0:
+        says += f" Computing took {percent(float(parts['computing'].sum() / first.sum()), 1)} of it all."
+    return Chart(
+        identity, title, says, {"all": ChartView(traces, layout)}, _quantiles(with_total(parts), what), height=300
+    )
+
+
+def _quantiles(kinds: Mapping[str, Floats], what: str) -> Html:
+    names = {"least": 0.0, "a tenth": 0.1, "a quarter": 0.25, "median": 0.5, "three quarters": 0.75}
+    names |= {"nine tenths": 0.9, "most": 1.0}
+    rows = [
+        [name, *(quantity(float(np.quantile(values, q)), "J") for values in kinds.values())]
+        for name, q in names.items()
+    ]
+    return numbers_table(f"Energy, quantiles over {what}", ["at most", *kinds], rows, "quantiles")
+
+
+def _over_rounds(data: Reading) -> Html:
+    """Joules of every round by kind and hop."""
+    title, rows = "Of every round", data.run.rounds
+    parts: dict[str, Floats] = {}
+    if rows and all(row["compute_j"] is not None for row in rows):
+        parts["computing"] = np.array([row["compute_j"] for row in rows])
+    for hop in range(len(rows[0]["tx_j"]) if rows else 0):
+        if all(row["tx_j"][hop] is not None for row in rows):
+            parts[f"sending, hop {hop}"] = np.array([row["tx_j"][hop] for row in rows])
+    parts = {name: values for name, values in parts.items() if values.any()}
+    if not parts:
+        return absent(title, "No round has spent a defined amount of energy.")
+    bins = np.array_split(np.arange(len(rows)), min(BARS, len(rows)))
+    x = plain([float(one.mean()) + 1 for one in bins])
+    colours = ["@blue", "@orange", "@green", "@red", "@purple"]
+    traces: list[Trace] = [
+        {"type": "bar", "name": name, "x": x, "y": plain([float(values[one].mean()) for one in bins])}
+        | {"marker": {"color": colours[place % len(colours)], "line": {"width": 0}}}
+        for place, (name, values) in enumerate(parts.items())
+    ]
+    layout = {"barmode": "stack", "xaxis": whole("Round", len(rows)), "yaxis": axis("Energy [J]"), "showlegend": True}
+    total = np.sum(list(parts.values()), axis=0)
+    says = f"A round takes {quantity(float(total.mean()), 'J')} on average, "
+    says += f"from {quantity(float(total.min()), 'J')} to {quantity(float(total.max()), 'J')}."
+    cells = [[str(t + 1), *(quantity(float(values[t]), "J") for values in parts.values())] for t in range(len(rows))]
+    table = numbers_table("Energy of every round", ["round", *parts], cells, "rounds")
+    return figure(Chart("round-energy", title, says, {"all": ChartView(traces, layout)}, table, height=300))

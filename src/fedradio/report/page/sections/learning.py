@@ -1,0 +1,175 @@
+"""How a run learns: accuracies and losses against rounds, simulated time, joules and bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fedradio.report.page.chart import (
+    COLOURS,
+    DASHES,
+    Chart,
+    ChartView,
+    Layout,
+    Trace,
+    axis,
+    figure,
+    line,
+    numbers_table,
+    plain,
+    switch,
+    thinned,
+    whole,
+)
+from fedradio.report.page.html import Html, paragraph, section, tag
+from fedradio.report.page.numbers import (
+    AXIS_ABSENT,
+    AXIS_TITLES,
+    AXIS_WORDS,
+    metric,
+    metric_words,
+    number,
+    percent,
+    spent,
+)
+from fedradio.report.page.run_data import Reading
+from fedradio.report.terminal.summary import WORDS
+from fedradio.results.run import Curve, PastRun
+
+TOPS = tuple(f"top_{m}_accuracy" for m in (2, 3, 5, 10, 20, 50, 100))
+"""Those of many top-m accuracies that get a line."""
+
+
+def accuracies(names: Sequence[str]) -> list[str]:
+    """Metrics that are drawn beside the accuracy."""
+    kept = [name for name in names if name.endswith("accuracy") and name != "best_accuracy"]
+    return [name for name in kept if not name.startswith("top_") or name in TOPS]
+
+
+def losses(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name.endswith("loss")]
+
+
+def further(names: Sequence[str]) -> list[str]:
+    """Metrics of other kinds, which share no axis."""
+    return [n for n in names if not n.endswith(("accuracy", "loss")) and n not in WORDS]
+
+
+def curve(data: Reading, name: str, against: str) -> Curve | None:
+    """A metric at every evaluation against what had been spent; ``train_loss`` at every round."""
+    x, rows = data.totals.get(against), _rows(data.run, name)
+    if x is None or not rows:
+        return None
+    return x[[t for t, _ in rows]], np.array([value for _, value in rows], dtype=np.float64)
+
+
+def _rows(run: PastRun, name: str) -> list[tuple[int, float]]:
+    source = run.rounds if name == "train_loss" else run.evaluations
+    return [(row["t"], row[name]) for row in source if row.get(name) is not None]
+
+
+def learning(data: Reading, colour: str) -> Html:
+    """The section of curves with the switch of their axis."""
+    if not data.run.evaluations:
+        why = f"No evaluation is on record: the spec evaluates every {data.run.spec.eval_every} rounds and at the end."
+        return section("learning", "Learning", paragraph(why, class_="absent"))
+    options = {name: AXIS_WORDS[name] for name in AXIS_TITLES if name in data.totals}
+    missing = [AXIS_ABSENT[name] for name in AXIS_ABSENT if name not in data.totals]
+    charts = [_accuracy_chart(data, colour), _loss_chart(data, colour)]
+    return section(
+        "learning",
+        "Learning",
+        switch("against", "Draw against", options, [chart.identity for chart in charts]),
+        paragraph(" ".join(missing), class_="aside") if missing else None,
+        tag("div", *map(figure, charts), class_="pair"),
+    )
+
+
+def _traces(
+    data: Reading, names: Sequence[str], against: str, looks: Mapping[str, tuple[str, str]], scale: float
+) -> list[Trace]:
+    traces = []
+    for name in names:
+        found = curve(data, name, against)
+        if found is None:
+            continue
+        chosen = thinned(len(found[0]))
+        x, y = plain(found[0][chosen]), plain(scale * found[1][chosen])
+        colour, dash = looks[name]
+        bare = {"mode": "lines"} if len(x) > 1 and (name in WORDS or name == "train_loss") else {}
+        traces.append(line(metric_words(name), x, y, colour, line={"dash": dash}) | bare)
+    return traces
+
+
+def _x(data: Reading, against: str) -> Layout:
+    title = AXIS_TITLES[against]
+    found = whole(title, len(data.run.rounds)) if against == "rounds" else axis(title)
+    return found | {"rangemode": "tozero"}
+
+
+def _looks(names: Sequence[str], first: str) -> dict[str, tuple[str, str]]:
+    """Colour and dash: the algorithm's own for the first, others for the rest; references are dotted in soft ink."""
+    looks = {name: ("@soft", "dot") for name in names if name in WORDS}
+    for place, name in enumerate(name for name in names if name not in WORDS):
+        further = (COLOURS[(place - 1) % len(COLOURS)], DASHES[(place - 1) % len(DASHES)])
+        looks[name] = (first, "solid") if place == 0 else further
+    return looks
+
+
+def _accuracy_chart(data: Reading, colour: str) -> Chart:
+    known = data.run.metrics()
+    names = [*accuracies(known), *(name for name in WORDS if name in known)]
+    views = {
+        against: ChartView(
+            _traces(data, names, against, _looks(names, colour), 100.0),
+            {
+                "xaxis": _x(data, against),
+                "yaxis": axis("Accuracy [%]", rangemode="tozero"),
+                "showlegend": len(names) > 1,
+            },
+        )
+        for against in data.totals
+    }
+    return Chart("accuracy-chart", "Accuracy", _accuracy_words(data), views, _numbers(data, names))
+
+
+def _accuracy_words(data: Reading) -> str:
+    rows = data.run.evaluations
+    first, last = rows[0], rows[-1]
+    words = f"Accuracy is {percent(last['accuracy'])} after round {last['rounds']}"
+    if len(rows) > 1:
+        words = f"From {percent(first['accuracy'])} after round {first['rounds']}, accuracy comes to "
+        words += f"{percent(last['accuracy'])} after round {last['rounds']}"
+        words += f"; the best is {percent(last['best_accuracy'])} after round {last['best_round']}"
+    known = [name for name in WORDS if last.get(name) is not None]
+    lines = " and ".join(f"{WORDS[name]} {percent(last[name])}" for name in known)
+    return f"{words}. Dotted, for reference: {lines}." if known else f"{words}."
+
+
+def _loss_chart(data: Reading, colour: str) -> Chart:
+    names = [*losses(data.run.metrics()), "train_loss"]
+    names = [name for name in names if curve(data, name, "rounds") is not None]
+    views = {
+        against: ChartView(
+            _traces(data, names, against, _looks(names, colour), 1.0),
+            {"xaxis": _x(data, against), "yaxis": axis("Loss [nat]", rangemode="tozero"), "showlegend": True},
+        )
+        for against in data.totals
+    }
+    ends = [(metric_words(name), _rows(data.run, name)[-1][1]) for name in names]
+    words = ", ".join(f"{name} {number(value)}" for name, value in ends)
+    says = f"Last values: {words}. Losses are cross entropies in nats."
+    return Chart("loss-chart", "Loss", says, views, _numbers(data, names))
+
+
+def _numbers(data: Reading, names: Sequence[str]) -> Html:
+    """Every evaluation: what had been spent, and the metrics."""
+    train = dict(_rows(data.run, "train_loss"))
+    rows = []
+    for row in data.run.evaluations:
+        values = [spent(against, float(totals[row["t"]])) for against, totals in data.totals.items()]
+        known = row | {"train_loss": train.get(row["t"])}
+        rows.append([*values, *(metric(name, known.get(name)) for name in names)])
+    head = [*(AXIS_WORDS[against] for against in data.totals), *map(metric_words, names)]
+    return numbers_table("Evaluations", head, rows, "evaluations")

@@ -1,0 +1,114 @@
+"""What else the records hold: metrics of other kinds, and the notes of policies, links, data and algorithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedradio.report.page.chart import (
+    Chart,
+    ChartView,
+    axis,
+    figure,
+    label,
+    line,
+    plain,
+    shade,
+    switch,
+    thinned,
+    whole,
+)
+from fedradio.report.page.html import Html, Piece, paragraph, section, table
+from fedradio.report.page.numbers import metric_words, number
+from fedradio.report.page.run_data import Note, Reading
+from fedradio.report.page.sections.learning import curve
+from fedradio.report.page.sections.learning import further as further_metrics
+
+MEANINGS = {
+    "eligible": "clients of a cell that could have taken part",
+    "short": "how many fewer clients a cell has selected than wanted",
+    "relaxed": "whether a cell had to select clients of the last edge round again",
+    "iterations": "iterations of the policy's solver",
+    "full_power_steps": "local steps that would fit at full CPU and power",
+    "fresh": "new samples since the exchange before",
+    "label_drift": "distance of a client's label shares from those of the exchange before (total variation)",
+    "label_shift": "distance of a client's label shares from those at the start (total variation)",
+    "top_labels": "share now of a client's two most frequent labels at the start",
+    "least_labels": "share now of a client's two least frequent labels at the start",
+    "staleness": "exchanges since a client last arrived; those that never did are left out",
+    "weight": "coefficient of a client's last update in the sum",
+    "score": "how far a client's last update agrees with the mean",
+    "pseudo_accuracy": "share of a client's pseudo-labels that are right; clients without any are left out",
+    "bias": "error of the sum in the air: unequal shares of the senders",
+    "fading": "error of the sum in the air: fading that does not average out",
+    "intra": "error of the sum in the air: senders of the same receiver",
+    "inter": "error of the sum in the air: senders of other receivers",
+    "noise": "error of the sum in the air: noise of the receiver",
+    "tx_power": "mean power of a sent symbol, of those who sent",
+}
+"""Notes of the parts that come with fedradio."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """A quantity over exchanges or rounds."""
+
+    title: str
+    meaning: str
+    at: str
+    note: Note
+
+
+def notes(data: Reading) -> Html:
+    """One chart with a switch of the quantity."""
+    found = _series(data)
+    if not found:
+        why = "The parts of this run noted nothing beyond accuracies, losses, seconds, joules and bits."
+        return section("notes", "Further records", paragraph(why, class_="absent"))
+    views = {key: _view(series) for key, series in found.items()}
+    first = next(iter(found.values()))
+    title = first.title.capitalize() if len(found) == 1 else "Over time"
+    chart = Chart("notes-chart", title, _words(first), views, _numbers(found))
+    options = {key: series.title for key, series in found.items()}
+    return section("notes", "Further records", switch("note", "Show", options, [chart.identity]), figure(chart))
+
+
+def _series(data: Reading) -> dict[str, Series]:
+    found = {}
+    hops = {hop for hop, _ in data.exchanges.notes}
+    for place, ((hop, name), note) in enumerate(sorted(data.exchanges.notes.items(), key=lambda item: item[0][0])):
+        title = name.replace("_", " ") + (f", hop {hop}" if len(hops) > 1 else "")
+        meaning = MEANINGS.get(name, f"mean over {note.each}")
+        found[f"note-{place}"] = Series(title, meaning, "Edge round" if hop == 0 else f"Exchange of hop {hop}", note)
+    for place, name in enumerate(further_metrics(data.run.metrics())):
+        points = curve(data, name, "rounds")
+        if points is not None:
+            values = points[1].tolist()
+            note = Note([int(at) for at in points[0]], values, values, values)
+            found[f"metric-{place}"] = Series(metric_words(name), "metric of the evaluations", "Rounds", note)
+    return found
+
+
+def _view(series: Series) -> ChartView:
+    note, chosen = series.note, thinned(len(series.note.at)).tolist()
+    x = [note.at[place] for place in chosen]
+    low, mean, high = (plain([values[place] for place in chosen]) for values in (note.low, note.mean, note.high))
+    band = shade(x, low, high, "@blue") if low != high else []
+    layout = {"xaxis": whole(series.at, max(x)), "yaxis": axis(label(series.title), rangemode="tozero")}
+    return ChartView([*band, line("mean", x, mean, "@blue")], layout, _words(series))
+
+
+def _words(series: Series) -> str:
+    first, last = series.note.mean[0], series.note.mean[-1]
+    change = f"is {number(last)}" if first == last else f"goes from {number(first)} to {number(last)}"
+    band = f"; the band spans all {series.note.each}" if series.note.low != series.note.high else ""
+    return f"{series.title[0].upper()}{series.title[1:]}: {series.meaning}. Its mean {change}{band}."
+
+
+def _numbers(found: dict[str, Series]) -> Html:
+    rows: list[list[Piece]] = []
+    for series in found.values():
+        note = series.note
+        values = (note.mean[0], note.mean[-1], min(note.low), max(note.high))
+        rows.append([series.title, str(len(note.at)), *map(number, values), series.meaning])
+    head = ["quantity", "values", "first mean", "last mean", "least", "most", "meaning"]
+    return table("Further records, least and most over all senders or receivers", head, rows, numbers=False)

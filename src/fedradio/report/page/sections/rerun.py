@@ -1,0 +1,150 @@
+"""How to make the run again: commands, the complete spec, and what it ran on."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from fedradio.core.errors import FedradioError
+from fedradio.report.page.html import DASH, Html, Piece, command, copied, paragraph, section, table, tag
+from fedradio.results.run import PastRun
+from fedradio.results.variants import flatten
+from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.yaml import read_spec, shipped, shipped_text
+from fedradio.sweeps.grid import SweepPlan
+
+MOST_OVERRIDES = 8
+"""A shipped spec with more changes than this is no shorter way to say it."""
+
+
+def place(run: PastRun) -> str:
+    """The run folder for a command line, by its name alone: paths above it are nobody's business."""
+    name = run.folder.resolve().name.encode(errors="replace").decode()
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
+
+
+def reproduce(run: PastRun) -> Html:
+    """Commands that make the same run."""
+    short = from_shipped(run.spec)
+    return section(
+        "reproduce",
+        "Reproduce",
+        paragraph("With the spec of the run folder, from the folder that holds it:"),
+        command(f"fedradio run {place(run)}/spec.yaml"),
+        *([paragraph("The same from a shipped spec, without any file:"), command(short)] if short else []),
+        paragraph(
+            "Results depend on the spec and the versions below alone, not on the number of threads. Fingerprint of all "
+            "that determines them (sha256 of the complete spec without name and about): ",
+            tag("code", str((run.summary or {}).get("spec_sha256") or run.spec.sha256()), class_="hash"),
+        ),
+    )
+
+
+def from_shipped(spec: Spec) -> str | None:
+    """``fedradio run NAME KEY=VALUE ...`` that has the same fingerprint, where few changes do it."""
+    wanted = dict(flatten(spec.plain))
+    best: list[str] | None = None
+    for name in _called(spec.name):
+        changes = _changes(name, wanted)
+        if changes is not None and (best is None or len(changes) + 1 < len(best)):
+            best = [name, *changes]
+    if best is None or load_spec(best[0], best[1:]).sha256() != spec.sha256():
+        return None
+    return shlex.join(["fedradio", "run", *best])
+
+
+def _called(name: str) -> list[str]:
+    """Shipped specs that give their runs this name; reading them all would take seconds."""
+    return [one for one in shipped() if f"name: {name}\n" in shipped_text(one)]
+
+
+def _changes(name: str, wanted: Mapping[str, Any]) -> list[str] | None:
+    """Overrides that turn a shipped spec into the wanted one; None where there is no short list of them."""
+    try:
+        given = dict(flatten(load_spec(name).plain))
+    except FedradioError:
+        return None
+    ignored = {"name", "about"}
+    if given.keys() - wanted.keys() - ignored:
+        return None
+    differ = [key for key, value in wanted.items() if key not in ignored and (key not in given or given[key] != value)]
+    return None if len(differ) > MOST_OVERRIDES else [f"{key}={_short(wanted[key])}" for key in differ]
+
+
+def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
+    """The command that makes a sweep, and whether it needs the sweep's spec as a file.
+
+    None where cells or seeds were added later, so that it takes several commands.
+    """
+    cells = math.prod(map(len, plan.axes.values()))
+    if len(plan.cells) != cells or any(cell.seeds != plan.seeds for cell in plan.cells):
+        return None
+    changes = {key: plan.axes.get(key, [value]) for key, value in plan.cells[0].changes.items()}
+    source = next((name for name in _called(plan.name) if read_spec(name) == plan.base), None)
+    words = [f"{key}={','.join(map(_short, values))}" for key, values in changes.items()]
+    seeds = ["--seeds", ",".join(map(str, plan.seeds)) + "," * (len(plan.seeds) == 1)]
+    name = f"{plan.name}.yaml" if source is None else source
+    return shlex.join(["fedradio", "sweep", name, *words, *seeds]), source is None
+
+
+def _short(value: Any) -> str:
+    """A value on a command line: a plain word as it is, everything else as JSON, which is YAML too."""
+    plain = (
+        isinstance(value, str) and value.isidentifier() and value.lower() not in ("null", "true", "false", "yes", "no")
+    )
+    return str(value) if plain else json.dumps(value)
+
+
+def spec_text(words: str) -> Html:
+    """The complete spec, with a button that copies it."""
+    return section(
+        "spec",
+        "Spec",
+        paragraph("Complete, with every default; it can be run as it is."),
+        copied("Copy the spec", words, "Spec in YAML"),
+    )
+
+
+WORDS = {
+    "fedradio": "fedradio",
+    "python": "Python",
+    "system": "system",
+    "machine": "processor family",
+    "cpus": "cores",
+    "workers": "threads",
+    "device": "device",
+    "device_name": "device name",
+    "started": "started (UTC)",
+    "byteorder": "byte order",
+}
+
+
+def environment(run: PastRun) -> Html:
+    """Versions and machine."""
+    found = run.environment
+    if not found:
+        why = "The run folder has no environment.json that can be read."
+        return section("environment", "Environment", paragraph(why, class_="absent"))
+    return section(
+        "environment",
+        "Environment",
+        table("What the run ran on", ("what", "value"), environment_rows(found), numbers=False, shown=False),
+    )
+
+
+def environment_rows(found: Mapping[str, Any]) -> list[list[Piece]]:
+    """What a run ran on, packages behind the version of Python."""
+    rows: list[list[Piece]] = [[words, _say(found[key])] for key, words in WORDS.items() if key in found]
+    packages, resumed = found.get("packages"), found.get("resumed")
+    if isinstance(packages, dict):
+        rows[2:2] = [[str(name), _say(version)] for name, version in packages.items()]
+    if isinstance(resumed, list) and resumed:
+        rows.append(["resumed", f"{len(resumed)} time(s)"])
+    return rows
+
+
+def _say(value: Any) -> Piece:
+    return DASH if value is None else str(value)

@@ -1,0 +1,241 @@
+"""The page of a sweep: cells over seeds, with intervals, and what sets them apart."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from fedradio.report.page.document import document
+from fedradio.report.page.html import UNDEFINED, Html, Piece, command, copied, paragraph, section, table, tag
+from fedradio.report.page.numbers import count, percent, plus_minus, quantity, seconds, value_words
+from fedradio.report.page.palette import variables
+from fedradio.report.page.sections.headline import badge, cards
+from fedradio.report.page.sections.rerun import environment_rows, sweep_command
+from fedradio.report.page.sections.sweep_charts import differences, energies, learning
+from fedradio.report.page.sweep_data import Swept, SweptCell
+from fedradio.results.compare import world
+from fedradio.results.statistics import Interval
+from fedradio.results.variants import flatten
+
+QUANTITIES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "accuracy": ("accuracy", percent),
+    "best_accuracy": ("best accuracy", percent),
+    "time_s": ("simulated time", seconds),
+    "energy_j": ("energy", lambda value: quantity(value, "J")),
+    "bits": ("uplink", lambda value: quantity(value, "bit")),
+    "uses": ("channel uses", count),
+}
+"""Numbers of a run, their names and how they are written."""
+
+
+def sweep_page(sweep: Swept) -> str:
+    """The whole page."""
+    name = sweep.plan.name
+    header = tag(
+        "div",
+        paragraph("fedradio sweep", class_="kind"),
+        tag("div", tag("h1", name), _badge(sweep), class_="title"),
+        paragraph(str(sweep.plan.cells[0].spec.plain["about"]) if sweep.plan.cells else "", class_="about"),
+    )
+    sections: dict[str, tuple[str, Html]] = {
+        "headline": ("Summary", section("headline", "Summary", _warning(sweep), _headline(sweep))),
+        "results": ("Results", section("results", "Results", _results(sweep))),
+        "learning": ("Learning", learning(sweep.cells)),
+        "differences": ("Differences", _differences(sweep)),
+        "energy": ("Energy", energies(sweep.cells)),
+        "cells": ("Cells", section("cells", "Cells", *(_cell(sweep, cell) for cell in sweep.cells))),
+        "spec": ("Spec and axes", _spec(sweep)),
+        "environment": ("Environment", _environment(sweep)),
+    }
+    return document(f"{name} - fedradio sweep", [header], sections, variables(sweep.colours()))
+
+
+def known(sweep: Swept) -> dict[str, tuple[str, Callable[[float], str]]]:
+    """The quantities that any complete run has."""
+    return {key: words for key, words in QUANTITIES.items() if any(cell.values(key) for cell in sweep.cells)}
+
+
+def _badge(sweep: Swept) -> Html:
+    missing = _missing(sweep)
+    return badge("complete" if not missing else "unfinished")
+
+
+def _missing(sweep: Swept) -> list[tuple[SweptCell, int, str]]:
+    """Runs that are not complete: cell, seed, what they are."""
+    found = []
+    for cell in sweep.cells:
+        for seed, run in cell.runs.items():
+            if run is None:
+                found.append((cell, seed, "not begun"))
+            elif run.status != "complete":
+                found.append((cell, seed, f"{run.status} after {run.done} of {cell.grid.spec.rounds} rounds"))
+    return found
+
+
+def _warning(sweep: Swept) -> Html | None:
+    missing = _missing(sweep)
+    if not missing:
+        return None
+    items = [
+        tag("li", tag("a", cell.label, href=f"#{cell.identity}"), f", seed {seed}: {words}")
+        for cell, seed, words in missing
+    ]
+    words = f"{len(missing)} of {sweep.plan.runs} runs are not complete and count in no mean:"
+    return tag("div", paragraph(words), tag("ul", *items), class_="warning", role="note")
+
+
+def _headline(sweep: Swept) -> Html:
+    walls = [run.facts["wall_s"] for cell in sweep.cells for run in cell.complete().values()]
+    means = [(cell, found) for cell in sweep.cells if (found := cell.mean("accuracy")) is not None]
+    items: dict[str, tuple[Piece, Piece]] = {
+        "Cells": (count(len(sweep.cells)), ", ".join(sweep.plan.axes) or "no axes"),
+        "Seeds": (
+            count(len(sweep.plan.seeds)),
+            "cells have different worlds" if _worlds(sweep) else "the same world for every cell",
+        ),
+        "Complete runs": (count(len(walls)), f"of {sweep.plan.runs:,}; together {seconds(sum(walls))} of wall time"),
+    }
+    if means:
+        best, found = max(means, key=lambda item: item[1].mean)
+        items["Best mean accuracy"] = (percent(found.mean), best.label)
+    return cards(items)
+
+
+def _results(sweep: Swept) -> Html:
+    columns = known(sweep)
+    rows: list[list[Piece]] = []
+    for cell in sweep.cells:
+        row: list[Piece] = [tag("a", cell.label, href=f"#{cell.identity}"), f"{len(cell.complete())}/{len(cell.runs)}"]
+        rows.append([*row, *(plus_minus(cell.mean(key), words) for key, (_, words) in columns.items())])
+    caption = "Mean over seeds, with the half width of its 95 % interval where there are several"
+    return table(caption, ["cell", "runs", *(name for name, _ in columns.values())], rows)
+
+
+def _differences(sweep: Swept) -> Html:
+    title = "Differences"
+    if len(sweep.cells) < 2:
+        return section("differences", title, paragraph("One cell has nothing to be compared with.", class_="absent"))
+    first, columns = sweep.cells[0], known(sweep)
+    rows: list[list[Piece]] = []
+    for cell in sweep.cells[1:]:
+        found = {key: cell.against(first, key) for key in columns}
+        pairs = max((one.n for one in found.values() if one is not None), default=0)
+        cells = [_difference(found[key], words) for key, (_, words) in columns.items()]
+        rows.append([tag("a", cell.label, href=f"#{cell.identity}"), str(pairs), *cells])
+    head = ["cell", "seeds", *(name for name, _ in columns.values())]
+    caption = "Paired differences: mean, with the half width of its 95 % interval"
+    chart = differences(sweep.cells)
+    return section("differences", title, *_pairing(sweep), table(caption, head, rows), chart)
+
+
+def _pairing(sweep: Swept) -> list[Html]:
+    """What pairs of the same seed share; cells with another world than the first, with the keys that differ."""
+    words, worlds = f"Differences to the first cell, {sweep.cells[0].label}, taken seed by seed", _worlds(sweep)
+    zero = "An interval that holds 0 tells no difference."
+    if not worlds:
+        return [paragraph(f"{words}: cells see the same world, and what it does to both cancels. {zero}")]
+    items = [tag("li", f"{'; '.join(labels)} ({', '.join(keys)})") for keys, labels in worlds.items()]
+    told = paragraph("These have another world than the first cell: pairs share the seed alone.")
+    return [paragraph(f"{words}. {zero}"), tag("div", told, tag("ul", *items), class_="warning", role="note")]
+
+
+def _worlds(sweep: Swept) -> dict[tuple[str, ...], list[str]]:
+    """Labels of the cells whose worlds are not that of the first, by the keys of the spec that differ."""
+    worlds = [world(cell.grid.spec) for cell in sweep.cells]
+    found: dict[tuple[str, ...], list[str]] = {}
+    for cell, here in zip(sweep.cells[1:], worlds[1:], strict=True):
+        keys = tuple(key for key in worlds[0] | here if worlds[0].get(key, cell) != here.get(key, cell))
+        if keys:
+            found.setdefault(keys, []).append(cell.label)
+    return found
+
+
+def _difference(found: Interval | None, words: Callable[[float], str]) -> str:
+    """With its sign; accuracies differ by percentage points."""
+    if found is None:
+        return UNDEFINED
+    text = plus_minus(found, words).replace("%", "pp")
+    return f"+{text}" if found.mean > 0 else text
+
+
+def _cell(sweep: Swept, cell: SweptCell) -> Html:
+    columns = known(sweep)
+    rows: list[list[Piece]] = []
+    for seed, run in cell.runs.items():
+        if run is None:
+            rows.append([str(seed), badge("not begun"), *([UNDEFINED] * len(columns)), None])
+            continue
+        values = [
+            UNDEFINED if run.facts.get(key) is None else words(run.facts[key]) for key, (_, words) in columns.items()
+        ]
+        rows.append([str(seed), badge(run.status), *values, tag("code", f"runs/{run.folder.name}")])
+    sets = ", ".join(f"{key} = {value_words(value)}" for key, value in cell.grid.changes.items())
+    return tag(
+        "div",
+        tag("h3", cell.label, id=cell.identity),
+        paragraph(f"Set: {sets}." if sets else "The spec as it is."),
+        table("Runs", ["seed", "status", *(name for name, _ in columns.values()), "folder"], rows, shown=False),
+        class_="cell",
+    )
+
+
+def _spec(sweep: Swept) -> Html:
+    plan = sweep.plan
+    rows: list[list[Piece]] = [[key, ", ".join(map(value_words, values))] for key, values in plan.axes.items()]
+    rows.append(["seeds", ", ".join(map(str, plan.seeds))])
+    text = yaml.safe_dump(dict(plan.base), sort_keys=False, default_flow_style=None, width=110)
+    return section(
+        "spec",
+        "Spec and axes",
+        table("Axes of the sweep", ["key", "values"], rows, numbers=False),
+        paragraph("The spec that they change:"),
+        copied("Copy the spec", text, "Spec in YAML"),
+        *_again(sweep),
+    )
+
+
+def _again(sweep: Swept) -> list[Html]:
+    """Commands for the whole sweep, and for one run of it."""
+    whole = sweep_command(sweep.plan)
+    found = []
+    if whole is not None:
+        saved = f"The whole sweep again, with the spec above saved as {sweep.plan.name}.yaml:"
+        found = [paragraph(saved if whole[1] else "The whole sweep again, from a shipped spec:"), command(whole[0])]
+    runs = [run for cell in sweep.cells for run in cell.complete().values()]
+    if not runs:
+        return found
+    words = "Every run folder holds its complete spec. From the sweep's folder, one of them again, and its own page:"
+    name = shlex.quote(runs[0].folder.name)
+    return [
+        *found,
+        paragraph(words),
+        command(f"fedradio run runs/{name}/spec.yaml"),
+        command(f"fedradio report runs/{name}"),
+    ]
+
+
+def _environment(sweep: Swept) -> Html:
+    runs = [run for cell in sweep.cells for run in cell.runs.values() if run is not None and run.environment]
+    if not runs:
+        why = "No run has an environment.json that can be read."
+        return section("environment", "Environment", paragraph(why, class_="absent"))
+    first = runs[0].environment
+    differ = sorted({key for run in runs for key, _ in _versions(run.environment) ^ _versions(first)})
+    told = None
+    if differ:
+        told = paragraph(f"Not all runs ran on the same: {', '.join(differ)}.", class_="warning")
+    rows = environment_rows(first)
+    return section(
+        "environment",
+        "Environment",
+        told,
+        table("Of the first run", ("what", "value"), rows, numbers=False, shown=False),
+    )
+
+
+def _versions(found: Any) -> set[tuple[str, str]]:
+    """What results may depend on."""
+    return {(key, str(value)) for key, value in flatten(dict(found)) if key not in ("started", "workers", "resumed")}

@@ -1,0 +1,135 @@
+"""How an algorithm is drawn, the same in every figure and page: colour, dash and marker."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import lcm
+
+from fedradio.results.variants import Cell
+
+Dash = tuple[float, ...]
+"""Lengths on and off, in points; empty for a solid line."""
+
+SOLID, LONG, SHORT, DOT, DASH_DOT, DASH_DOT_DOT = DASHES = (
+    (),
+    (7.0, 2.0),
+    (4.0, 1.5),
+    (1.2, 1.5),
+    (6.0, 1.8, 1.2, 1.8),
+    (6.0, 1.8, 1.2, 1.8, 1.2, 1.8),
+)
+
+MARKERS = {
+    "o": "circle",
+    "s": "square",
+    "^": "triangle-up",
+    "D": "diamond",
+    "v": "triangle-down",
+    "P": "cross",
+    "X": "x",
+    "<": "triangle-left",
+    ">": "triangle-right",
+    "p": "pentagon",
+    "h": "hexagon",
+    "*": "star",
+    "d": "diamond-tall",
+    "8": "octagon",
+}
+"""matplotlib's letter of every marker, and plotly's name of it."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """``colour`` as ``#RRGGBB``; ``marker`` is matplotlib's letter."""
+
+    colour: str
+    dash: Dash
+    marker: str
+
+    @property
+    def plotly_dash(self) -> str:
+        return ",".join(f"{length:g}px" for length in self.dash) or "solid"
+
+    @property
+    def plotly_marker(self) -> str:
+        return MARKERS[self.marker]
+
+
+STYLES = {
+    "fedavg": Style("#0072B2", SOLID, "o"),
+    "fedprox": Style("#E69F00", LONG, "s"),
+    "fednova": Style("#009E73", SHORT, "^"),
+    "scaffold": Style("#D55E00", DASH_DOT, "D"),
+    "osafl": Style("#CC79A7", SOLID, "v"),
+    "fedcpsl": Style("#56B4E9", SOLID, "P"),
+    "central": Style("#606060", DOT, "X"),
+    "apfl": Style("#993300", LONG, "<"),
+    "apfl_tuned": Style("#BB2299", SHORT, ">"),
+    "apsfl": Style("#AA77FF", DASH_DOT, "p"),
+    "fedshvr": Style("#4444CC", DASH_DOT_DOT, "h"),
+    "feddisco": Style("#88AA66", DASH_DOT_DOT, "*"),
+    "afa_cd": Style("#BBAA99", LONG, "d"),
+}
+"""The first six colours are Okabe and Ito's. The others were chosen to lie far from them and from each other, also as
+people with protanopia, deuteranopia and tritanopia see them; near ones differ in dash and marker too."""
+
+SPARE = ("#AA00FF", "#8A7A00", "#776655")
+"""Colours of algorithms that come from elsewhere."""
+
+SHADES = (0.0, 0.4, 0.2, 0.3)
+"""How far the cells of one algorithm go towards black (light colours) or white (dark ones)."""
+
+VARIANTS = lcm(len(DASHES), len(MARKERS), len(SHADES))
+"""How many styles an algorithm has before they repeat."""
+
+LIGHT = 0.25
+"""Relative luminance above which a colour is darkened to vary it."""
+
+
+def style(algorithm: str) -> Style:
+    """The style of an algorithm; of an unknown one by a hash of its name."""
+    known = STYLES.get(algorithm)
+    if known is not None:
+        return known
+    number, spare = divmod(zlib.crc32(algorithm.encode()), len(SPARE))
+    number, dash = divmod(number, len(DASHES))
+    return Style(SPARE[spare], DASHES[dash], list(MARKERS)[number % len(MARKERS)])
+
+
+def styles(cells: Sequence[Cell]) -> list[Style]:
+    """One style per cell: the algorithm's own, for its further cells other dashes, markers and shades.
+
+    No two are alike, up to :data:`VARIANTS` cells of an algorithm.
+    """
+    found: list[Style] = []
+    for cell in cells:
+        variants = (_variant(style(cell.algorithm), number) for number in range(VARIANTS))
+        free = (one for one in variants if one not in found)
+        found.append(next(free, style(cell.algorithm)))
+    return found
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#RRGGBB``, 0 (black) to 1 (white), as in WCAG 2."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _variant(base: Style, number: int) -> Style:
+    if number == 0:
+        return base
+    dash = DASHES[(DASHES.index(base.dash) + number) % len(DASHES)]
+    marker = list(MARKERS)[(list(MARKERS).index(base.marker) + number) % len(MARKERS)]
+    return replace(base, colour=_shaded(base.colour, SHADES[number % len(SHADES)]), dash=dash, marker=marker)
+
+
+def _shaded(colour: str, amount: float) -> str:
+    """Mixed with black or white, whichever is farther away."""
+    end = 0.0 if luminance(colour) > LIGHT else 1.0
+    return "#" + "".join(f"{round(255 * (c + amount * (end - c))):02X}" for c in _channels(colour))
+
+
+def _channels(colour: str) -> list[float]:
+    return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]

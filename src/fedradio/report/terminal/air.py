@@ -1,0 +1,45 @@
+"""Over-the-air networks before any training, as tables: clients' shares, the error of the sum by cause."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from rich.table import Table
+
+from fedradio.papers.studies.air import expected_error, shares
+from fedradio.rounds.exchange import Planned
+from fedradio.rounds.simulation import Simulation
+from fedradio.theory.whfl import (
+    effective_clients,
+)
+
+
+def shares_table(sim: Simulation, plan: Planned) -> Table:
+    """One row a cluster: its distance and share, and those of its clients."""
+    table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
+    for name in ("cluster", "to the server", "share %", "its clients' shares %"):
+        table.add_column(name, justify="left" if "its" in name else "right")
+    share, cells = shares(sim, plan), sim.topology.cells
+    server = sim.topology.positions[-1][0]
+    for cell in range(int(cells.max()) + 1):
+        mine = cells == cell
+        place = sim.topology.positions[0][mine].mean(dim=0) if len(sim.hops) == 1 else sim.topology.positions[1][cell]
+        each = "  ".join(f"{100 * value:.1f}" for value in share[mine].tolist())
+        table.add_row(str(cell), f"{(place - server).norm():.2f}", f"{100 * float(share[mine].sum()):.1f}", each)
+    table.caption = f"worth {effective_clients(share):.1f} equal clients of {len(share)}"
+    return table
+
+
+def error_table(sim: Simulation, plan: Planned) -> Table:
+    """The expected squared error of the global mean by cause, for payloads of power 1."""
+    found = expected_error(sim, plan)
+    table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
+    table.add_column("cause of error")
+    table.add_column("per symbol", justify="right")
+    parts = {name.replace("_", ", "): value for name, value in asdict(found).items()}
+    for name, value in parts.items():
+        if value > 0:
+            table.add_row(name, f"{value:.3g}")
+    table.add_row("in all", f"{sum(parts.values()):.3g}")
+    table.caption = "of the mean of independent payloads of power 1, exact"
+    return table

@@ -1,0 +1,288 @@
+"""Cells of runs side by side: means over seeds, paired differences, what it took to reach a target. Plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedradio.core.errors import Problem, SpecError, StoreError
+from fedradio.results.run import AXES, PastRun
+from fedradio.results.statistics import Band, Interval, band, interval, paired
+from fedradio.results.variants import Cell, cells, flatten
+from fedradio.spec.spec import Spec
+from fedradio.spec.validation import suggest
+
+SPENT = {"seconds": "time_s", "joules": "energy_j", "bits": "bits", "uses": "uses", "clients": "clients"}
+"""What is told of a whole run, and the field of its summary: channel uses, mean clients of an edge round."""
+
+FALLING = ("loss", "spread", "error", "norm")
+"""Endings of metrics that are better when they are lower."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell: complete seeds, the metric at the end and at its best, what was spent, the mean ``curve`` over rounds."""
+
+    label: str
+    algorithm: str
+    seeds: list[int]
+    rounds: list[int]
+    last: Interval | None
+    best: Interval | None
+    spent: dict[str, Interval | None]
+    curve: list[float]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A cell less the baseline over common seeds. ``worlds`` are keys of the spec by which their worlds differ."""
+
+    label: str
+    seeds: list[int]
+    last: Interval | None
+    best: Interval | None
+    worlds: list[str]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What it took until the metric first was at the target: per seed (None: never), means of those that made it."""
+
+    label: str
+    seeds: dict[int, dict[str, float | None] | None]
+    reached: int
+    mean: dict[str, Interval | None]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run that is not part of any mean, since it is not complete."""
+
+    label: str
+    seed: int
+    folder: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All of it; ``rising`` tells whether more of the metric is better. ``reaches`` is empty without a target."""
+
+    metric: str
+    rising: bool
+    baseline: str
+    target: float | None
+    rows: list[Row]
+    differences: list[Difference]
+    reaches: list[Reach]
+    left_out: list[LeftOut]
+    notes: list[str]
+
+
+def compare(
+    runs: Sequence[PastRun],
+    metric: str = "accuracy",
+    baseline: str | None = None,
+    target: float | None = None,
+    absent: Sequence[LeftOut] = (),
+) -> Comparison:
+    """Group runs into cells and compare them; ``absent`` runs are told beside those that are not complete.
+
+    ``baseline`` is a label or a part of one (default: the first cell with a complete run).
+    """
+    found = cells(runs)
+    done = [complete(cell) for cell in found]
+    _check(done, metric, baseline, target)
+    base = next(cell for cell in done if cell.runs) if baseline is None else _named(done, baseline)[0]
+    others = [cell for cell in done if cell is not base]
+    rising = not metric.endswith(FALLING)
+    return Comparison(
+        metric=metric,
+        rising=rising,
+        baseline=base.label,
+        target=target,
+        rows=[_row(cell, metric, rising) for cell in done],
+        differences=[_difference(cell, base, metric, rising) for cell in others],
+        reaches=[] if target is None else [_reach(cell, metric, target, rising) for cell in done],
+        left_out=[
+            LeftOut(cell.label, seed, str(run.folder), run.status)
+            for cell in found
+            for seed, run in cell.runs.items()
+            if run.status != "complete"
+        ]
+        + list(absent),
+        notes=_notes(done, base),
+    )
+
+
+def complete(cell: Cell) -> Cell:
+    """The cell with its complete runs alone."""
+    return Cell(cell.label, cell.algorithm, {seed: run for seed, run in cell.runs.items() if run.status == "complete"})
+
+
+def bands(cells: Iterable[Cell], metric: str, against: str = "rounds") -> dict[str, Band]:
+    """Mean curves over seeds, ``label -> band``, of the cells for which metric and axis are defined."""
+    found = {}
+    for cell in cells:
+        curves = [run.curve(metric, against) for run in cell.runs.values()]
+        known = [curve for curve in curves if curve is not None]
+        if known and len(known) == len(curves):
+            found[cell.label] = band(known)
+    return found
+
+
+def percent(metric: str) -> bool:
+    """Whether a metric is a share that people read in percent."""
+    return "accuracy" in metric or metric in ("bayes", "top_popular")
+
+
+def world(spec: Spec) -> dict[str, Any]:
+    """The flattened keys that determine what a seed draws beside the learning: network, devices, air and data."""
+    hops = [{name: hop[name] for name in ("channel", "fleet")} for hop in spec.plain["hops"]]
+    return dict(flatten({"topology": spec.plain["topology"], "data": spec.plain["data"], "hops": hops}))
+
+
+def _row(cell: Cell, metric: str, rising: bool) -> Row:
+    runs = cell.runs.values()
+    mean = bands([cell], metric).get(cell.label)
+    return Row(
+        label=cell.label,
+        algorithm=cell.algorithm,
+        seeds=list(cell.runs),
+        rounds=[len(run.rounds) for run in runs],
+        last=_mean(_ends(cell, metric, rising).values()),
+        best=_mean(_ends(cell, metric, rising, best=True).values()),
+        spent={name: _mean(_summary(run).get(field) for run in runs) for name, field in SPENT.items()},
+        curve=[] if mean is None else mean.mean.tolist(),
+    )
+
+
+def _difference(cell: Cell, base: Cell, metric: str, rising: bool) -> Difference:
+    return Difference(
+        label=cell.label,
+        seeds=sorted(cell.runs.keys() & base.runs.keys()),
+        last=paired(_ends(cell, metric, rising), _ends(base, metric, rising)),
+        best=paired(_ends(cell, metric, rising, best=True), _ends(base, metric, rising, best=True)),
+        worlds=_worlds(cell, base),
+    )
+
+
+def _reach(cell: Cell, metric: str, target: float, rising: bool) -> Reach:
+    seeds = {seed: _reached(run, metric, target, rising) for seed, run in cell.runs.items()}
+    there = [spent for spent in seeds.values() if spent is not None]
+    mean = {against: _mean(spent[against] for spent in there) for against in AXES}
+    return Reach(cell.label, seeds, len(there), mean)
+
+
+def _reached(run: PastRun, metric: str, target: float, rising: bool) -> dict[str, float | None] | None:
+    """Rounds, seconds, joules and bits at the first evaluation that is as good as the target."""
+    curves = {against: run.curve(metric, against) for against in AXES}
+    assert curves["rounds"] is not None
+    y = curves["rounds"][1]
+    there = np.flatnonzero(y >= target if rising else y <= target)
+    if not len(there):
+        return None
+    return {against: None if curve is None else float(curve[0][there[0]]) for against, curve in curves.items()}
+
+
+def _ends(cell: Cell, metric: str, rising: bool, best: bool = False) -> dict[int, float]:
+    """The metric of every seed, at the last evaluation or at its best."""
+    found = {}
+    for seed, run in cell.runs.items():
+        y = [row[metric] for row in run.evaluations]
+        found[seed] = y[-1] if not best else max(y) if rising else min(y)
+    return found
+
+
+def _mean(values: Iterable[float | None]) -> Interval | None:
+    """None where there is none, or where any is undefined."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return interval(known) if known and len(known) == len(found) else None
+
+
+def _summary(run: PastRun) -> Mapping[str, Any]:
+    return run.summary or {}
+
+
+def _worlds(one: Cell, other: Cell) -> list[str]:
+    if not one.runs or not other.runs:
+        return []
+    first, second = (world(next(iter(cell.runs.values())).spec) for cell in (one, other))
+    missing = object()
+    keys = dict.fromkeys([*second, *first])
+    return [key for key in keys if first.get(key, missing) != second.get(key, missing)]
+
+
+def _notes(done: Sequence[Cell], base: Cell) -> list[str]:
+    """What a reader should know before believing the numbers."""
+    notes = []
+    alone = [cell.label for cell in done if len(cell.runs) == 1]
+    if alone:
+        notes.append(f"one seed alone has no interval: {'; '.join(alone)}")
+    empty = [cell.label for cell in done if not cell.runs]
+    if empty:
+        notes.append(f"no run is complete: {'; '.join(empty)}")
+    strangers = [c.label for c in done if c.runs and base.runs and not c.runs.keys() & base.runs.keys()]
+    if strangers:
+        notes.append(f"no seed in common with {base.label}: {'; '.join(strangers)}")
+    seeds = {tuple(sorted(cell.runs)) for cell in done if cell.runs}
+    if len(seeds) > 1:
+        notes.append("rows rest on different seeds; paired differences on those that both cells have")
+    rounds = {cell.label: {len(run.rounds) for run in cell.runs.values()} for cell in done if cell.runs}
+    if len(set().union(*rounds.values())) > 1:
+        told = "; ".join(f"{label} {', '.join(map(str, sorted(made)))}" for label, made in rounds.items())
+        notes.append(f"different numbers of rounds: {told}")
+    versions = {run.environment.get("fedradio", "unknown") for cell in done for run in cell.runs.values()}
+    if len(versions) > 1:
+        notes.append(f"made by different versions of fedradio: {', '.join(sorted(versions))}")
+    return notes
+
+
+def _named(done: Sequence[Cell], baseline: str) -> list[Cell]:
+    """The cell of that label, else those whose label or algorithm has all of its words."""
+    exact = [cell for cell in done if cell.label == baseline]
+    words = _words(baseline)
+    return exact or [cell for cell in done if words <= _words(cell.label) | {cell.algorithm}]
+
+
+def _words(label: str) -> set[str]:
+    """The pieces of a label, in whatever order they are written."""
+    return {piece.strip().removeprefix("algorithm=") for piece in label.replace(": ", ", ").split(", ")}
+
+
+def _check(done: Sequence[Cell], metric: str, baseline: str | None, target: float | None) -> None:
+    """All problems of the request at once."""
+    if not any(cell.runs for cell in done):
+        raise StoreError("no run is complete: there is nothing to compare")
+    problems = _metric_problems(done, metric)
+    if baseline is not None and len(named := _named(done, baseline)) != 1:
+        known = [cell.label for cell in named or done]
+        reason = "several cells are called so" if named else "no cell is called so"
+        remedy = f"one of: {'; '.join(known)}" if named else suggest(baseline, known) or f"one of: {'; '.join(known)}"
+        problems.append(Problem("--baseline", reason, remedy, baseline))
+    if target is not None and not math.isfinite(target):
+        problems.append(Problem("--target", "not a finite number", "such as 0.9", target))
+    elif target is not None and metric.endswith("accuracy") and not 0 <= target <= 1:
+        problems.append(Problem("--target", "accuracies are between 0 and 1", "such as 0.9 for 90 %", target))
+    if problems:
+        raise SpecError(problems)
+
+
+def _metric_problems(done: Sequence[Cell], metric: str) -> list[Problem]:
+    """A metric must be known of every complete run."""
+    known = {cell.label: [run.metrics() for run in cell.runs.values()] for cell in done if cell.runs}
+    lists = [names for some in known.values() for names in some]
+    lacking = [label for label, some in known.items() if any(metric not in names for names in some)]
+    if not lacking:
+        return []
+    common = [name for name in lists[0] if all(name in names for names in lists)]
+    everyone = f"all have: {', '.join(common)}" if common else "they have no metric in common"
+    if len(lacking) == len(known):
+        every = list(dict.fromkeys(name for names in lists for name in names))
+        return [Problem("--metric", "not measured in these runs", suggest(metric, every) or everyone, metric)]
+    return [Problem("--metric", f"not measured in: {'; '.join(lacking)}", everyone, metric)]

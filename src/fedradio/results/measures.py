@@ -1,0 +1,152 @@
+"""Numbers of a run that can be compared: ``measure("accuracy@50")(run)``.
+
+What stands after ``@`` is the measure's option: a round, a number of guesses, or a level. None is undefined: the run is
+too short, the round was not evaluated, the level was never reached, or the run has no such quantity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fedradio.core.errors import Problem, SpecError
+from fedradio.results.run import PastRun
+from fedradio.spec.validation import suggest
+
+Measure = Callable[[PastRun], float | None]
+Option = Literal["round", "guesses", "level"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a measure is taken. ``option`` says what may stand after ``@``; ``needed``: it must."""
+
+    take: Callable[[PastRun, float | None], float | None]
+    about: str
+    option: Option | None = None
+    needed: bool = False
+
+
+def measure(name: str) -> Measure:
+    """The measure of that name; raises :class:`SpecError` for unknown names and wrong options."""
+    kind, sign, text = name.partition("@")
+    if kind not in MEASURES:
+        remedy = suggest(kind, list(MEASURES)) or f"one of: {', '.join(MEASURES)}"
+        raise SpecError(Problem("measure", "no such measure", remedy, name))
+    found = MEASURES[kind]
+    if bool(sign) if found.option is None else found.needed and not sign:
+        remedy = f"{kind}@{EXAMPLES[found.option]}" if found.option else kind
+        raise SpecError(Problem("measure", "takes no option" if sign else "needs an option", remedy, name))
+    option = _option(name, text, found.option) if found.option and sign else None
+    return lambda run: found.take(run, option)
+
+
+EXAMPLES: dict[Option, str] = {"round": "50", "guesses": "8", "level": "0.95"}
+
+
+def _option(name: str, text: str, option: Option) -> float:
+    """What stands after ``@`` as a number: a level is a share, anything else counts."""
+    try:
+        number = float(text) if option == "level" else float(int(text))
+        fits = 0 < number < 1 if option == "level" else number >= 1
+    except ValueError:
+        fits = False
+    if not fits:
+        remedy = f"such as {name.partition('@')[0]}@{EXAMPLES[option]}"
+        raise SpecError(Problem("measure", f"the option is no {option}", remedy, name))
+    return number
+
+
+def _evaluation(run: PastRun, at: float | None) -> dict[str, Any]:
+    """The last evaluation, or the one after round ``at``; empty where there is none."""
+    rows = run.evaluations if at is None else [row for row in run.evaluations if row["rounds"] == at]
+    return rows[-1] if rows else {}
+
+
+def _metric(name: str, about: str, times: float = 1.0) -> Kind:
+    def take(run: PastRun, at: float | None) -> float | None:
+        value = _evaluation(run, at).get(name)
+        return None if value is None else times * float(value)
+
+    return Kind(take, f"{about} at the end, or after a round", "round")
+
+
+def _spent(against: str, about: str) -> Kind:
+    def take(run: PastRun, at: float | None) -> float | None:
+        totals = run.totals(against)
+        if totals is None or (at is not None and at > len(totals)):
+            return None
+        return float(totals[-1 if at is None else int(at) - 1])
+
+    return Kind(take, f"{about} of the whole run, or until after a round", "round")
+
+
+def _best(run: PastRun) -> dict[str, Any]:
+    """The first of the evaluations with the best accuracy; empty without any."""
+    return max(run.evaluations, key=lambda row: float(row["accuracy"]), default={})
+
+
+def _of_best(name: str, about: str) -> Kind:
+    return Kind(lambda run, _: _number(_best(run).get(name)), about)
+
+
+def _of_bayes(run: PastRun, _: float | None) -> float | None:
+    best = _best(run)
+    return float(best["accuracy"]) / float(best["bayes"]) if best.get("bayes") else None
+
+
+def _top(run: PastRun, guesses: float | None) -> float | None:
+    name = "accuracy" if guesses == 1 else f"top_{int(guesses or 1)}_accuracy"
+    return _number(_evaluation(run, None).get(name))
+
+
+def _rounds_to(run: PastRun, level: float | None) -> float | None:
+    reached = [row["rounds"] for row in run.evaluations if row["accuracy"] >= (level or 0.0)]
+    return _number(min(reached, default=None))
+
+
+def _settled(run: PastRun, share: float | None) -> float | None:
+    """None where that is the last evaluation alone: the run may not have settled."""
+    rows, enough = run.evaluations, (share or 0.0) * float(_best(run).get("accuracy", 0.0))
+    below = max((number for number, row in enumerate(rows) if row["accuracy"] < enough), default=-1)
+    return float(rows[below + 1]["rounds"]) if below + 2 < len(rows) else None
+
+
+def _tx_power(run: PastRun, _: float | None) -> float | None:
+    """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds; those who did not send count 0."""
+    rows = [row["notes"].get("tx_power") for row in run.records("exchange") if row["hop"] == 0]
+    if not rows or any(row is None for row in rows):
+        return None
+    values = [float(value) for row in rows for value in row]
+    return sum(values) / len(values)
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+MEASURES: dict[str, Kind] = {
+    "accuracy": _metric("accuracy", "test accuracy"),
+    "accuracy_percent": _metric("accuracy", "test accuracy in percent", times=100.0),
+    "loss": _metric("loss", "test loss"),
+    "spread": _metric("accuracy_spread", "standard deviation of the accuracy over clients"),
+    "global_accuracy": _metric("global_accuracy", "accuracy of the shared model alone"),
+    "local_accuracy": _metric("local_accuracy", "accuracy of the clients' own models alone"),
+    "bayes": _metric("bayes", "best possible accuracy of this world"),
+    "top_popular": _metric("top_popular", "accuracy of always guessing the most popular file"),
+    "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
+    "best_round": _of_best("rounds", "the first round of the best accuracy"),
+    "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),
+    "of_bayes": Kind(_of_bayes, "best test accuracy as a share of the best possible"),
+    "top": Kind(_top, "accuracy of so many guesses at the end", "guesses", needed=True),
+    "rounds_to": Kind(_rounds_to, "the first evaluated round with so much accuracy", "level", needed=True),
+    "settled": Kind(
+        _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
+    ),
+    "energy_j": _spent("joules", "joules"),
+    "time_s": _spent("seconds", "simulated seconds"),
+    "bits": _spent("bits", "uplink bits"),
+    "tx_power": Kind(_tx_power, "mean power of the clients' symbols, where these are analogue"),
+}
+"""Every measure by its name."""

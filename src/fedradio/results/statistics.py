@@ -1,0 +1,83 @@
+"""Means over seeds with their intervals, and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from fedradio.results.run import Curve, Floats
+
+LEVEL = 0.95
+"""Of every interval."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Mean of ``n`` values and the half width of its 95 % interval (Student's t); None of one value alone."""
+
+    mean: float
+    half: float | None
+    n: int
+
+    @property
+    def low(self) -> float | None:
+        return None if self.half is None else self.mean - self.half
+
+    @property
+    def high(self) -> float | None:
+        return None if self.half is None else self.mean + self.half
+
+    def excludes(self, value: float) -> bool:
+        """Whether the value lies outside; never outside of the mean of one value alone."""
+        return self.half is not None and abs(self.mean - value) > self.half
+
+
+@dataclass(frozen=True)
+class Band:
+    """A mean curve and the ends of its interval at every ``x``, all ``[points]``; of one curve alone they are equal."""
+
+    x: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    n: int
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """``mean +- t(n-1) s / sqrt(n)`` with ``s`` the unbiased standard deviation."""
+    n = len(values)
+    if n == 0:
+        raise ValueError("no values to take a mean of")
+    half = None if n == 1 else float(_t(n) * np.std(values, ddof=1) / np.sqrt(n))
+    return Interval(float(np.mean(values)), half, n)
+
+
+def paired(one: Mapping[int, float], other: Mapping[int, float]) -> Interval | None:
+    """``one - other`` over the seeds that both have: the world they share cancels. None without such a seed."""
+    common = sorted(one.keys() & other.keys())
+    return interval([one[seed] - other[seed] for seed in common]) if common else None
+
+
+def band(curves: Sequence[Curve], points: int = 200) -> Band:
+    """The mean of curves with its interval where all of them are defined.
+
+    On their own ``x`` if they share it (rounds), else between their points on a common grid, by straight lines. Where
+    no ``x`` lies in all of them there is one point, the latest start: curves that have ended keep their last value.
+    """
+    if not curves:
+        raise ValueError("no curves to take a mean of")
+    x = curves[0][0]
+    if any(len(one) != len(x) or not np.array_equal(one, x) for one, _ in curves):
+        low, high = max(one[0] for one, _ in curves), min(one[-1] for one, _ in curves)
+        x = np.linspace(low, high, points) if high > low else np.array([low])
+    y = np.stack([np.interp(x, *curve) for curve in curves])
+    mean, n = y.mean(axis=0), len(curves)
+    half = np.zeros_like(mean) if n == 1 else _t(n) * y.std(axis=0, ddof=1) / np.sqrt(n)
+    return Band(x, mean, mean - half, mean + half, n)
+
+
+def _t(n: int) -> float:
+    return float(student.ppf(0.5 + LEVEL / 2, n - 1))

@@ -1,0 +1,247 @@
+"""Cross rules: which parts do not fit together, with the path, the reason and what would work."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+import torch
+
+from fedradio.core.contracts import Ensemble, Hop, Memory
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.mapped import LARGE
+from fedradio.core.registry import parts
+from fedradio.core.units import show
+from fedradio.theory.fedcpsl import reinforcement
+
+if TYPE_CHECKING:
+    from fedradio.rounds.simulation import Simulation
+
+
+PIECES = frozenset({"fleet", "channel", "deadline", "steps"})
+"""Pieces of a hop that a policy or a link may need."""
+
+DATA_SIGNALS = frozenset({"samples", "seen", "labelled", "label_counts", "epoch_steps", "loss"})
+"""Signals that every run publishes to the policy of hop 0; a client's loss is NaN until it has trained."""
+
+
+def problems_of(sim: Simulation) -> list[Problem]:
+    """Everything that forbids this combination of parts."""
+    found = _shape_problems(sim)
+    if len(sim.hops) == sim.topology.hops:
+        for h in range(len(sim.hops)):
+            found += _hop_problems(sim, h)
+    return found + _learning_problems(sim) + _memory_problems(sim)
+
+
+def warnings_of(sim: Simulation) -> list[str]:
+    """What is allowed but worth a word before the run."""
+    said = []
+    objective = sim.rule.objective
+    if objective is not None and objective.unlabelled_batch > 0:
+        stats = sim.stream.stats(sim.stream.start())
+        if bool((stats["samples"] == stats["labelled"]).all()):
+            said.append("data: every sample has its label; the terms of unlabelled samples are absent")
+        elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
+            said.append(
+                f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} a round; "
+                "a larger alpha_r, or a smaller alpha_p, keeps them in check"
+            )
+    for h, hop in enumerate(sim.hops):
+        if hop.deadline_s is not None and "deadline" not in hop.policy.needs:
+            said.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
+        if "superposition" in hop.link.offers and "c" in _kept(sim).shared:
+            said.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
+    return said
+
+
+def _shape_problems(sim: Simulation) -> list[Problem]:
+    found = []
+    if len(sim.hops) != sim.topology.hops:
+        reason = f"the topology has {sim.topology.hops} hop(s)"
+        found.append(Problem("hops", reason, "one entry a hop, such as hops=[{policy: fixed}] for one", len(sim.hops)))
+    if sim.stream.clients != sim.topology.clients:
+        reason = f"the data is split over {sim.stream.clients} clients, the topology has {sim.topology.clients}"
+        found.append(Problem("data", reason, "use the same number"))
+    if sim.model.shape != sim.stream.shape:
+        reason = f"made for inputs {sim.model.shape}, the data has {sim.stream.shape}"
+        found.append(Problem("model", reason, "build the model for the data's shape"))
+    else:
+        found += _sample_problems(sim)
+    if sim.model.classes < sim.stream.classes:
+        reason = f"has {sim.model.classes} outputs, the data {sim.stream.classes} classes"
+        found.append(Problem("model", reason, "build the model for the data's classes"))
+    if not 1 <= sim.eval_top <= sim.stream.classes:
+        reason = f"the data has {sim.stream.classes} classes"
+        found.append(Problem("eval_top", reason, f"from 1 to {sim.stream.classes}", sim.eval_top))
+    return found
+
+
+def _sample_problems(sim: Simulation) -> list[Problem]:
+    """The model reads two of the samples: ids are not images, whatever their shape."""
+    test = sim.stream.test()
+    x, _ = test.fetch(test.index[:2])
+    try:
+        sim.model.apply(sim.model.init(sim.rng.child("trial")).to(x.device), x)
+    except SpecError as error:
+        return list(error.problems)
+    except RuntimeError:
+        kind = "numbers" if x.is_floating_point() else "whole numbers (ids)"
+        return [Problem("model", f"cannot read these samples, {kind} of shape {tuple(x.shape[1:])}", "another kind")]
+    return []
+
+
+def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
+    hop, last = sim.hops[h], len(sim.hops) - 1
+    found = _policy_problems(sim, h)
+    missing = sim.algorithm.needs - hop.link.offers
+    if missing:
+        reason = f"the algorithm needs {_names(missing)}, this link offers {_names(hop.link.offers)}"
+        found.append(Problem(f"hops.{h}.link", reason, f"links that do: {_links_with(sim.algorithm.needs)}"))
+    if "superposition" in hop.link.offers and hop.channel is not None and hop.channel.block_fading:
+        reason = "this link draws fading afresh for every symbol; the channel's lasts for the whole exchange"
+        found.append(Problem(f"hops.{h}.channel", reason, "fading: none, or a digital link"))
+    found += _channel_problems(sim, h)
+    if h == last and hop.period != 1:
+        reason = "the last hop is run once a round"
+        found.append(Problem(f"hops.{h}.period", reason, "set it on a hop below, or raise rounds", hop.period))
+    if hop.period < 1:
+        found.append(Problem(f"hops.{h}.period", "a hop is run at least once", "use 1 or more", hop.period))
+    if hop.deadline_s is not None and sim.hops[0].fleet is None:
+        reason = "without devices nothing takes a defined time, so a deadline cannot be kept"
+        found.append(Problem(f"hops.{h}.deadline_s", reason, "set hops.0.fleet"))
+    found += _outer_problems(sim, h) if h > 0 else []
+    if hop.fleet is not None and len(hop.fleet.f_max_hz) != sim.topology.senders(h):
+        reason = f"describes {len(hop.fleet.f_max_hz)} devices, the hop has {sim.topology.senders(h)} senders"
+        found.append(Problem(f"hops.{h}.fleet", reason, "one device a sender"))
+    if h == 0 and sim.waits == "deadline" and hop.deadline_s is None:
+        found.append(Problem("clock", "clock 'deadline' without a deadline", "set hops.0.deadline_s", sim.waits))
+    return found
+
+
+def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
+    """A channel that cannot be realised between these places says so before the run."""
+    channel, positions = sim.hops[h].channel, sim.topology.positions
+    if channel is None:
+        return []
+    try:
+        channel.realise(positions[h + 1], positions[h], sim.topology.parents[h], sim.rng.child("trial"))
+    except SpecError as error:
+        return list(error.problems)
+    return []
+
+
+def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
+    """Outer hops under fixed weights may lose nobody, and their deadline must leave time for the hops below."""
+    hop, below, found = sim.hops[h], sim.hops[h - 1], []
+    if sim.algorithm.relay == "fixed":
+        why = "control variates and fixed weights need every node of an outer hop"
+        if hop.deadline_s is not None:
+            found.append(Problem(f"hops.{h}.deadline_s", why, "remove the deadline of the outer hop", hop.deadline_s))
+        if "lossless" not in hop.link.offers:
+            found.append(Problem(f"hops.{h}.link", why, "a link without erasures, such as ideal"))
+        if not hop.policy.everyone:
+            found.append(Problem(f"hops.{h}.policy", why, "use fixed"))
+    if sim.waits == "deadline" and hop.deadline_s is not None and below.deadline_s is not None:
+        least = below.period * below.deadline_s
+        if hop.deadline_s < least:
+            reason = f"the {below.period} exchange(s) below already last {least:g} s"
+            found.append(Problem(f"hops.{h}.deadline_s", reason, f"more than {least:g}", hop.deadline_s))
+    return found
+
+
+def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
+    hop, found = sim.hops[h], []
+    refusal = hop.policy.check(sim.topology.parents[h], sim.topology.receivers(h))
+    if refusal:
+        found.append(Problem(f"hops.{h}.policy", refusal))
+    found += _missing_pieces(h, hop, f"hops.{h}.policy", "this policy", hop.policy.needs)
+    found += _missing_pieces(h, hop, f"hops.{h}.link", "this link", hop.link.needs)
+    missing = hop.policy.needs - PIECES - hop.link.offers
+    if missing:
+        reason = f"this policy needs a link that offers {_names(missing)}"
+        found.append(Problem(f"hops.{h}.policy", reason, f"links that do: {_links_with(missing)}"))
+    published = (DATA_SIGNALS | sim.algorithm.publishes) if h == 0 else frozenset()
+    unknown = hop.policy.reads - published
+    if unknown:
+        reason = f"this policy reads the signal(s) {_names(unknown)} that nobody publishes"
+        found.append(Problem(f"hops.{h}.policy", reason, f"published here: {_names(published)}"))
+    return found
+
+
+def _missing_pieces(h: int, hop: Hop, where: str, who: str, needs: frozenset[str]) -> list[Problem]:
+    found = []
+    for piece, value in (("fleet", hop.fleet), ("channel", hop.channel), ("deadline", hop.deadline_s)):
+        if piece in needs and value is None:
+            key = "deadline_s" if piece == "deadline" else piece
+            found.append(Problem(where, f"{who} needs a {piece}", f"set hops.{h}.{key}"))
+    if "steps" in needs and h > 0:
+        found.append(Problem(where, f"{who} plans local steps, which only hop 0 has", "use fixed or sampling here"))
+    return found
+
+
+def _learning_problems(sim: Simulation) -> list[Problem]:
+    rule, found = sim.rule, []
+    if rule.keep_state and not rule.state_names:
+        reason = "plain SGD has no state to keep"
+        found.append(Problem("rule.keep_state", reason, "set rule.momentum, or rule.kind=adam", True))
+    return found
+
+
+def objective_problems(sim: Simulation) -> list[Problem]:
+    """What forbids the cost that the algorithm wants; ``sim.rule`` is already as it wants it."""
+    objective, norms = sim.rule.objective, sim.model.local.size + sim.model.buffers.size
+    if sim.stream.validation() is None and any(said.learned for said in _predictions(sim)):
+        reason = "there are no labels to learn the mixture from"
+        return [Problem("data.held_out", reason, "data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
+    if objective is None or not objective.pair or norms == 0:
+        return []
+    reason = "every client trains a model of its own beside the shared one, and norm layers would belong to both"
+    return [Problem("model", reason, "a model without norm layers, or an algorithm without own models")]
+
+
+def _predictions(sim: Simulation) -> list[Ensemble]:
+    """What the algorithm predicts with, as shapes without numbers."""
+    memory = _kept(sim)
+    shared = {name: vector.unsqueeze(0) for name, vector in memory.shared.items()}
+    return list(sim.algorithm.predict(shared, memory.client).values())
+
+
+def _memory_problems(sim: Simulation) -> list[Problem]:
+    """A run that cannot fit the machine is refused before it starts, not killed by the system in the middle.
+
+    Counted are what clients and receivers keep (but for large client slots, which live in files) and, where everybody
+    takes part, the rows that a round works on.
+    """
+    clients, width = sim.topology.clients, sim.model.shared.size + sim.model.local.size
+    memory = _kept(sim)
+    client = [rows.numel() for rows in memory.client.values() if 4 * rows.numel() < LARGE or sim.device.type != "cpu"]
+    kept = sum(client) + sum(rows.numel() for rows in memory.ledger.values())
+    slots = len(sim.rule.state_names) if sim.rule.keep_state else 0
+    kept += slots * clients * width
+    rows = 1 + (3 * sim.algorithm.blocks if sim.algorithm.blocks > 1 else 0)
+    work = rows * clients * width if sim.hops[0].policy.everyone else 0
+    need = 4.0 * (kept + work)
+    have = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
+    if need <= have:
+        return []
+    reason = (
+        f"{sim.topology.clients} clients of this model need about {show(need, 'B')}, the machine has {show(have, 'B')}"
+    )
+    return [Problem("model", reason, "fewer clients or a smaller model")]
+
+
+def _kept(sim: Simulation) -> Memory:
+    """What the algorithm keeps, as shapes without numbers."""
+    return sim.algorithm.init(torch.empty(sim.model.shared.size, device="meta"), sim.topology.clients)
+
+
+def _links_with(traits: frozenset[str]) -> str:
+    free = [part for part in parts("link") if not any(keyword.required for keyword in part.parameters())]
+    found = [part.kind for part in free if traits <= part.factory().offers]
+    return ", ".join(found) or "none is registered"
+
+
+def _names(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"

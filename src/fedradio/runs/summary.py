@@ -1,0 +1,94 @@
+"""The summary of a run, while it goes on and at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fedradio.core.contracts import ExchangeRecord, RoundRecord
+from fedradio.rounds.accounts import add
+
+
+@dataclass
+class RunningSummary:
+    """The last and the best evaluation so far, and counts of who took part. Plain numbers, for checkpoints."""
+
+    hop_bits: list[float | None] = field(default_factory=list)
+    edge_rounds: int = 0
+    counts: dict[str, float] = field(default_factory=lambda: {"clients": 0.0, "arrived": 0.0, "eligible": 0.0})
+    has_eligible: bool = False
+    last: dict[str, float] = field(default_factory=dict)
+    best: dict[str, float] = field(default_factory=dict)
+    best_round: int | None = None
+    uses: float | None = None
+
+    def count(self, record: RoundRecord, exchanges: list[ExchangeRecord]) -> None:
+        """Add a round: bits of every hop, channel uses, clients that took part, arrived and could have."""
+        before = self.hop_bits or [0.0] * len(record.bits)
+        self.hop_bits = [add(total, new) for total, new in zip(before, record.bits, strict=True)]
+        for exchange in exchanges:
+            if exchange.uses is not None:
+                self.uses = (self.uses or 0.0) + exchange.uses
+            if exchange.hop == 0:
+                self.edge_rounds += 1
+                self.counts["clients"] += sum(exchange.active)
+                self.counts["arrived"] += sum(exchange.arrived)
+                self.counts["eligible"] += sum(exchange.notes.get("eligible", []))
+                self.has_eligible = "eligible" in exchange.notes
+
+    def mean(self, name: str) -> float | None:
+        """Mean over edge rounds."""
+        known = self.edge_rounds > 0 and (name != "eligible" or self.has_eligible)
+        return self.counts[name] / self.edge_rounds if known else None
+
+    def see(self, t: int, metrics: dict[str, float]) -> None:
+        """Take the evaluation after round ``t``, counted from 1."""
+        self.last = metrics
+        if not self.best or metrics["accuracy"] > self.best["accuracy"]:
+            self.best, self.best_round = metrics, t
+
+    def row(self, rounds: int) -> dict[str, Any]:
+        """The evaluation after so many rounds, beside the best one so far."""
+        return {
+            "type": "eval",
+            "t": rounds - 1,
+            "rounds": rounds,
+            **self.last,
+            "best_accuracy": self.best["accuracy"],
+            "best_round": self.best_round,
+        }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The headline of a run, as in ``summary.json``; None is undefined. ``loss`` is the test loss.
+
+    ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
+    them in time; ``eligible`` could have, where the policy says so. ``uses`` are channel uses, where symbols are sent.
+    ``checkpoint_s`` of the wall time went into checkpoints; ``disk_bytes`` are those of the run folder,
+    ``memory_bytes`` the most that the process has held.
+    """
+
+    status: str
+    name: str
+    accuracy: float | None
+    best_accuracy: float | None
+    best_round: int | None
+    loss: float | None
+    loss_at_best: float | None
+    rounds: int
+    time_s: float | None
+    energy_j: float | None
+    bits: float | None
+    wall_s: float
+    seed: int
+    spec_sha256: str
+    metrics: dict[str, float]
+    hop_bits: list[float | None]
+    clients: float | None
+    arrived: float | None
+    eligible: float | None
+    uses: float | None = None
+    checkpoint_s: float | None = None
+    disk_bytes: int | None = None
+    memory_bytes: int | None = None

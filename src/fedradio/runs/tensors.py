@@ -1,0 +1,91 @@
+"""Named tensors in files of the safetensors format, which holds numbers and nothing that could be executed.
+
+Files are written here, in one pass with their checksum and without a copy of the tensors in memory; they are read by
+the safetensors library, which checks them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+from fedradio.core.errors import StoreError
+from fedradio.core.files import replacing
+from fedradio.core.mapped import LARGE, make_room, spare
+
+TYPES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+
+
+PIECE = 1 << 26
+"""Bytes of a large tensor that are read at once."""
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    """Write a whole file or nothing; returns its sha256."""
+    sha256 = hashlib.sha256()
+    with replacing(path) as file:
+        for piece in _pieces(tensors):
+            file.write(piece)
+            sha256.update(piece)
+    return sha256.hexdigest()
+
+
+def read_tensors(path: Path, large: int = LARGE) -> dict[str, Tensor]:
+    """The tensors of a file, aligned as torch makes them: sums then round as they always do.
+
+    Each has memory of its own; those from ``large`` bytes on are copied bit by bit into files mapped into memory.
+    """
+    with safe_open(path, framework="pt") as file:
+        return {name: _read(file, name, large) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+
+
+def _read(file: Any, name: str, large: int) -> Tensor:
+    piece = file.get_slice(name)
+    shape = piece.get_shape()
+    first: Tensor = piece[:1] if shape else file.get_tensor(name)
+    if not shape or first.numel() * first.element_size() * shape[0] < large:
+        return file.get_tensor(name).clone()  # type: ignore[no-any-return]
+    room = make_room({name: torch.zeros_like(first).expand(shape)}, large)
+    rows = max(1, PIECE // (first.numel() * first.element_size()))
+    for lo in range(0, shape[0], rows):
+        room[name][lo : lo + rows] = piece[lo : lo + rows]
+        spare(room)
+    return room[name]
+
+
+def _pieces(tensors: Mapping[str, Tensor]) -> Iterator[Any]:
+    """Length of the header, header, then the numbers; wide types first, so that all of them lie aligned."""
+    names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    offset = 0
+    for name in names:
+        tensor = tensors[name]
+        if tensor.dtype not in TYPES:
+            raise StoreError(f"{name}: tensors of {tensor.dtype} cannot be stored")
+        end = offset + tensor.numel() * tensor.element_size()
+        header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, end]}
+        offset = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for name in names:
+        yield tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()

@@ -1,0 +1,104 @@
+"""Validation errors as problems for people: the path in their own spec, what was given, what would work."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from fedradio.core.errors import Problem
+from fedradio.core.registry import FAMILIES, part, parts
+from fedradio.spec.schema import spec_schema
+
+
+def problems_of(error: ValidationError, data: dict[str, Any]) -> list[Problem]:
+    """One problem a path: branches of a union that fail together are one problem, and a problem inside a value stands
+    for those of the value as a whole."""
+    merged: dict[str, Problem] = {}
+    for item in error.errors(include_url=False):
+        problem = _problem(item, data)
+        known = merged.get(problem.path)
+        if known is not None and problem.reason not in known.reason:
+            problem = Problem(problem.path, f"{known.reason}, or {problem.reason}", known.remedy, problem.value)
+        merged[problem.path] = problem if known is None or problem.reason != known.reason else known
+    inside = {path for path in merged if any(other.startswith(f"{path}.") for other in merged)}
+    return [problem for path, problem in merged.items() if path not in inside]
+
+
+def _problem(item: Any, data: dict[str, Any]) -> Problem:
+    path, node = _locate(item["loc"], data, item["type"])
+    where, kind = ".".join(path) or "spec", item["type"]
+    family = _family(path)
+    if kind == "extra_forbidden":
+        keys = _known_keys(path[:-1], data)
+        return Problem(where, "unknown key", suggest(path[-1], keys) or f"known here: {', '.join(keys)}")
+    if family and (kind in ("union_tag_invalid", "union_tag_not_found") or item["loc"][-1] == "kind"):
+        kinds = [p.kind for p in parts(family)]
+        given = node.get("kind") if isinstance(node, dict) else node
+        remedy = suggest(str(given), kinds) or f"one of: {', '.join(kinds)}"
+        return Problem(where.removesuffix(".kind"), f"unknown {family}", remedy, given)
+    if kind == "missing":
+        return Problem(where, "is required", _remedy_of(path, node))
+    reason = item["msg"][0].lower() + item["msg"][1:]
+    if kind == "int_type" and isinstance(node, float) and node.is_integer():
+        return Problem(where, "must be a whole number", f"write it out: {int(node)}", node)
+    if kind == "string_pattern_mismatch":
+        return Problem(where, "not a name", "letters, digits, dot, dash and underscore, at most 64", node)
+    if kind in ("model_type", "model_attributes_type", "tuple_type", "list_type") and node is None:
+        return Problem(where, "must not be null", "leave it out for the default")
+    if kind == "none_required":
+        return Problem(where, "no such part is registered yet", "leave it out", node)
+    return Problem(where, reason, value=node)
+
+
+def _locate(loc: Sequence[str | int], data: Any, kind: str) -> tuple[list[str], Any]:
+    """The path in the user's own data: pydantic's tags of union branches are left out."""
+    path: list[str] = []
+    node = data
+    for number, name in enumerate(loc):
+        inside: Any = node if isinstance(node, dict) else dict(enumerate(node)) if isinstance(node, list) else {}
+        tag = path[-1:] and path[-1] in FAMILIES and name == inside.get("kind")  # also where a keyword has that name
+        if name in inside and not (tag and number + 1 < len(loc)):
+            node = inside[name]
+        elif not (kind == "missing" and number == len(loc) - 1):
+            continue
+        path.append(str(name))
+    return path, node
+
+
+def _family(path: Sequence[str]) -> str | None:
+    return next((name for name in reversed(path) if name in FAMILIES), None)
+
+
+def _known_keys(path: Sequence[str], data: Any) -> list[str]:
+    """The keys that may stand below ``path``: of the given kind where it is known."""
+    fields: Any = spec_schema().model_fields
+    rest = list(path)
+    if rest and rest[0] in ("hops", "data"):
+        inner = fields[rest[0]].default
+        fields = type(inner[0] if rest[0] == "hops" else inner).model_fields
+        rest = rest[2:] if rest[0] == "hops" else rest[1:]
+    if not rest:
+        return list(fields)
+    node = data
+    for name in path:
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    default = fields[rest[-1]].default if rest[-1] in fields else None
+    kind = node.get("kind") or getattr(default, "kind", None)
+    found = [p for p in parts(rest[-1]) if p.kind == kind]
+    return ["kind", *(q.name for p in found for q in p.parameters())]
+
+
+def _remedy_of(path: Sequence[str], node: Any) -> str:
+    family = _family(path[:-1])
+    if family is None or not isinstance(node, dict) or "kind" not in node:
+        return ""
+    found = [q.arg.doc for q in part(family, node["kind"]).parameters() if q.name == path[-1]]
+    return f"give it: {found[0]}" if found else ""
+
+
+def suggest(given: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(given, known, n=1, cutoff=0.65)
+    return f"did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,265 @@
+"""Sweeps: the runs of a grid in one folder, made once; the same command later makes what is missing.
+
+``sweep.json`` lists the cells; their runs are ordinary run folders in ``runs/``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedradio._version import __version__
+from fedradio.core.errors import DataError, DivergenceError, Problem, SpecError, StoreError
+from fedradio.core.files import LOCK_FILE, locked, write_json
+from fedradio.results.run import MARKER
+from fedradio.results.statistics import Interval, interval
+from fedradio.runs.folder import SUMMARY_FILE, read_summary
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
+from fedradio.sweeps.grid import STEM, GridCell, SweepPlan, merged, named, plan_sweep, words
+from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
+
+__all__ = [
+    "CellResult",
+    "SweepResult",
+    "check_cells",
+    "joined",
+    "plan_sweep",
+    "results",
+    "run_sweep",
+    "sweep",
+    "sweep_folder",
+]
+
+FORMAT = 1
+"""Number of the format of ``sweep.json``; a reader refuses all others."""
+
+RUNS = "runs"
+
+SPEC_KEYS = ("name", "about", "seed", "rounds", "algorithm", "topology", "data", "hops")
+"""What readers of a sweep ask of the specs in it."""
+
+Tell = Callable[[str, float], None]
+"""Is told what is being done and the share of it that is done."""
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """Where a sweep is, and how each of its runs ended."""
+
+    folder: Path
+    outcomes: Sequence[Outcome]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all is complete, else that of the first failure, else 3: some have diverged."""
+        failed = [one.exit_code for one in self.outcomes if one.status not in ("complete", "diverged")]
+        diverged = any(one.status == "diverged" for one in self.outcomes)
+        return failed[0] if failed else DivergenceError.exit_code if diverged else 0
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """A cell over its complete runs: accuracies with their intervals, means of what was spent; None is undefined."""
+
+    label: str
+    seeds: int
+    complete: int
+    accuracy: Interval | None
+    best: Interval | None
+    time_s: float | None
+    energy_j: float | None
+    bits: float | None
+
+
+def sweep(
+    source: str | Path,
+    changes: Sequence[str] = (),
+    *,
+    seeds: Sequence[int] | None = None,
+    rounds: int | None = None,
+    out: Path | str | None = None,
+    parallel: int = 1,
+    device: str = "cpu",
+    workers: int | None = None,
+    observer: PoolObserver | None = None,
+) -> SweepResult:
+    """Run ``source`` with every combination of the values in ``changes`` (``key=a,b``) on the same seeds."""
+    plan = plan_sweep(source, changes, seeds=seeds, rounds=rounds)
+    folder = sweep_folder(plan) if out is None else Path(out)
+    check_cells(plan, folder, device)
+    return run_sweep(plan, folder, parallel=parallel, device=device, workers=workers, observer=observer)
+
+
+def sweep_folder(plan: SweepPlan, root: Path = Path("sweeps")) -> Path:
+    """``sweeps/NAME``, with a number behind it where that is taken by another sweep."""
+    number = 1
+    while _taken(folder := root / (plan.name if number == 1 else f"{plan.name}-{number}"), plan):
+        number += 1
+    return folder
+
+
+def check_cells(plan: SweepPlan, folder: Path, device: str = "cpu", tell: Tell | None = None) -> list[str]:
+    """Make the simulation of every cell that has not begun in ``folder``, and nothing more; returns warnings.
+
+    Raises :class:`SpecError` with the problems of all cells, or :class:`DataError` where data alone is missing.
+    """
+    there = joined(folder, plan).by_sha256()
+    wrong: dict[str, Sequence[Problem]] = {}
+    absent: dict[str, DataError] = {}
+    warnings: dict[str, list[str]] = {}
+    for number, cell in enumerate(plan.cells):
+        if (folder / RUNS / there[cell.sha256].folder(cell.seeds[0])).is_dir():
+            continue
+        if tell is not None:
+            tell(f"checking {cell.label}", number / len(plan.cells))
+        try:
+            for text in build(cell.at(cell.seeds[0]), device).warnings:
+                warnings.setdefault(text, []).append(cell.label)
+        except SpecError as error:
+            wrong[words(cell.changes, plan.axes)] = error.problems
+        except DataError as error:
+            absent[words(cell.changes, plan.axes)] = error
+    if wrong:
+        lacking = {cell: [Problem("data", str(error))] for cell, error in absent.items()}
+        raise SpecError(named(wrong | lacking, len(plan.cells)))
+    if absent:
+        raise next(iter(absent.values()))
+    return [text if len(where) == len(plan.cells) else f"{text} [{where[0]}]" for text, where in warnings.items()]
+
+
+def run_sweep(
+    plan: SweepPlan,
+    folder: Path,
+    *,
+    parallel: int = 1,
+    device: str = "cpu",
+    workers: int | None = None,
+    observer: PoolObserver | None = None,
+) -> SweepResult:
+    """Make the runs of a plan that ``folder`` lacks, for the first seed in all cells first.
+
+    A folder that holds a sweep of the same spec gets the cells and seeds it lacks. Other processes are kept out.
+    """
+    joined(folder, plan)  # before a lock file is put into a folder that is not ours
+    try:
+        (folder / RUNS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot use {folder} as a sweep folder: {error.strerror or error}") from None
+    with locked(folder):
+        whole = joined(folder, plan)
+        write_json(folder / MARKER, _document(whole))
+        cells = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
+        jobs = [
+            RunTask(cell.at(seed), folder / RUNS / cell.folder(seed), f"{cell.label}, seed {seed}")
+            for seed in plan.seeds
+            for cell in cells
+        ]
+        outcomes = run_batch(jobs, parallel=parallel, device=device, workers=workers, observer=observer)
+    return SweepResult(folder, outcomes)
+
+
+def results(folder: Path) -> list[CellResult]:
+    """Every cell of a sweep, from the summaries of its complete runs."""
+    return [_result(folder, cell) for cell in read_sweep(folder).cells]
+
+
+def read_sweep(folder: Path) -> SweepPlan:
+    """What a sweep folder holds, or will hold."""
+    path = folder / MARKER
+    try:
+        document = json.loads(path.read_bytes())
+        number, version = document["format"], document["fedradio"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{folder} is not a sweep: no readable {MARKER} ({type(error).__name__})") from None
+    if number != FORMAT:
+        raise StoreError(f"{path} has format {number}, fedradio {__version__} reads {FORMAT}; use fedradio {version}")
+    try:
+        cells = tuple(_cell(cell) for cell in document["cells"])
+        seeds = tuple(map(int, document["seeds"]))
+        return SweepPlan(str(document["name"]), dict(document["base"]), dict(document["axes"]), seeds, cells)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{path} is damaged: {type(error).__name__}: {error}") from None
+
+
+def _cell(found: Mapping[str, Any]) -> GridCell:
+    spec, stem = dict(found["spec"]), str(found["stem"])
+    if not STEM.fullmatch(stem):
+        raise ValueError(f"{stem!r} is no beginning of a run folder's name")
+    if lacking := [key for key in SPEC_KEYS if key not in spec]:
+        raise KeyError(", ".join(lacking))
+    return GridCell(dict(found["set"]), Spec(spec), tuple(map(int, found["runs"])), stem, str(found["label"]))
+
+
+def _document(plan: SweepPlan) -> dict[str, Any]:
+    cells = [
+        {
+            "label": cell.label,
+            "stem": cell.stem,
+            "runs": {str(seed): cell.folder(seed) for seed in cell.seeds},
+            "set": dict(cell.changes),
+            "spec": cell.spec.plain,
+        }
+        for cell in plan.cells
+    ]
+    head = {"format": FORMAT, "fedradio": __version__, "name": plan.name}
+    return {**head, "axes": plan.axes, "seeds": plan.seeds, "base": plan.base, "cells": cells}
+
+
+def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
+    """The plan together with the sweep that the folder holds, if it holds one; any other folder must be empty."""
+    if (folder / MARKER).is_file():
+        there = read_sweep(folder)
+        if _essence(there) != _essence(plan):
+            raise StoreError(f"{folder} holds a sweep of another spec; choose another --out")
+        return merged(there, plan)
+    if folder.exists() and not _empty(folder):
+        raise StoreError(f"{folder} is not empty and not a sweep: no {MARKER}; choose another --out")
+    return plan
+
+
+def _empty(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a sweep that has not begun leaves behind."""
+    if not folder.is_dir():
+        return False
+    inside = [one for one in folder.iterdir() if one.name != LOCK_FILE]
+    return all(one.name == RUNS and one.is_dir() and not any(one.iterdir()) for one in inside)
+
+
+def _essence(plan: SweepPlan) -> dict[str, Any]:
+    return {key: value for key, value in plan.base.items() if key not in ("name", "about")}
+
+
+def _taken(folder: Path, plan: SweepPlan) -> bool:
+    """Whether a folder holds anything but this very sweep."""
+    if not folder.exists():
+        return False
+    try:
+        return not read_sweep(folder).holds(plan)
+    except StoreError:
+        return True
+
+
+def _result(folder: Path, cell: GridCell) -> CellResult:
+    paths = [folder / RUNS / cell.folder(seed) for seed in cell.seeds]
+    found = [read_summary(path) for path in paths if (path / SUMMARY_FILE).is_file()]
+    complete = [summary for summary in found if summary["status"] == "complete"]
+    values = {
+        key: [summary[key] for summary in complete]
+        for key in ("accuracy", "best_accuracy", "time_s", "energy_j", "bits")
+    }
+    known = {key: interval(some) if some and None not in some else None for key, some in values.items()}
+    spent = {key: None if one is None else one.mean for key, one in known.items()}
+    return CellResult(
+        cell.label,
+        len(cell.seeds),
+        len(complete),
+        known["accuracy"],
+        known["best_accuracy"],
+        spent["time_s"],
+        spent["energy_j"],
+        spent["bits"],
+    )
