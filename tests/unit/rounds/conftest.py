@@ -1,0 +1,142 @@
+"""Parts of rounds that can be computed by hand: few samples, given changes, given gains, given turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import (
+    Allocation,
+    Batches,
+    ChannelState,
+    LocalRule,
+    Model,
+    Reason,
+    Slots,
+    Start,
+    Stream,
+    Tapes,
+    TestSet,
+    Topology,
+    Trained,
+    View,
+)
+from fedradio.core.rng import Rng
+from fedradio.data.streams import static
+
+
+@dataclass(frozen=True)
+class GivenChanges:
+    """A backend that does not train: client ``i`` changes every shared number by ``change[i]``, and its norm layers'
+    numbers become ``norms[i]``."""
+
+    change: Sequence[float]
+    norms: Sequence[float] | None = None
+
+    def run(
+        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
+    ) -> Trained:
+        assert start.ids is not None
+        change = start.w.new_tensor(self.change)[start.ids].unsqueeze(1)
+        local = None
+        if self.norms is not None and start.local is not None:
+            local = start.w.new_tensor(self.norms)[start.ids].unsqueeze(1).expand_as(start.local)
+        return Trained(change.repeat(1, model.shared.size), local, torch.zeros(len(start.ids)), {})
+
+
+@dataclass(frozen=True)
+class Turns:
+    """A policy with a list: the senders ``active[e]`` take part in exchange ``e``, at full CPU and power. It notes the
+    ``cycles`` of a local step as it sees them."""
+
+    active: Sequence[Sequence[int]]
+    steps: int = 1
+    needs = frozenset[str]()
+    reads = frozenset[str]()
+    everyone = False
+
+    def check(self, parent: Tensor, receivers: int) -> str:
+        return ""
+
+    def start(self, senders: int) -> Slots:
+        return {}
+
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        active = torch.zeros(view.senders, dtype=torch.bool)
+        active[list(self.active[view.clock.e])] = True
+        alloc = Allocation(
+            active=active,
+            steps=torch.where(active, self.steps, 0),
+            cpu_hz=None if view.fleet is None else view.fleet.f_max_hz,
+            power_w=None if view.fleet is None else view.fleet.p_max_w,
+            reason=torch.where(active, int(Reason.NONE), int(Reason.NOT_SELECTED)),
+            notes={} if view.cycles_per_step is None else {"cycles": view.cycles_per_step},
+        )
+        return alloc, state
+
+
+@dataclass(frozen=True)
+class GivenGains:
+    """A channel that never changes: sender ``m`` is heard with ``gain[m]``, by every receiver."""
+
+    gain: Sequence[float]
+    noise_w_hz: float = 0.0
+    block_fading = False
+
+    def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
+        rows = torch.tensor(self.gain, dtype=torch.float64).expand(len(receivers_m), -1)
+        return ChannelState(rows.contiguous(), self.noise_w_hz)
+
+
+@pytest.fixture
+def given_changes() -> type[GivenChanges]:
+    return GivenChanges
+
+
+@pytest.fixture
+def turns() -> type[Turns]:
+    return Turns
+
+
+@pytest.fixture
+def given_gains() -> type[GivenGains]:
+    return GivenGains
+
+
+@pytest.fixture
+def tree() -> Callable[..., Topology]:
+    """``tree((0, 0, 1), (0, 0))``: three clients, two edges, a server; all in one place."""
+
+    def make(*parents: Sequence[int]) -> Topology:
+        sizes = [*map(len, parents), 1]
+        places = tuple(torch.zeros(size, 2, dtype=torch.float64) for size in sizes)
+        return Topology(tuple(torch.tensor(parent) for parent in parents), places)
+
+    return make
+
+
+@pytest.fixture
+def holding() -> Callable[..., Stream]:
+    """``holding((2, 1), unlabelled=(0, 3))``: samples of every client, of 8 bits, one feature ``x`` and label 0 of two;
+    ``x`` is one number a client, 1 unless given."""
+
+    def make(labelled: Sequence[int], unlabelled: Sequence[int] = (), x: Sequence[float] = ()) -> Stream:
+        lit = torch.tensor(labelled)
+        size = lit + torch.tensor(unlabelled or [0] * len(labelled))
+        owner = torch.repeat_interleave(torch.arange(len(size)), size)
+        offset = torch.cat((torch.zeros(1, dtype=torch.long), size.cumsum(0)))
+        number = torch.arange(len(owner))
+        value = torch.tensor(x or [1.0] * len(labelled))[owner].unsqueeze(1)
+
+        def fetch(index: Tensor) -> tuple[Tensor, Tensor]:
+            return value[index], torch.zeros_like(index)
+
+        test = TestSet(number[:2], torch.zeros_like(number[:2]), 1, False, fetch)
+        known = number - offset[owner] < lit[owner]
+        return static(Tapes(number, offset, torch.zeros_like(number), known, fetch, test, (1,), 2, 8.0), Rng(0))
+
+    return make
