@@ -29,14 +29,14 @@ class Difference:
     changed: object
 
     def __str__(self) -> str:
-        place = ", ".join(
-            str(part) for part in (self.file, self.record and f"record {self.record}", self.field) if part
-        )
+        word = "line" if self.file == SPEC else "record"
+        number = "" if self.record is None else f"{word} {self.record}"
+        place = ", ".join(part for part in (self.file, number, self.field) if part)
         return f"{place}: base {_short(self.base)}, changed {_short(self.changed)}"
 
 
 def dense(row: dict[str, Any]) -> dict[str, Any]:
-    """A record with all its fields, whatever the format of the checkout that wrote it."""
+    """A record with all its fields. As records are written, with every field, this is the record itself."""
     return row
 
 

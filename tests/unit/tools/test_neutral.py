@@ -138,8 +138,11 @@ def test_a_file_that_is_not_there(tool: ModuleType, write: Write, name: str) -> 
 
 
 def test_a_difference_in_words(tool: ModuleType, write: Write) -> None:
-    (found,) = tool.compare(write("a"), write("b", rows=[ROWS[0], ROWS[1] | {"accuracy": 0.5}]))
-    assert str(found) == "records.jsonl, record 2, accuracy: base 0.25, changed 0.5"
+    rows = [ROWS[0], ROWS[1] | {"accuracy": 0.5}]
+    assert [str(found) for found in tool.compare(write("a"), write("b", rows=rows, text="name: tiny\n"))] == [
+        "spec.yaml, line 2: base seed: 1, changed (absent)",
+        "records.jsonl, record 2, accuracy: base 0.25, changed 0.5",
+    ]
 
 
 def test_the_verdict_on_a_run(tool: ModuleType, write: Write, tmp_path: Path) -> None:
