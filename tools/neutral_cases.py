@@ -1,0 +1,120 @@
+"""What is run on both checkouts to show that a change is neutral: shipped specs, for a few rounds each.
+
+All quick specs, as they are; beside them specs at the size of a paper with few clients, and specs whose images would
+have to be fetched with images made on the spot, so that every model, stream and link has its turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FINGERPRINTS = """
+import json, sys, fedradio
+print(json.dumps(fedradio.__file__))
+for name in sys.argv[1:]:
+    sha256 = None
+    try:
+        spec = fedradio.load_spec(name)
+        sha256 = spec.sha256()
+        fedradio.build(spec)
+        state = "built"
+    except fedradio.DataError:
+        state = "valid, data to be fetched"
+    except fedradio.FedradioError as error:
+        state = str(error)
+    print(json.dumps({"sha256": sha256, "state": state}))
+"""
+"""Where the package is, then fingerprint and state of every named spec, a line each; ``build`` checks all of a spec
+before it says that nothing but its data is missing."""
+
+SOUND = ("built", "valid, data to be fetched")
+
+THREE_HOPS = """
+import dataclasses, runpy, torch, fedradio
+
+@fedradio.register("topology", "three_hops")
+def three_hops(rng, /):
+    "Four tiers: the clients and the four edges of demo, two regions, the server."
+    two = fedradio.build(fedradio.load_spec("demo")).topology
+    clients, edges, server = two.positions
+    region = torch.tensor([0, 0, 1, 1])
+    places = torch.stack([edges[region == r].mean(dim=0) for r in range(2)])
+    parents = (two.parents[0], region, torch.zeros(2, dtype=torch.long))
+    return dataclasses.replace(two, parents=parents, positions=(clients, edges, places, server))
+
+runpy.run_module("fedradio", run_name="__main__", alter_sys=True)
+"""
+"""The command line with one topology more: no shipped one has three hops."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run to be made on both checkouts: a shipped spec, changed by ``overrides``, for a few rounds.
+
+    ``label`` tells runs of one spec apart; ``program`` is Python that takes the place of ``python -m fedradio``.
+    """
+
+    spec: str
+    rounds: int
+    overrides: tuple[str, ...] = ()
+    label: str = ""
+    program: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.spec}+{self.label}" if self.label else self.spec
+
+    @property
+    def changes(self) -> list[str]:
+        return [*self.overrides, f"rounds={self.rounds}"]
+
+    def command(self, out: Path, workers: int) -> list[str]:
+        """What follows ``python``."""
+        begin = ["-c", self.program] if self.program else ["-m", "fedradio"]
+        return [*begin, "run", self.spec, *self.changes, "--out", str(out), "--workers", str(workers), "--quiet"]
+
+
+RADIO = "channel: urban_macro, link: {kind: digital, bandwidth_hz: 540.0e+3}, fleet: cellular, deadline_s: 150"
+HOPS = (
+    f"hops=[{{{RADIO}, policy: {{kind: fixed, steps: 3}}, period: 2}}, {{policy: fixed, period: 2}}, {{policy: fixed}}]"
+)
+GREY = "data.source={kind: synthetic_images, channels: 1, height: 28, width: 28, samples: 2000}"
+COLOUR = "data.source={kind: synthetic_images, channels: 3, height: 32, width: 32, samples: 400}"
+BUFFERS = ("topology.clients=8", "data.partition=iid", "data.stream.capacity=[8, 16]")
+FEW = ("topology.clients=4", "hops.0.policy.max_steps=1", "rule.batch=8", "data.source.test_requests=20")
+
+CASES = (
+    Case("demo", 6),
+    Case("rawhfl", 2),
+    Case("osafl", 2),
+    Case("whfl", 1),
+    Case("fedcpsl", 1),
+    Case("demo", 4, ("algorithm=scaffold",), "scaffold"),
+    Case("demo", 2, ("topology=three_hops", HOPS), "three_hops", THREE_HOPS),
+    Case("digits_flat", 2),
+    Case("digits_central", 2),
+    Case("rawhfl/quick/central", 1),
+    Case("rawhfl/quick/fedavg_ub", 1),
+    Case("rawhfl/quick/m1", 1),
+    Case("rawhfl/quick/m2", 1),
+    Case("rawhfl/quick/ub", 1),
+    Case("rawhfl/quick/z2", 1),
+    Case("rawhfl/quick/z4", 1),
+    Case("rawhfl/quick/z6", 1),
+    Case("osafl/quick/afa_cd", 2),
+    Case("osafl/quick/central", 2),
+    Case("osafl/quick/fedavg", 2),
+    Case("osafl/quick/feddisco", 2),
+    Case("osafl/quick/fednova", 2),
+    Case("osafl/quick/fedprox", 2),
+    Case("osafl/quick/osafl", 2),
+    Case("mnist_iid", 1, (GREY,), "made_up"),
+    Case("mnist_shards", 1, (GREY,), "made_up"),
+    Case("cifar10_cnn", 1, (COLOUR,), "made_up"),
+    Case("whfl/cifar10", 1, (COLOUR, "rule.batch=8", "hops.0.period=1"), "made_up"),
+    Case("osafl/fig1/varying", 2, (COLOUR, *BUFFERS), "made_up"),
+    Case("osafl/paper/cnn_k1/osafl", 1, FEW, "few"),
+    Case("osafl/paper/lstm_k1/osafl", 1, FEW, "few"),
+    Case("osafl/paper/squeezenet_k1/osafl", 1, FEW, "few"),
+)

@@ -1,0 +1,103 @@
+"""Two run folders compared without tolerance: model, records, summary and complete spec.
+
+Left out is only what the clock and the machine decide: wall-clock seconds, seconds spent on checkpoints, memory, disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+MODEL, RECORDS, SUMMARY, SPEC = "model.safetensors", "records.jsonl", "summary.json", "spec.yaml"
+CLOCK = frozenset({"wall_s"})
+MACHINE = frozenset({"wall_s", "checkpoint_s", "disk_bytes", "memory_bytes"})
+ABSENT = "(absent)"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where a file of two run folders differs; ``record`` counts records, or lines, from 1."""
+
+    file: str
+    record: int | None
+    field: str
+    base: object
+    changed: object
+
+    def __str__(self) -> str:
+        word = "line" if self.file == SPEC else "record"
+        number = "" if self.record is None else f"{word} {self.record}"
+        place = ", ".join(part for part in (self.file, number, self.field) if part)
+        return f"{place}: base {_short(self.base)}, changed {_short(self.changed)}"
+
+
+def dense(row: dict[str, Any]) -> dict[str, Any]:
+    """A record with all its fields. As records are written, with every field, this is the record itself."""
+    return row
+
+
+def first_difference(base: object, changed: object, path: str = "") -> tuple[str, object, object] | None:
+    """Where plain data first differ, and how; numbers by every digit, so that 1 is not 1.0 and 0.0 is not -0.0."""
+    if isinstance(base, dict) and isinstance(changed, dict):
+        keys = [*base, *(key for key in changed if key not in base)]
+        inner = ((f"{path}.{key}".lstrip("."), base.get(key, ABSENT), changed.get(key, ABSENT)) for key in keys)
+    elif isinstance(base, list) and isinstance(changed, list):
+        pairs = enumerate(zip_longest(base, changed, fillvalue=ABSENT))
+        inner = ((f"{path}[{i}]", left, right) for i, (left, right) in pairs)
+    else:
+        return None if repr(base) == repr(changed) else (path, base, changed)
+    found = (first_difference(left, right, place) for place, left, right in inner)
+    return next((difference for difference in found if difference is not None), None)
+
+
+def content(path: Path) -> list[Any]:
+    """What a text file of a run folder says about the results: its records, its summary, or its lines."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if path.name == RECORDS:
+        return [_without(dense(json.loads(line)), CLOCK) for line in lines]
+    if path.name == SUMMARY:
+        return [_without(json.loads("\n".join(lines)), MACHINE)]
+    return lines
+
+
+def compare_text(base: Path, changed: Path) -> Difference | None:
+    """The first record, summary field or line in which two files differ."""
+    for number, (left, right) in enumerate(zip_longest(content(base), content(changed), fillvalue=ABSENT), 1):
+        if found := first_difference(left, right):
+            return Difference(base.name, None if base.name == SUMMARY else number, *found)
+    return None
+
+
+def compare_bytes(base: Path, changed: Path) -> Difference | None:
+    """The first byte in which two files differ."""
+    left, right = base.read_bytes(), changed.read_bytes()
+    if left == right:
+        return None
+    at = next(i for i, (a, b) in enumerate(zip_longest(left, right)) if a != b)
+    return Difference(base.name, None, f"byte {at}", left[at : at + 8].hex(" "), right[at : at + 8].hex(" "))
+
+
+def compare(base: Path, changed: Path) -> list[Difference]:
+    """Every file of two run folders that holds results and differs; none: the runs are equal."""
+    found: list[Difference | None] = []
+    for name in (SPEC, RECORDS, MODEL, SUMMARY):
+        left, right = base / name, changed / name
+        if left.is_file() and right.is_file():
+            found.append((compare_bytes if name == MODEL else compare_text)(left, right))
+        else:
+            there = ["there" if path.is_file() else ABSENT for path in (left, right)]
+            found.append(Difference(name, None, "", *there))
+    return [difference for difference in found if difference is not None]
+
+
+def _without(row: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in keys}
+
+
+def _short(value: object, most: int = 100) -> str:
+    text = str(value)
+    return text if len(text) <= most else text[:most] + "..."
