@@ -11,7 +11,6 @@ import typer
 
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders, read_runs, tell_drawings
-from fedradio.report.figures.gallery import FORMATS, curve_drawings, write
 from fedradio.report.terminal.comparison import comparison_view
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.compare import LeftOut, complete
@@ -48,6 +47,8 @@ def compare(
         found = compare_runs(runs, metric, baseline, target, absent)
         files = []
         if figures is not None:
+            from fedradio.report.figures.gallery import FORMATS, curve_drawings, write  # plotting is slow to import
+
             curves = curve_drawings([complete(cell) for cell in cells(runs)], metric, target=target)
             files = write(curves, figures, FORMATS, progress)
     if as_json:

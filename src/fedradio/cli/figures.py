@@ -11,12 +11,11 @@ from rich.markup import escape
 
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders, read_runs, tell_drawings
-from fedradio.core.errors import Problem, SpecError, StoreError
+from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.report.figures.gallery import FORMATS, drawings, write
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.run import PastRun
 from fedradio.results.variants import cells
-from fedradio.spec.validation import suggest
 
 app = one_command()
 

@@ -8,11 +8,10 @@ import typer
 from rich.table import Table
 
 from fedradio.cli.app import one_command, out
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parts_table
 from fedradio.spec.spec import load_spec
-from fedradio.spec.validation import suggest
 from fedradio.spec.yaml import shipped
 
 app = one_command()

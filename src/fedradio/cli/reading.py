@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from fedradio.cli.app import out
 from fedradio.core.errors import StoreError
-from fedradio.report.figures.gallery import Drawing
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.run import PastRun, open_runs
+
+if TYPE_CHECKING:
+    from fedradio.report.figures.gallery import Drawing
 
 Folders = Annotated[list[Path], typer.Argument(metavar="RUN|SWEEP", help="run folders and folders of sweeps")]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fedradio.cli.app import err, out
-from fedradio.report.terminal.progress import RunProgress
+from fedradio.report.terminal.run_progress import RunProgress
 from fedradio.report.terminal.summary import summary_table
 from fedradio.runs.run import Observer
 from fedradio.runs.summary import Summary

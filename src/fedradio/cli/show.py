@@ -8,10 +8,9 @@ import typer
 from rich.markup import escape
 
 from fedradio.cli.app import one_command, out
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parameters_table
-from fedradio.spec.validation import suggest
 from fedradio.spec.yaml import shipped
 
 app = one_command()

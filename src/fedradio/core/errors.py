@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,3 +69,9 @@ class StoreError(FedradioError):
 def _short(value: Any, limit: int = 80) -> str:
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def suggest(given: str, known: Sequence[str]) -> str:
+    """``did you mean ...?`` for a name that is close to a known one; empty where none is."""
+    near = difflib.get_close_matches(given, known, n=1, cutoff=0.65)
+    return f"did you mean {near[0]!r}?" if near else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -29,6 +30,9 @@ FAMILIES: dict[str, str] = {
     "algorithm": "what clients send and receivers do with it",
 }
 """Families of parts, in the order in which people meet them."""
+
+BUILT_IN = "fedradio._parts"
+"""The module that registers every built-in part; it is imported when parts are first asked for."""
 
 PLUGIN_GROUP = "fedradio.parts"
 """Entry-point group of third-party packages: loading the entry point must register its parts."""
@@ -117,6 +121,7 @@ def register(family: str, kind: str, *, paper: str = "") -> Callable[[F], F]:
 
 def parts(family: str | None = None) -> list[Part]:
     """Every registered part, by family then kind."""
+    import_module(BUILT_IN)
     order = list(FAMILIES)
     chosen = [part for part in _PARTS.values() if family is None or part.family == family]
     return sorted(chosen, key=lambda part: (order.index(part.family), part.kind))
@@ -124,6 +129,7 @@ def parts(family: str | None = None) -> list[Part]:
 
 def part(family: str, kind: str) -> Part:
     """The part of that name; a :class:`SpecError` that lists the kinds otherwise."""
+    import_module(BUILT_IN)
     try:
         return _PARTS[family, kind]
     except KeyError:
@@ -137,6 +143,7 @@ def load_plugins() -> list[str]:
     if _plugins_loaded:
         return []
     _plugins_loaded = True
+    import_module(BUILT_IN)
     failures = []
     for entry in entry_points(group=PLUGIN_GROUP):
         try:

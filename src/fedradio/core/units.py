@@ -55,3 +55,8 @@ def show_seconds(value: float | None) -> str:
     minutes, seconds = divmod(round(value), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+def add(total: float | None, part: float | None) -> float | None:
+    """A sum that is undefined as soon as one of its parts is."""
+    return None if total is None or part is None else total + part

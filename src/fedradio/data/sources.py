@@ -6,11 +6,15 @@ A source sees the number of clients (for worlds in which clients make their own 
 
 from __future__ import annotations
 
+import gzip
 import math
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import interpolate
 
@@ -44,11 +48,9 @@ def digits(
 
     Standardised with the mean and deviation of the whole set; the split is drawn from the seed, class by class.
     """
-    from sklearn.datasets import load_digits  # slow to import, and only needed here
-
-    raw = load_digits()
-    x = torch.from_numpy(raw.images).float().div_(16).sub_(DIGITS_MEAN).div_(DIGITS_STD).unsqueeze(1)
-    y = torch.from_numpy(raw.target).long()
+    images, labels = _embedded_digits()
+    x = torch.from_numpy(images).float().div_(16).sub_(DIGITS_MEAN).div_(DIGITS_STD).unsqueeze(1)
+    y = torch.from_numpy(labels).long()
     rank = group_rank(torch.from_numpy(rng.child("split").numpy().random(len(y))), y)
     test = rank < torch.round(test_fraction * torch.bincount(y))[y]
     return _samples(x[~test], y[~test], x[test], y[test], classes=10)
@@ -121,6 +123,20 @@ def cifar10(
 ) -> Samples:
     """50,000 + 10,000 colour pictures of 3x32x32 pixels in ten classes, as ``(x/255 - .5)/.25``."""
     return _stored("cifar10", samples, rng)
+
+
+def _embedded_digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Images ``[1797, 8, 8]`` of values 0 to 16, and labels: scikit-learn's file, without its import of a second."""
+    package = find_spec("sklearn")
+    file = Path(package.origin or "").parent / "datasets" / "data" / "digits.csv.gz" if package else Path()
+    if not file.is_file():  # another version may keep it elsewhere
+        from sklearn.datasets import load_digits
+
+        bunch = load_digits()
+        return bunch.images, bunch.target.astype(np.int64)
+    with gzip.open(file, "rt") as lines:
+        table = np.loadtxt(lines, delimiter=",")
+    return table[:, :-1].reshape(-1, 8, 8), table[:, -1].astype(np.int64)
 
 
 def _stored(name: str, samples: int | None, rng: Rng) -> Samples:

@@ -6,9 +6,8 @@ import functools
 import re
 from importlib import resources
 
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.papers.items import Item, parse_item
-from fedradio.spec.validation import suggest
 
 PAPERS = {"rawhfl": "RawHFL", "osafl": "OSAFL", "whfl": "W-HFL", "fedcpsl": "FedCPSL"}
 """Papers by the name of their folder, in the order of lists."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from fedradio.core.errors import Problem, SpecError, StoreError
+from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.results.run import AXES, PastRun
 from fedradio.results.statistics import Band, Interval, band, interval, paired
-from fedradio.results.variants import Cell, cells, flatten
+from fedradio.results.variants import Cell, cells
 from fedradio.spec.spec import Spec
-from fedradio.spec.validation import suggest
+from fedradio.spec.yaml import flatten
 
 SPENT = {"seconds": "time_s", "joules": "energy_j", "bits": "bits", "uses": "uses", "clients": "clients"}
 """What is told of a whole run, and the field of its summary: channel uses, mean clients of an edge round."""

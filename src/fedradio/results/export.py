@@ -15,7 +15,8 @@ from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.files import replacing
 from fedradio.results.export_rows import Columns, Shape, columns, kind_of, rows
 from fedradio.results.run import MARKER, PastRun, open_runs
-from fedradio.results.variants import cells, flatten
+from fedradio.results.variants import cells
+from fedradio.spec.yaml import flatten
 
 Format = Literal["csv", "parquet"]
 

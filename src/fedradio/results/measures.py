@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.results.run import PastRun
-from fedradio.spec.validation import suggest
 
 Measure = Callable[[PastRun], float | None]
 Option = Literal["round", "guesses", "level"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedradio.core.contracts import Reason
-from fedradio.core.errors import SpecError, StoreError
+from fedradio.core.errors import StoreError
 from fedradio.core.files import read_json
-from fedradio.runs.folder import ENVIRONMENT_FILE, NETWORK_FILE, RECORDS_FILE, SPEC_FILE, SUMMARY_FILE, read_summary
+from fedradio.runs.folder import (
+    DESCRIPTION_FILE,
+    ENVIRONMENT_FILE,
+    NETWORK_FILE,
+    RECORDS_FILE,
+    SPEC_FILE,
+    SUMMARY_FILE,
+    read_summary,
+)
 from fedradio.runs.records import read_records
-from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.spec import Spec, stored_spec
+from fedradio.spec.yaml import Plain
 
 AXES = {"rounds": "rounds", "seconds": "time_s", "joules": "energy_j", "bits": "bits"}
 """What a curve can be drawn against, and the field of a round's record that is summed for it."""
@@ -86,6 +95,16 @@ class PastRun:
         return read_json(self.folder / NETWORK_FILE)
 
     @cached_property
+    def description(self) -> Plain:
+        """What the values of the spec mean; of runs of version 0.1 as the parts that are installed here say it."""
+        stored = read_json(self.folder / DESCRIPTION_FILE)
+        if stored:
+            return stored
+        from fedradio.spec.description import describe  # slow: it needs the parts
+
+        return describe(self.spec)
+
+    @cached_property
     def participation(self) -> Participation:
         rows = [row for row in self.records("exchange") if row["hop"] == 0]
         joules = None
@@ -138,10 +157,7 @@ def open_run(folder: Path | str) -> PastRun:
     if not is_run(folder):
         raise StoreError(_no_run(folder))
     summary = read_summary(folder) if (folder / SUMMARY_FILE).is_file() else None
-    try:
-        return PastRun(folder, load_spec(folder / SPEC_FILE), summary)
-    except SpecError as error:
-        raise SpecError(replace(one, path=f"{folder / SPEC_FILE}: {one.path}") for one in error.problems) from None
+    return PastRun(folder, stored_spec(folder / SPEC_FILE), summary)
 
 
 def open_runs(*folders: Path | str) -> list[PastRun]:

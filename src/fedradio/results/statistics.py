@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from fedradio.results.run import Curve, Floats
 
@@ -80,4 +80,5 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
 
 
 def _t(n: int) -> float:
-    return float(student.ppf(0.5 + LEVEL / 2, n - 1))
+    """Quantile of Student's t for the interval of a mean of ``n`` values."""
+    return float(stdtrit(n - 1, 0.5 + LEVEL / 2))

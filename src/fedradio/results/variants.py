@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fedradio.core.errors import StoreError
 from fedradio.results.run import PastRun
 from fedradio.spec.spec import Spec
+from fedradio.spec.yaml import flatten
 
 
 @dataclass(frozen=True)
@@ -81,18 +82,6 @@ def _kind(flat: Mapping[str, Any], key: str) -> Any:
     """The kind of the part whose keyword this is; None for kinds themselves and for what is no part's."""
     part, _, last = key.rpartition(".")
     return None if last == "kind" else flat.get(f"{part}.kind")
-
-
-def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Leaves of nested plain data with their dotted path."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from flatten(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
-        for number, inner in enumerate(value):
-            yield from flatten(inner, f"{path}.{number}")
-    else:
-        yield path, value
 
 
 def _short(value: Any) -> str:

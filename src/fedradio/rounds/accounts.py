@@ -102,10 +102,5 @@ def _of_active(values: Tensor | None, alloc: Allocation) -> list[float] | None:
     return found
 
 
-def add(total: float | None, part: float | None) -> float | None:
-    """A sum that is undefined as soon as one of its parts is."""
-    return None if total is None or part is None else total + part
-
-
 def total_of(values: list[float] | None) -> float | None:
     return None if values is None else sum(values)

@@ -16,6 +16,7 @@ from torch import Tensor
 from fedradio.core.contracts import Clock, ExchangeRecord, Memory, RoundRecord, SimState, Slots
 from fedradio.core.errors import DivergenceError
 from fedradio.core.mapped import make_room, spare
+from fedradio.core.units import add
 from fedradio.engine.threads import one_torch_thread
 from fedradio.rounds import accounts as account
 from fedradio.rounds import cohort as clients
@@ -66,9 +67,9 @@ def run_round(
     memory = Memory(shared, tiers.client, tiers.ledger)
     after = SimState(
         t=state.t + 1,
-        time_s=account.add(state.time_s, record.time_s),
-        energy_j=account.add(state.energy_j, record.energy_j),
-        bits=account.add(state.bits, _sum(record.bits)),
+        time_s=add(state.time_s, record.time_s),
+        energy_j=add(state.energy_j, record.energy_j),
+        bits=add(state.bits, _sum(record.bits)),
         memory=memory,
         stream=tiers.stream,
         policy=tuple(tiers.policy),
@@ -141,7 +142,7 @@ def _round_record(sim: Simulation, tiers: Tiers) -> RoundRecord:
     return RoundRecord(
         t=tiers.t,
         time_s=None if elapsed is None else float(elapsed[0]),
-        energy_j=account.add(compute, _sum(tx)),
+        energy_j=add(compute, _sum(tx)),
         compute_j=compute,
         tx_j=tx,
         bits=[_sum([record.bits for record in records]) for records in mine],
@@ -154,7 +155,7 @@ def _round_record(sim: Simulation, tiers: Tiers) -> RoundRecord:
 def _sum(values: list[float | None]) -> float | None:
     total: float | None = 0.0
     for value in values:
-        total = account.add(total, value)
+        total = add(total, value)
     return total
 
 

@@ -1,8 +1,9 @@
 """The folder of a run: its files, its lock, and the records that are appended to it.
 
-``spec.yaml`` (complete), ``environment.json``, ``network.json`` (parents and positions), ``records.jsonl`` (one line a
-record, written after every round), ``checkpoints/``, ``model.safetensors`` and ``summary.json``. JSON and safetensors
-only; undefined numbers are null. A crash never leaves half a file, and one process at a time works in a folder.
+``spec.yaml`` (complete), ``description.json`` (what its values mean), ``environment.json``, ``network.json`` (parents
+and positions), ``records.jsonl`` (one line a record, written after every round), ``checkpoints/``,
+``model.safetensors`` and ``summary.json``. JSON and safetensors only; undefined numbers are null. A crash never leaves
+half a file, and one process at a time works in a folder.
 """
 
 from __future__ import annotations
@@ -19,18 +20,23 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedradio._version import __version__
-from fedradio.core.contracts import Topology
 from fedradio.core.errors import StoreError
 from fedradio.core.files import LOCK_FILE, locked, replaced_name
 
+if TYPE_CHECKING:
+    from fedradio.core.contracts import Topology
+
 RECORDS_FILE, SUMMARY_FILE, SPEC_FILE = "records.jsonl", "summary.json", "spec.yaml"
 ENVIRONMENT_FILE, MODEL_FILE, NETWORK_FILE = "environment.json", "model.safetensors", "network.json"
+DESCRIPTION_FILE = "description.json"
 CHECKPOINT_FOLDER = "checkpoints"
 
-OWN_FILES = frozenset({RECORDS_FILE, SUMMARY_FILE, SPEC_FILE, ENVIRONMENT_FILE, MODEL_FILE, NETWORK_FILE, LOCK_FILE})
+OWN_FILES = frozenset(
+    {RECORDS_FILE, SUMMARY_FILE, SPEC_FILE, ENVIRONMENT_FILE, MODEL_FILE, NETWORK_FILE, DESCRIPTION_FILE, LOCK_FILE}
+)
 """What a run writes beside its checkpoints; pages, tables and figures are written by others."""
 
 CHUNK_BYTES = 1 << 20

@@ -12,6 +12,7 @@ from fedradio.core.files import read_json, write_json, write_text
 from fedradio.rounds.round import begin
 from fedradio.runs.checkpoint import Checkpoint, Keeper, last_good
 from fedradio.runs.folder import (
+    DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
     NETWORK_FILE,
     SPEC_FILE,
@@ -24,6 +25,7 @@ from fedradio.runs.folder import (
 from fedradio.runs.run import Observer, Session, carry_on
 from fedradio.runs.summary import RunningSummary, Summary
 from fedradio.spec.build import build
+from fedradio.spec.description import describe
 from fedradio.spec.spec import Spec, check_spec, load_spec
 
 
@@ -62,6 +64,7 @@ def _session(folder: RunFolder, spec: Spec, found: Checkpoint | None, workers: i
     folder.rewind(0 if found is None else found.records.size)
     (folder.path / SUMMARY_FILE).unlink(missing_ok=True)
     write_text(folder.path / SPEC_FILE, spec.yaml())
+    write_json(folder.path / DESCRIPTION_FILE, describe(spec))
     resumed = [*before.get("resumed", []), {"rounds": 0 if found is None else found.state.t, **now}]
     write_json(folder.path / ENVIRONMENT_FILE, (before or now) | {"resumed": resumed})
     write_json(folder.path / NETWORK_FILE, plain_network(sim.topology))

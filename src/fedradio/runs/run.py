@@ -15,6 +15,7 @@ from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.checkpoint import Keeper
 from fedradio.runs.folder import (
+    DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
     MODEL_FILE,
     NETWORK_FILE,
@@ -29,6 +30,7 @@ from fedradio.runs.records import exchange_row, round_row
 from fedradio.runs.summary import RunningSummary, Summary
 from fedradio.runs.tensors import write_tensors
 from fedradio.spec.build import build
+from fedradio.spec.description import describe
 from fedradio.spec.spec import Spec
 
 
@@ -96,6 +98,7 @@ def run(
         return carry_on(Session(spec, sim, begin(sim), RunningSummary(), watch))
     with RunFolder(Path(out)) as folder:
         write_text(folder.path / SPEC_FILE, spec.yaml())
+        write_json(folder.path / DESCRIPTION_FILE, describe(spec))
         write_json(folder.path / ENVIRONMENT_FILE, plain_environment(device, sim.workers))
         write_json(folder.path / NETWORK_FILE, plain_network(sim.topology))
         return carry_on(Session(spec, sim, begin(sim), RunningSummary(), watch, folder, Keeper(folder, spec)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedradio.core.contracts import ExchangeRecord, RoundRecord
-from fedradio.rounds.accounts import add
+from fedradio.core.units import add
 
 
 @dataclass

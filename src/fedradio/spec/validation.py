@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from fedradio.core.errors import Problem
+from fedradio.core.errors import Problem, suggest
 from fedradio.core.registry import FAMILIES, part, parts
 from fedradio.spec.schema import spec_schema
 
@@ -97,8 +96,3 @@ def _remedy_of(path: Sequence[str], node: Any) -> str:
         return ""
     found = [q.arg.doc for q in part(family, node["kind"]).parameters() if q.name == path[-1]]
     return f"give it: {found[0]}" if found else ""
-
-
-def suggest(given: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(given, known, n=1, cutoff=0.65)
-    return f"did you mean {near[0]!r}?" if near else ""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from fedradio.core.errors import Problem, SpecError
-from fedradio.spec.validation import suggest
+from fedradio.core.errors import Problem, SpecError, suggest
 
 Plain = dict[str, Any]
 
@@ -210,3 +209,15 @@ def _position(node: list[Any], name: str) -> int:
     if not name.isdecimal() or int(name) >= len(node):
         raise LookupError(f"the list has positions 0 to {len(node) - 1}, not {name!r}")
     return int(name)
+
+
+def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves of nested plain data with their dotted path."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from flatten(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        for number, inner in enumerate(value):
+            yield from flatten(inner, f"{path}.{number}")
+    else:
+        yield path, value

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.engine.threads import cores
-from fedradio.results.variants import flatten
 from fedradio.runs.folder import SPEC_FILE, SUMMARY_FILE, read_summary
 from fedradio.runs.interrupt import Interrupts
 from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.yaml import flatten
 from fedradio.sweeps.processes import Message, Request, Seat
 
 

@@ -10,10 +10,11 @@ import pytest
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.results.run import MARKER, Participation, PastRun, open_run, open_runs, unbegun
-from fedradio.results.variants import cells, flatten, labels
+from fedradio.results.variants import cells, labels
 from fedradio.runs.folder import NETWORK_FILE, SPEC_FILE, SUMMARY_FILE
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
+from fedradio.spec.yaml import flatten
 
 Make = Callable[..., Spec]
 

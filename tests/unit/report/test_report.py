@@ -14,7 +14,7 @@ from fedradio.report.figures.lines import curves
 from fedradio.report.figures.network import network_map
 from fedradio.report.terminal import progress as progress_module
 from fedradio.report.terminal.catalog import default_text, problems_table, type_name
-from fedradio.report.terminal.progress import RunProgress
+from fedradio.report.terminal.run_progress import RunProgress
 from fedradio.report.terminal.slot_plan import cells_table, clients_table, compare_table, map_text, placement
 from fedradio.report.terminal.summary import summary_table
 from fedradio.rounds.exchange import plan_slots

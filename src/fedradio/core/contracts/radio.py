@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Protocol
 
 import torch
@@ -96,18 +95,6 @@ class Fleet:
     tx_min_w: float = 0.0
     circuit_w: float = 0.0
     cpu_static_w: float = 0.0
-
-
-class Reason(IntEnum):
-    """Why a sender's payload did not count, as data in the records."""
-
-    NONE = 0
-    NOT_SELECTED = 1
-    ENERGY = 2
-    DEADLINE = 3
-    OUTAGE = 4
-    NO_DATA = 5
-    NO_NEWS = 6
 
 
 @dataclass(frozen=True)

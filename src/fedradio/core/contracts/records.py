@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fedradio.core.contracts.algorithm import Memory
-from fedradio.core.contracts.radio import Slots
+if TYPE_CHECKING:
+    from fedradio.core.contracts.algorithm import Memory
+    from fedradio.core.contracts.radio import Slots
 
 
 @dataclass(frozen=True)

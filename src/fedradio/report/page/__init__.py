@@ -44,7 +44,7 @@ def run_page(run: PastRun, tell: Tell | None = None) -> str:
         "energy": ("Energy", lambda: energy(data)),
         "spread": ("Clients' accuracies", lambda: spread(data, colour)),
         "notes": ("Further records", lambda: notes(data)),
-        "settings": ("Settings", lambda: settings(run.spec.plain)),
+        "settings": ("Settings", lambda: settings(run.spec.plain, run.description)),
         "reproduce": ("Reproduce", lambda: reproduce(run)),
         "spec": ("Spec", lambda: spec_text(run.spec.yaml())),
         "environment": ("Environment", lambda: environment(run)),

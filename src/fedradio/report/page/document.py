@@ -7,8 +7,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
-from plotly.offline import get_plotlyjs
-
 from fedradio._version import __version__
 from fedradio.report.page.html import Html, Piece, join, paragraph, tag
 
@@ -28,6 +26,8 @@ def asset(name: str) -> str:
 
 def document(title: str, header: Sequence[Piece], sections: Mapping[str, tuple[str, Html]], extra_css: str = "") -> str:
     """A whole page. ``sections`` are ``id -> (words for the contents, markup)``; ``extra_css`` is the caller's own."""
+    from plotly.offline import get_plotlyjs  # slow to import
+
     scripts = [FIRST, get_plotlyjs(), asset("page.js")]
     head = join(
         [

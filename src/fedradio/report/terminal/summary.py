@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.table import Table
 
 from fedradio.core.units import show, show_seconds
-from fedradio.rounds.simulation import Simulation
 from fedradio.runs.summary import Summary
 from fedradio.spec.spec import Spec
+
+if TYPE_CHECKING:
+    from fedradio.rounds.simulation import Simulation
 
 
 def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:

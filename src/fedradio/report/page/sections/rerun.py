@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from fedradio.core.errors import FedradioError
 from fedradio.report.page.html import DASH, Html, Piece, command, copied, paragraph, section, table, tag
 from fedradio.results.run import PastRun
-from fedradio.results.variants import flatten
-from fedradio.spec.spec import Spec, load_spec
-from fedradio.spec.yaml import read_spec, shipped, shipped_text
+from fedradio.spec.description import override_value, shipped_as
+from fedradio.spec.yaml import read_spec
 from fedradio.sweeps.grid import SweepPlan
-
-MOST_OVERRIDES = 8
-"""A shipped spec with more changes than this is no shorter way to say it."""
 
 
 def place(run: PastRun) -> str:
@@ -28,7 +22,8 @@ def place(run: PastRun) -> str:
 
 def reproduce(run: PastRun) -> Html:
     """Commands that make the same run."""
-    short = from_shipped(run.spec)
+    arguments = run.description.get("shipped")
+    short = shlex.join(["fedradio", "run", *map(str, arguments)]) if isinstance(arguments, list) else None
     return section(
         "reproduce",
         "Reproduce",
@@ -43,37 +38,6 @@ def reproduce(run: PastRun) -> Html:
     )
 
 
-def from_shipped(spec: Spec) -> str | None:
-    """``fedradio run NAME KEY=VALUE ...`` that has the same fingerprint, where few changes do it."""
-    wanted = dict(flatten(spec.plain))
-    best: list[str] | None = None
-    for name in _called(spec.name):
-        changes = _changes(name, wanted)
-        if changes is not None and (best is None or len(changes) + 1 < len(best)):
-            best = [name, *changes]
-    if best is None or load_spec(best[0], best[1:]).sha256() != spec.sha256():
-        return None
-    return shlex.join(["fedradio", "run", *best])
-
-
-def _called(name: str) -> list[str]:
-    """Shipped specs that give their runs this name; reading them all would take seconds."""
-    return [one for one in shipped() if f"name: {name}\n" in shipped_text(one)]
-
-
-def _changes(name: str, wanted: Mapping[str, Any]) -> list[str] | None:
-    """Overrides that turn a shipped spec into the wanted one; None where there is no short list of them."""
-    try:
-        given = dict(flatten(load_spec(name).plain))
-    except FedradioError:
-        return None
-    ignored = {"name", "about"}
-    if given.keys() - wanted.keys() - ignored:
-        return None
-    differ = [key for key, value in wanted.items() if key not in ignored and (key not in given or given[key] != value)]
-    return None if len(differ) > MOST_OVERRIDES else [f"{key}={_short(wanted[key])}" for key in differ]
-
-
 def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
     """The command that makes a sweep, and whether it needs the sweep's spec as a file.
 
@@ -83,19 +47,11 @@ def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
     if len(plan.cells) != cells or any(cell.seeds != plan.seeds for cell in plan.cells):
         return None
     changes = {key: plan.axes.get(key, [value]) for key, value in plan.cells[0].changes.items()}
-    source = next((name for name in _called(plan.name) if read_spec(name) == plan.base), None)
-    words = [f"{key}={','.join(map(_short, values))}" for key, values in changes.items()]
+    source = next((name for name in shipped_as(plan.name) if read_spec(name) == plan.base), None)
+    words = [f"{key}={','.join(map(override_value, values))}" for key, values in changes.items()]
     seeds = ["--seeds", ",".join(map(str, plan.seeds)) + "," * (len(plan.seeds) == 1)]
     name = f"{plan.name}.yaml" if source is None else source
     return shlex.join(["fedradio", "sweep", name, *words, *seeds]), source is None
-
-
-def _short(value: Any) -> str:
-    """A value on a command line: a plain word as it is, everything else as JSON, which is YAML too."""
-    plain = (
-        isinstance(value, str) and value.isidentifier() and value.lower() not in ("null", "true", "false", "yes", "no")
-    )
-    return str(value) if plain else json.dumps(value)
 
 
 def spec_text(words: str) -> Html:

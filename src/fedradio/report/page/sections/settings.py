@@ -1,15 +1,14 @@
-"""What the run is made of: every part with its values, units and meaning."""
+"""Section of a run's page: every part with its values, units and meaning."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedradio.core.errors import SpecError
-from fedradio.core.registry import FAMILIES, Parameter, part
+from fedradio.core.registry import FAMILIES
 from fedradio.report.page.html import DASH, Html, Piece, paragraph, section, table, tag
 from fedradio.report.page.numbers import seconds, value_words
-from fedradio.spec.schema import spec_schema
+from fedradio.spec.yaml import Plain
 
 RADIO = ("link", "policy", "channel", "fleet")
 """Parts of a hop."""
@@ -24,20 +23,24 @@ LEARNING = ("model", "rule", "schedule", "algorithm")
 HEAD = ("keyword", "value", "unit", "meaning")
 
 
-def settings(plain: Mapping[str, Any]) -> Html:
-    """What each hop has, and every value of every part."""
-    hops = plain["hops"]
-    data = plain["data"]
-    data_rows = [row for family in ("source", "partition", "stream") for row in _rows(family, data[family])]
-    learning = [row for family in LEARNING for row in _rows(family, plain[family])]
+def settings(plain: Mapping[str, Any], description: Plain) -> Html:
+    """The parts of each hop, and every value of every part; ``description`` says what they mean."""
+    hops, data = plain["hops"], plain["data"]
+    parts, keys = description.get("parts", {}), description.get("keys", {})
+    hop_keys, data_keys, spec_keys = (keys.get(name, {}) for name in ("hop", "data", "spec"))
+    data_rows = [row for family in ("source", "partition", "stream") for row in _rows(family, data[family], parts)]
+    learning = [row for family in LEARNING for row in _rows(family, plain[family], parts)]
     return section(
         "settings",
         "Settings",
         _overview(hops),
         paragraph("All values, defaults included:", class_="screen"),
-        *(_block(f"Hop {number}, {_between(number, len(hops))}", _hop(hop)) for number, hop in enumerate(hops)),
-        _block("Network and frame", [*_rows("topology", plain["topology"]), *_frame(plain, spec_schema())]),
-        _block("Data", data_rows + _frame(data, _inner("data"))),
+        *(
+            _block(f"Hop {number}, {_between(number, len(hops))}", _hop(hop, parts, hop_keys))
+            for number, hop in enumerate(hops)
+        ),
+        _block("Network and frame", [*_rows("topology", plain["topology"], parts), *_frame(plain, spec_keys)]),
+        _block("Data", data_rows + _frame(data, data_keys)),
         _block("Learning", learning),
     )
 
@@ -59,22 +62,15 @@ def _between(number: int, hops: int) -> str:
     return f"{names[number]} to {names[number + 1]}"
 
 
-def _hop(hop: Mapping[str, Any]) -> list[list[Piece]]:
-    return [row for family in RADIO for row in _rows(family, hop[family])] + _frame(hop, _inner("hops"))
+def _hop(hop: Mapping[str, Any], parts: Plain, keys: Plain) -> list[list[Piece]]:
+    return [row for family in RADIO for row in _rows(family, hop[family], parts)] + _frame(hop, keys)
 
 
-def _inner(name: str) -> Any:
-    """The schema of the data, or of a hop."""
-    found = spec_schema().model_fields[name].default
-    return type(found[0] if name == "hops" else found)
-
-
-def _frame(values: Mapping[str, Any], schema: Any) -> list[list[Piece]]:
-    """Keys that are no parts, with what the schema says of them."""
-    fields = schema.model_fields
+def _frame(values: Mapping[str, Any], meanings: Plain) -> list[list[Piece]]:
+    """Keys that are no parts, with their meanings."""
     plain = [key for key in values if key not in (*FAMILIES, "name", "about", "hops", "data")]
     unit = {"deadline_s": "s"}
-    return [[key, value_words(values[key]), unit.get(key), fields[key].description] for key in plain if key in fields]
+    return [[key, value_words(values[key]), unit.get(key), meanings.get(key)] for key in plain]
 
 
 def _block(title: str, rows: list[list[Piece]]) -> Html:
@@ -82,29 +78,16 @@ def _block(title: str, rows: list[list[Piece]]) -> Html:
     return tag("details", tag("summary", tag("h3", title)), inner, class_="block")
 
 
-def _rows(family: str, value: Mapping[str, Any] | None) -> list[list[Piece]]:
+def _rows(family: str, value: Mapping[str, Any] | None, parts: Plain) -> list[list[Piece]]:
     """A part's kind and keywords."""
     if value is None:
         return [[tag("strong", family), DASH, None, ABSENT.get(family, FAMILIES[family])]]
     kind = str(value["kind"])
-    known = _parameters(family, kind)
-    rows: list[list[Piece]] = [[tag("strong", family), tag("strong", kind), None, _summary(family, kind)]]
+    part = parts.get(family, {}).get(kind, {})
+    summary, keywords = part.get("summary", FAMILIES[family]), part.get("keywords", {})
+    rows: list[list[Piece]] = [[tag("strong", family), tag("strong", kind), None, summary]]
     for key, item in value.items():
         if key != "kind":
-            arg = known[key].arg if key in known else None
-            rows.append([key, value_words(item), arg.unit if arg else None, arg.doc if arg else None])
+            meaning = keywords.get(key, {})
+            rows.append([key, value_words(item), meaning.get("unit"), meaning.get("doc")])
     return rows
-
-
-def _parameters(family: str, kind: str) -> dict[str, Parameter]:
-    try:
-        return {parameter.name: parameter for parameter in part(family, kind).parameters()}
-    except SpecError:
-        return {}
-
-
-def _summary(family: str, kind: str) -> str:
-    try:
-        return part(family, kind).summary.replace("``", "")
-    except SpecError:
-        return FAMILIES[family]

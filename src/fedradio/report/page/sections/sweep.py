@@ -18,7 +18,7 @@ from fedradio.report.page.sections.sweep_charts import differences, energies, le
 from fedradio.report.page.sweep_data import Swept, SweptCell
 from fedradio.results.compare import world
 from fedradio.results.statistics import Interval
-from fedradio.results.variants import flatten
+from fedradio.spec.yaml import flatten
 
 QUANTITIES: dict[str, tuple[str, Callable[[float], str]]] = {
     "accuracy": ("accuracy", percent),

@@ -1,0 +1,15 @@
+"""Reasons why a sender's payload does not count in an exchange."""
+
+from enum import IntEnum
+
+
+class Reason(IntEnum):
+    """Why a sender's payload did not count, as data in the records."""
+
+    NONE = 0
+    NOT_SELECTED = 1
+    ENERGY = 2
+    DEADLINE = 3
+    OUTAGE = 4
+    NO_DATA = 5
+    NO_NEWS = 6

@@ -1,0 +1,101 @@
+"""What the values of a spec mean, as plain data, so that a stored run can be read without the code of its parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fedradio.core.errors import FedradioError, SpecError
+from fedradio.core.registry import FAMILIES, part
+from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.yaml import Plain, flatten, shipped, shipped_text
+
+MOST_OVERRIDES = 8
+"""A shipped spec with more changes than this is no shorter way to say it."""
+
+
+def describe(spec: Spec) -> Plain:
+    """The description of a spec.
+
+    ``parts[family][kind]``: the ``summary`` of every part and, by keyword, its ``unit`` and meaning (``doc``);
+    ``keys``: the meaning of the keys beside them, of the spec, of a ``hop`` and of its ``data``; ``shipped``: the
+    arguments of ``fedradio run`` that make the same run from a shipped spec, null where there are none.
+    """
+    from fedradio.spec.schema import spec_schema
+
+    fields = spec_schema().model_fields
+    parts: Plain = {}
+    for family, kind in _kinds(spec.plain):
+        parts.setdefault(family, {})[kind] = _part(family, kind)
+    return {
+        "parts": parts,
+        "keys": {
+            "spec": _meanings(fields),
+            "hop": _meanings(type(fields["hops"].default[0]).model_fields),
+            "data": _meanings(type(fields["data"].default).model_fields),
+        },
+        "shipped": from_shipped(spec),
+    }
+
+
+def from_shipped(spec: Spec) -> list[str] | None:
+    """``[NAME, KEY=VALUE, ...]``: a shipped spec and the overrides that give the same fingerprint, where few do."""
+    wanted = dict(flatten(spec.plain))
+    candidates = [[name, *changes] for name in shipped_as(spec.name) if (changes := _changes(name, wanted)) is not None]
+    shortest = min(candidates, key=len, default=None)
+    if shortest is None or load_spec(shortest[0], shortest[1:]).sha256() != spec.sha256():
+        return None
+    return shortest
+
+
+def shipped_as(name: str) -> list[str]:
+    """The shipped specs that give their runs this name; reading them all would take seconds."""
+    return [candidate for candidate in shipped() if f"name: {name}\n" in shipped_text(candidate)]
+
+
+def override_value(value: Any) -> str:
+    """A value on a command line: a plain word as it is, everything else as JSON, which is YAML too."""
+    plain = (
+        isinstance(value, str) and value.isidentifier() and value.lower() not in ("null", "true", "false", "yes", "no")
+    )
+    return str(value) if plain else json.dumps(value)
+
+
+def _changes(name: str, wanted: Mapping[str, Any]) -> list[str] | None:
+    """Overrides that turn a shipped spec into the wanted one; None where there is no short list of them."""
+    try:
+        given = dict(flatten(load_spec(name).plain))
+    except FedradioError:
+        return None
+    ignored = {"name", "about"}
+    if given.keys() - wanted.keys() - ignored:
+        return None
+    differ = [key for key, value in wanted.items() if key not in ignored and (key not in given or given[key] != value)]
+    return None if len(differ) > MOST_OVERRIDES else [f"{key}={override_value(wanted[key])}" for key in differ]
+
+
+def _kinds(plain: Any) -> Iterator[tuple[str, str]]:
+    """Family and kind of every part that a spec names."""
+    if isinstance(plain, Mapping):
+        for key, value in plain.items():
+            if key in FAMILIES and isinstance(value, Mapping):
+                yield key, str(value["kind"])
+            else:
+                yield from _kinds(value)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from _kinds(value)
+
+
+def _part(family: str, kind: str) -> Plain:
+    try:
+        known = part(family, kind)
+    except SpecError:  # a part of a package that is not installed here
+        return {"summary": FAMILIES[family], "keywords": {}}
+    keywords = {each.name: {"unit": each.arg.unit, "doc": each.arg.doc} for each in known.parameters()}
+    return {"summary": known.summary.replace("``", ""), "keywords": keywords}
+
+
+def _meanings(fields: Mapping[str, Any]) -> dict[str, str]:
+    return {key: field.description for key, field in fields.items() if key not in FAMILIES}
