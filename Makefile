@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types imports docs unit browser paper picture bench clean
+.PHONY: help demo test lint types imports docs unit browser paper picture bench resolve clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,6 +61,9 @@ bench: $(VENV)/.installed  ## speed of kernels and of whole rounds, beside plain
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/over_the_air.py
 	$(BIN)/python benchmarks/pair.py
+
+resolve: $(VENV)/bin/python  ## do all extras, present and coming, fit together under the pins? (asks the package index)
+	$(BIN)/python tools/resolve.py
 
 clean:  ## remove what make made
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
