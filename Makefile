@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FRESH := tools/fresh_home.sh
 
-.PHONY: help demo test lint types imports docs unit browser paper picture bench clean
+.PHONY: help demo test lint types imports docs unit browser paper picture bench resolve clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,9 @@ bench: $(VENV)/.installed  ## speed of kernels and of whole rounds, beside plain
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/over_the_air.py
 	$(BIN)/python benchmarks/pair.py
+
+resolve: $(VENV)/bin/python  ## do all extras, present and coming, fit together under the pins? (asks the package index)
+	$(BIN)/python tools/resolve.py
 
 clean:  ## remove what make made
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
