@@ -17,6 +17,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from fedradio._version import __version__
+from fedradio.core.errors import suggest
 
 EXIT_CODES = """Exit codes: 0 done; 1 unexpected error; 2 wrong input (all problems are listed); 3 the run diverged;
 4 a data set is missing or damaged; 5 a run folder cannot be used; 130 interrupted (what was done is kept)."""
@@ -77,8 +78,12 @@ class LazyGroup(TyperGroup):
     """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
-        return (name, command, rest) if name is None or command is None else (name, load_command(name), rest)
+        name, *rest = args
+        if name in COMMANDS:
+            return name, load_command(name), rest
+        if not ctx.resilient_parsing:  # which completion does
+            ctx.fail(f"No such command {name!r}: {suggest(name, list(COMMANDS)) or 'see fedradio --help'}")
+        return None, None, rest
 
 
 def load_command(name: str) -> Any:

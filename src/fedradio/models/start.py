@@ -27,7 +27,18 @@ def build(
     with torch.device("meta"):  # counts parameters without memory, and without torch's global generator
         module = make()
     check_size(sum(p.numel() for p in module.parameters()))
-    return FlatModel(module.to_empty(device="cpu"), shape, classes, initial or usual, norms)
+    return FlatModel(_with_memory(module), shape, classes, initial or usual, norms)
+
+
+def _with_memory(module: nn.Module) -> nn.Module:
+    """The module with uninitialised tensors on the CPU. As ``to_empty``, which imports a second of symbolic algebra."""
+    for layer in module.modules():
+        for name, parameter in layer.named_parameters(recurse=False):
+            empty = torch.empty(parameter.shape, dtype=parameter.dtype)
+            setattr(layer, name, nn.Parameter(empty, requires_grad=parameter.requires_grad))
+        for name, buffer in layer.named_buffers(recurse=False):
+            setattr(layer, name, torch.empty(buffer.shape, dtype=buffer.dtype))
+    return module
 
 
 def zeros(model: FlatModel, _rng: Rng) -> Tensor:

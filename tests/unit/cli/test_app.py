@@ -1,0 +1,45 @@
+"""The table of commands: it says what the commands themselves say, and lists every module of a command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import fedradio.cli
+from fedradio.cli.app import COMMANDS, app, load_command
+
+SHARED = {"__init__", "app", "reading", "running"}
+"""Modules of the package that hold no command."""
+
+
+def test_every_command_has_its_module_and_every_module_its_command() -> None:
+    modules = {path.stem for path in Path(fedradio.cli.__file__).parent.glob("*.py")}
+    assert modules - SHARED == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_says_what_the_command_says(name: str) -> None:
+    help_text = " ".join((load_command(name).help or "").split("\n\n")[0].split())
+    assert help_text == COMMANDS[name].help
+
+
+def test_help_lists_the_commands_in_the_order_of_the_table() -> None:
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    places = [shown.index(f"│ {name} ") for name in COMMANDS]
+    assert places == sorted(places)
+
+
+def test_a_typo_is_answered_with_the_nearest_command() -> None:
+    done = CliRunner().invoke(app, ["comprae"])
+    assert done.exit_code == 2
+    assert "did you mean 'compare'?" in " ".join(done.output.split())
+
+
+def test_commands_are_called_by_their_own_names() -> None:
+    group = typer.main.get_command(app)
+    with group.make_context("fedradio", ["cp"], resilient_parsing=True) as context:
+        name, command, rest = group.resolve_command(context, ["cp", "demo"])  # type: ignore[attr-defined]
+    assert (name, command.name, rest) == ("cp", "cp", ["demo"])
