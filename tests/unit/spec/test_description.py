@@ -1,0 +1,84 @@
+"""Descriptions of specs: what values mean without the code of their parts, and the shortest way to make a run again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fedradio.core.registry import FAMILIES, part
+from fedradio.spec.description import describe, from_shipped, override_value, shipped_as
+from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.yaml import shipped
+
+
+def parts_of(plain: dict[str, Any]) -> set[tuple[str, str]]:
+    """Family and kind of every part of a spec, by its known places."""
+    hops = [(family, hop[family]) for hop in plain["hops"] for family in ("link", "policy", "channel", "fleet")]
+    data = [(family, plain["data"][family]) for family in ("source", "partition", "stream")]
+    frame = [(family, plain[family]) for family in ("topology", "model", "rule", "schedule", "algorithm")]
+    return {(family, value["kind"]) for family, value in [*hops, *data, *frame] if value is not None}
+
+
+@pytest.mark.parametrize("name", ["demo", "rawhfl", "fedcpsl"])
+def test_every_part_and_keyword_is_described(name: str) -> None:
+    spec = load_spec(name)
+    description = describe(spec)
+    described = {(family, kind) for family, kinds in description["parts"].items() for kind in kinds}
+    assert described == parts_of(spec.plain)
+    for family, kind in described:
+        told = description["parts"][family][kind]["keywords"]
+        assert {key: value["doc"] for key, value in told.items()} == {
+            parameter.name: parameter.arg.doc for parameter in part(family, kind).parameters()
+        }
+    assert json.loads(json.dumps(description)) == description
+
+
+def test_units_and_keys_beside_the_parts() -> None:
+    description = describe(load_spec("rawhfl"))
+    assert description["parts"]["link"]["digital"]["keywords"]["bandwidth_hz"]["unit"] == "Hz"
+    assert "seconds" in description["keys"]["hop"]["deadline_s"]
+    assert {"seed", "rounds"} <= description["keys"]["spec"].keys()
+    assert not set(FAMILIES) & {key for keys in description["keys"].values() for key in keys}
+
+
+def test_a_part_that_is_not_installed_keeps_its_values() -> None:
+    spec = load_spec("demo")
+    foreign = Spec(spec.plain | {"algorithm": {"kind": "nobody's", "lr": 3}})
+    assert describe(foreign)["parts"]["algorithm"]["nobody's"] == {
+        "summary": FAMILIES["algorithm"],
+        "keywords": {},
+    }
+
+
+@pytest.mark.parametrize(
+    "overrides", [[], ["rounds=7"], ["rule.momentum=0.5", "seed=9"], ["rule.lr=0.03", "hops.0.period=2"]], ids=" ".join
+)
+def test_the_shipped_command_makes_the_same_run(overrides: list[str]) -> None:
+    spec = load_spec("demo", overrides)
+    arguments = from_shipped(spec)
+    assert arguments is not None
+    assert arguments[0] == "demo"
+    assert load_spec(arguments[0], arguments[1:]).sha256() == spec.sha256()
+    assert len(arguments) <= 1 + 8
+
+
+def test_a_run_of_another_name_or_with_many_changes_has_no_short_command() -> None:
+    assert from_shipped(load_spec("demo", ["name=mine"])) is None
+    many = ["rounds=3", "seed=5", "rule.lr=0.3", "rule.batch=7", "eval_every=2", "rule.momentum=0.5", "hops.0.period=9"]
+    assert from_shipped(load_spec("demo", [*many, "rule.updates_per_step=2", "model.hidden=[5]"])) is None
+    assert from_shipped(load_spec("demo", ["algorithm=scaffold"])) is None  # fedavg's keywords are not scaffold's
+
+
+def test_names_of_shipped_specs() -> None:
+    assert "demo" in shipped_as("demo")
+    assert shipped_as("no such name") == []
+    assert set(shipped_as("demo")) <= set(shipped())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("adam", "adam"), ("null", '"null"'), ("two words", '"two words"'), (0.5, "0.5"), ([1], "[1]")]
+)
+def test_values_on_a_command_line(value: Any, text: str) -> None:
+    assert override_value(value) == text
