@@ -130,7 +130,7 @@ def test_wrong_options_are_all_told_with_code_2(call: Call, sweep: Path) -> None
     done = call("compare", sweep, "--metric", "acuracy", "--baseline", "nobody")
     assert done.code == 2
     assert "did you mean 'accuracy'?" in done.err
-    assert "no cell is called so" in done.err
+    assert "no variant is called so" in done.err
     formats = call("figures", sweep, "--format", "pgn,svg")
     assert formats.code == 2
     assert "did you mean 'png'?" in formats.err
@@ -175,7 +175,7 @@ def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, m
     assert all(file.name.endswith(".png") for file in (sweep / "pictures").iterdir())
 
 
-def test_a_single_cell_has_nothing_to_compare_with(call: Call, sweep: Path) -> None:
+def test_a_single_variant_has_nothing_to_compare_with(call: Call, sweep: Path) -> None:
     done = call("compare", sweep / "runs" / "fedavg-1")
     assert done.code == 0
     assert "less" not in done.out

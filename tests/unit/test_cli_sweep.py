@@ -19,7 +19,7 @@ from fedradio.runs.folder import SUMMARY_FILE
 from fedradio.spec.spec import check_spec
 from fedradio.sweeps.grid import plan_sweep
 from fedradio.sweeps.pool import Outcome, RunTask
-from fedradio.sweeps.sweep import CellResult, run_sweep
+from fedradio.sweeps.sweep import VariantResult, run_sweep
 
 SPEC_FILE = """
 name: small
@@ -54,16 +54,16 @@ def called(
     return (code or 0, *capsys.readouterr())
 
 
-def test_a_sweep_with_a_cell_that_diverges(
+def test_a_sweep_with_a_variant_that_diverges(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Real processes: the other cells complete, and the same command later makes nothing."""
+    """Real processes: the other variants complete, and the same command later makes nothing."""
     command = ("sweep", "small.yaml", *AXES, "--seeds", "2")
     program = [sys.executable, "-c", "from fedradio.cli import main; main()", *command]
     done = subprocess.run(program, env=os.environ | {"COLUMNS": "200"}, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
-    assert "4 cells x 2 seeds = 8 runs in sweeps/small" in done.stderr
+    assert "4 variants x 2 seeds = 8 runs in sweeps/small" in done.stderr
     assert re.search(r"\[8/8\] ", done.stderr)
     assert re.search(r"rule.lr=0.1, algorithm=fedprox +\d+\.\d+ ± \d+\.\d+ % .* - +- .* 2/2", done.stdout)
     assert re.search(r"rule.lr=10000, algorithm=fedprox +- .* 0/2", done.stdout)
@@ -81,7 +81,7 @@ def test_a_sweep_with_a_cell_that_diverges(
 def test_list_runs_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = called(monkeypatch, capsys, "sweep", "small.yaml", *AXES, "--seeds", "1,2,7", "--list")
     assert code == 0
-    assert "4 cells x 3 seeds = 12 runs" in out
+    assert "4 variants x 3 seeds = 12 runs" in out
     assert "algorithm-fedprox_rule.lr-0.1-seed1" in out or "rule.lr-0.1_algorithm-fedprox-seed1" in out
     assert [path.name for path in here.iterdir()] == ["small.yaml"]
 
@@ -98,7 +98,7 @@ def test_list_shows_the_names_in_a_folder_that_is_there(
     code, out, _ = called(monkeypatch, capsys, *command, "s")
     assert code == 0
     assert "rule.lr-0.1-2-seed1, rule.lr-0.1-2-seed2" in out
-    assert "4 cells, 2 seeds, 6 runs in s\n" in out
+    assert "4 variants, 2 seeds, 6 runs in s\n" in out
     assert called(monkeypatch, capsys, *command, ".")[0] == 5
 
 
@@ -131,7 +131,7 @@ def test_failures_tell_how_to_run_them_again(
     assert "no luck" in err
     options = "--seeds 7, --rounds 3 --jobs 2 --workers 2 --out 'a [b] :cat:'"
     again = f"fedradio sweep small.yaml rule.lr=0.1,0.2 {options}"
-    assert "2 cells x 1 seed = 2 runs in a [b] :cat:\n" in err
+    assert "2 variants x 1 seed = 2 runs in a [b] :cat:\n" in err
     assert "sweep folder: 'a [b] :cat:'\nfedradio compare 'a [b] :cat:'\nfedradio report 'a [b] :cat:'\n" in out
     assert f"run again what has failed: {again}\n" in err
     assert re.search(r"rule.lr=0.1 +- .* 0/1", out)
@@ -140,7 +140,7 @@ def test_failures_tell_how_to_run_them_again(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sweeping, "run_sweep", interrupted)
-    monkeypatch.setattr(sweeping, "check_cells", lambda *_: [])  # there may be no such device here
+    monkeypatch.setattr(sweeping, "check_variants", lambda *_: [])  # there may be no such device here
     code, _, err = called(monkeypatch, capsys, *command)
     assert code == 130
     assert f"go on with: {again}\n" in err
@@ -212,14 +212,14 @@ def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.Mo
 def test_results_fit_a_narrow_terminal() -> None:
     label = "algorithm=fedprox, topology.clients_per_edge=4"
     some = Interval(0.5, 0.01, 3)
-    cell = CellResult(label, 3, 3, some, some, 123.4, 5678.9, 1.2e9)
+    variant = VariantResult(label, 3, 3, some, some, 123.4, 5678.9, 1.2e9)
     console = Console(width=60, record=True, file=io.StringIO())
-    console.print(results_view([cell], console.width))
+    console.print(results_view([variant], console.width))
     lines = console.export_text().splitlines()
-    assert lines[0].split() == ["cell", "accuracy", "best", "seeds"]
-    assert any(line.split() == ["cell", "time", "energy", "uplink"] for line in lines)
+    assert lines[0].split() == ["variant", "accuracy", "best", "seeds"]
+    assert any(line.split() == ["variant", "time", "energy", "uplink"] for line in lines)
     assert "50.00 ± 1.00 %" in lines[1]
     assert lines[1].startswith("algorithm=fedprox,")
     wide = Console(width=120, record=True, file=io.StringIO())
-    wide.print(results_view([cell], wide.width))
-    assert wide.export_text().split()[:7] == ["cell", "accuracy", "best", "time", "energy", "uplink", "seeds"]
+    wide.print(results_view([variant], wide.width))
+    assert wide.export_text().split()[:7] == ["variant", "accuracy", "best", "time", "energy", "uplink", "seeds"]

@@ -16,7 +16,7 @@ from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.compare import LeftOut, complete
 from fedradio.results.compare import compare as compare_runs
 from fedradio.results.run import unbegun
-from fedradio.results.variants import cells
+from fedradio.results.variants import variants
 
 app = one_command()
 
@@ -27,7 +27,7 @@ def compare(
     metric: Annotated[str, typer.Option(help="a metric of the evaluations, such as loss")] = "accuracy",
     baseline: Annotated[
         str | None,
-        typer.Option(help="label of the cell to compare with, or enough of it, such as fedavg; default the first"),
+        typer.Option(help="label of the variant to compare with, or enough of it, such as fedavg; default the first"),
     ] = None,
     target: Annotated[
         float | None, typer.Option(help="also tell what it took until the metric was there, such as 0.9")
@@ -39,7 +39,7 @@ def compare(
 ) -> None:
     """Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs.
 
-    Runs that differ in their seed alone are one cell, a row of the table.
+    Runs that differ in their seed alone are one variant, a row of the table.
     """
     with LateProgress(err) as progress:
         runs = read_runs(folders, progress)
@@ -49,7 +49,7 @@ def compare(
         if figures is not None:
             from fedradio.report.figures.gallery import FORMATS, curve_drawings, write  # plotting is slow to import
 
-            curves = curve_drawings([complete(cell) for cell in cells(runs)], metric, target=target)
+            curves = curve_drawings([complete(variant) for variant in variants(runs)], metric, target=target)
             files = write(curves, figures, FORMATS, progress)
     if as_json:
         typer.echo(json.dumps(asdict(found), indent=2, allow_nan=False))

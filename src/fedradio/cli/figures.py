@@ -15,7 +15,7 @@ from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.report.figures.gallery import FORMATS, drawings, write
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.run import PastRun
-from fedradio.results.variants import cells
+from fedradio.results.variants import variants
 
 app = one_command()
 
@@ -39,7 +39,7 @@ def figures(
     with LateProgress(err) as progress:
         runs = read_runs(folders, progress, participation=True)
         whole = runs if len(runs) == 1 else _complete(runs)
-        found = drawings(cells(whole))
+        found = drawings(variants(whole))
         files = write(found, out_dir or folders[0] / "figures", endings, progress)
     for run in runs:
         if run.status != "complete":

@@ -11,16 +11,16 @@ import typer
 
 from fedradio.cli.app import SpecArgument, err, one_command, out, say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.terminal.sweep import BatchProgress, cells_table, count_words, results_view, trouble_lines
+from fedradio.report.terminal.sweep import BatchProgress, count_words, results_view, trouble_lines, variants_table
 from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
-from fedradio.sweeps.sweep import SweepResult, check_cells, joined, results, run_sweep, sweep_folder
+from fedradio.sweeps.sweep import SweepResult, check_variants, joined, results, run_sweep, sweep_folder
 
 SWEEP_CODES = (
     "Exit codes: 0 all runs are complete; 3 some have diverged; else that of the first failure: 4 data, 5 folder, "
     "1 a crash; 2 wrong input, nothing was run; 130 interrupted: the same command goes on."
 )
 
-AXES = "key=a,b,c is an axis, key=a is the same in all cells; [64,32],[128] are two values"
+AXES = "key=a,b,c is an axis, key=a is the same in all variants; [64,32],[128] are two values"
 
 
 app = one_command()
@@ -40,7 +40,7 @@ def sweep(
     rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
     device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
     workers: Annotated[int | None, typer.Option(min=1, help="threads of a run; default: all cores, shared")] = None,
-    only_list: Annotated[bool, typer.Option("--list", help="list the cells and stop")] = False,
+    only_list: Annotated[bool, typer.Option("--list", help="list the variants and stop")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the sweep folder")] = False,
 ) -> None:
     """Run a spec with every combination of values, on the same seeds; what is complete already is not run again."""
@@ -49,7 +49,7 @@ def sweep(
     folder = out_dir or sweep_folder(plan)
     if only_list:
         whole = joined(folder, plan)
-        out.print(cells_table(whole))
+        out.print(variants_table(whole))
         say(out, f"{count_words(whole)} in {folder}")
         return
     again = _again([spec, *(changes or ())], _options(seeds, rounds, jobs, device, workers, folder))
@@ -71,7 +71,7 @@ def sweep(
 def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
     """Refuse what cannot run before anything does."""
     with LateProgress(err) as progress:
-        warnings = check_cells(plan, folder, device, progress)
+        warnings = check_variants(plan, folder, device, progress)
     if quiet:
         return
     say(err, (plan.name, "bold"), f"  {count_words(plan)} in {folder}")

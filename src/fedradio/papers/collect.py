@@ -1,4 +1,4 @@
-"""Ours beside what was published: every cell with its seeds, and what a picture is drawn from, as plain data."""
+"""Ours beside what was published: every entry with its seeds, and what a picture is drawn from, as plain data."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Result:
-    """An item at a scale, as far as it is there. ``cells`` has one mapping of columns a row."""
+    """An item at a scale, as far as it is there. ``entries`` has one mapping of columns a row."""
 
     plan: Reproduction
     found: tuple[Found, ...]
-    cells: tuple[Mapping[str, Compared], ...]
+    entries: tuple[Mapping[str, Compared], ...]
 
     @property
     def item(self) -> Item:
@@ -85,15 +85,15 @@ class Result:
 
     @property
     def compared(self) -> list[Compared]:
-        """Cells that can be compared."""
-        return [cell for row in self.cells for cell in row.values() if cell.agrees is not None]
+        """Entries that can be compared."""
+        return [entry for row in self.entries for entry in row.values() if entry.agrees is not None]
 
 
 def collect(plan: Reproduction, trouble: Mapping[Path, Trouble] | None = None) -> Result:
     """Read all there is of an item; ``trouble`` says why units are not there, where that is known."""
     found = tuple(_found(line, plan, trouble or {}) for line in plan.lines)
-    cells = tuple({key: _cell(one, key, column) for key, column in plan.item.columns.items()} for one in found)
-    return Result(plan, found, cells)
+    entries = tuple({key: _entry(one, key, column) for key, column in plan.item.columns.items()} for one in found)
+    return Result(plan, found, entries)
 
 
 def _found(line: Line, plan: Reproduction, trouble: Mapping[Path, Trouble]) -> Found:
@@ -117,7 +117,7 @@ def _found(line: Line, plan: Reproduction, trouble: Mapping[Path, Trouble]) -> F
     return Found(line, runs, studies, lost)
 
 
-def _cell(found: Found, key: str, column: Column) -> Compared:
+def _entry(found: Found, key: str, column: Column) -> Compared:
     """A number that is undefined is in neither ``values`` nor ``lost``."""
     row, values = found.line.row, {}
     if column.study is None:
@@ -146,13 +146,13 @@ def plain_result(result: Result, picture: Mapping[str, Any] | None) -> dict[str,
         "fedradio": __version__,
         "wall_s": result.wall_s,
         "columns": {key: column.model_dump() for key, column in item.columns.items()},
-        "rows": [_plain_row(plan, *pair) for pair in zip(result.found, result.cells, strict=True)],
+        "rows": [_plain_row(plan, *pair) for pair in zip(result.found, result.entries, strict=True)],
         "footnotes": list(item.footnotes),
         "picture": picture,
     }
 
 
-def _plain_row(plan: Reproduction, found: Found, cells: Mapping[str, Compared]) -> dict[str, Any]:
+def _plain_row(plan: Reproduction, found: Found, entries: Mapping[str, Compared]) -> dict[str, Any]:
     source = found.line.source
     return {
         "label": found.label,
@@ -161,20 +161,20 @@ def _plain_row(plan: Reproduction, found: Found, cells: Mapping[str, Compared]) 
         "set": list(source.set),
         "skipped": source.skip,
         "runs": {str(seed): str(unit.path.relative_to(plan.folder)) for seed, unit in found.line.runs.items()},
-        "cells": {key: _plain_cell(cell) for key, cell in cells.items()},
+        "cells": {key: _plain_entry(entry) for key, entry in entries.items()},
     }
 
 
-def _plain_cell(cell: Compared) -> dict[str, Any]:
-    ours = cell.ours
+def _plain_entry(entry: Compared) -> dict[str, Any]:
+    ours = entry.ours
     return {
-        "published": None if cell.published is None else list(cell.published),
-        "values": {str(seed): value for seed, value in cell.values.items()},
+        "published": None if entry.published is None else list(entry.published),
+        "values": {str(seed): value for seed, value in entry.values.items()},
         "mean": None if ours is None else ours.mean,
         "half": None if ours is None else ours.half,
-        "deviation": cell.deviation,
-        "difference": cell.difference,
-        "agrees": cell.agrees,
-        "lost": {str(seed): why for seed, why in cell.lost.items()},
-        "note": cell.note,
+        "deviation": entry.deviation,
+        "difference": entry.difference,
+        "agrees": entry.agrees,
+        "lost": {str(seed): why for seed, why in entry.lost.items()},
+        "note": entry.note,
     }

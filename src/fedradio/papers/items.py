@@ -80,7 +80,7 @@ class Source(Strict):
 
 
 class Row(Strict):
-    """Somebody who is compared. ``algorithm`` chooses the colour; ``notes`` are footnotes of cells, by column."""
+    """Somebody who is compared. ``algorithm`` chooses the colour; ``notes`` are footnotes of entries, by column."""
 
     label: Text
     algorithm: Key = "fedavg"

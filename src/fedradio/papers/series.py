@@ -49,14 +49,14 @@ def _curves(result: Result, row: int) -> Series | None:
         return None
     mean = band(list(curves.values()))
     points, level = [], None
-    for cell in result.cells[row].values():
-        name, _, at = cell.column.measure.partition("@")
-        if cell.published is None or name != axes.y or cell.column.study is not None:
+    for entry in result.entries[row].values():
+        name, _, at = entry.column.measure.partition("@")
+        if entry.published is None or name != axes.y or entry.column.study is not None:
             continue
         if at.isdecimal() and axes.x == "rounds":
-            points.append([float(at), cell.published[0]])
+            points.append([float(at), entry.published[0]])
         elif not at:
-            level = cell.published[0]
+            level = entry.published[0]
     return {
         "seeds": list(curves),
         **{key: getattr(mean, key).tolist() for key in ("x", "mean", "low", "high")},
@@ -93,7 +93,9 @@ def _cdf(result: Result, row: int) -> Series | None:
     if not samples:
         return None
     medians = [
-        cell.published[0] for cell in result.cells[row].values() if cell.published and cell.column.measure in MEDIANS
+        entry.published[0]
+        for entry in result.entries[row].values()
+        if entry.published and entry.column.measure in MEDIANS
     ]
     return {
         "unit": unit,
@@ -135,14 +137,14 @@ def _bound(result: Result, row: int) -> Series | None:
 def _bars(result: Result, row: int) -> Series | None:
     """``bars``: ours with its half interval beside the published value, by column; None where there is none."""
     bars = {}
-    for key, cell in result.cells[row].items():
-        ours = cell.ours
+    for key, entry in result.entries[row].items():
+        ours = entry.ours
         bars[key] = {
-            "title": cell.column.title,
-            "unit": cell.column.unit,
+            "title": entry.column.title,
+            "unit": entry.column.unit,
             "mean": None if ours is None else ours.mean,
             "half": None if ours is None else ours.half,
-            "published": None if cell.published is None else cell.published[0],
+            "published": None if entry.published is None else entry.published[0],
         }
     return {"bars": bars} if any(bar["mean"] is not None for bar in bars.values()) else None
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 
-from fedradio.results.variants import Cell
+from fedradio.results.variants import Variant
 
 Dash = tuple[float, ...]
 """Lengths on and off, in points; empty for a solid line."""
@@ -79,9 +79,9 @@ SPARE = ("#AA00FF", "#8A7A00", "#776655")
 """Colours of algorithms that come from elsewhere."""
 
 SHADES = (0.0, 0.4, 0.2, 0.3)
-"""How far the cells of one algorithm go towards black (light colours) or white (dark ones)."""
+"""How far the variants of one algorithm go towards black (light colours) or white (dark ones)."""
 
-VARIANTS = lcm(len(DASHES), len(MARKERS), len(SHADES))
+LOOKS = lcm(len(DASHES), len(MARKERS), len(SHADES))
 """How many styles an algorithm has before they repeat."""
 
 LIGHT = 0.25
@@ -98,16 +98,16 @@ def style(algorithm: str) -> Style:
     return Style(SPARE[spare], DASHES[dash], list(MARKERS)[number % len(MARKERS)])
 
 
-def styles(cells: Sequence[Cell]) -> list[Style]:
-    """One style per cell: the algorithm's own, for its further cells other dashes, markers and shades.
+def styles(variants: Sequence[Variant]) -> list[Style]:
+    """One style per variant: the algorithm's own, for its further variants other dashes, markers and shades.
 
-    No two are alike, up to :data:`VARIANTS` cells of an algorithm.
+    No two are alike, up to :data:`LOOKS` variants of an algorithm.
     """
     found: list[Style] = []
-    for cell in cells:
-        variants = (_variant(style(cell.algorithm), number) for number in range(VARIANTS))
-        free = (one for one in variants if one not in found)
-        found.append(next(free, style(cell.algorithm)))
+    for variant in variants:
+        looks = (_varied(style(variant.algorithm), number) for number in range(LOOKS))
+        free = (look for look in looks if look not in found)
+        found.append(next(free, style(variant.algorithm)))
     return found
 
 
@@ -117,7 +117,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _variant(base: Style, number: int) -> Style:
+def _varied(base: Style, number: int) -> Style:
     if number == 0:
         return base
     dash = DASHES[(DASHES.index(base.dash) + number) % len(DASHES)]

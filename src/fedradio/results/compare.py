@@ -1,4 +1,4 @@
-"""Cells of runs side by side: means over seeds, paired differences, what it took to reach a target. Plain data."""
+"""Variants of runs side by side: means over seeds, paired differences, what it took to reach a target. Plain data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.results.run import AXES, PastRun
 from fedradio.results.statistics import Band, Interval, band, interval, paired
-from fedradio.results.variants import Cell, cells
+from fedradio.results.variants import Variant, variants
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
 
@@ -25,7 +25,7 @@ FALLING = ("loss", "spread", "error", "norm")
 
 @dataclass(frozen=True)
 class Row:
-    """A cell: complete seeds, the metric at the end and at its best, what was spent, the mean ``curve`` over rounds."""
+    """Results of a variant: complete seeds, metric at the end and at its best, what was spent, mean ``curve``."""
 
     label: str
     algorithm: str
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell less the baseline over common seeds. ``worlds`` are keys of the spec by which their worlds differ."""
+    """A variant less the baseline over common seeds. ``worlds`` are keys of the spec by which their worlds differ."""
 
     label: str
     seeds: list[int]
@@ -90,28 +90,28 @@ def compare(
     target: float | None = None,
     absent: Sequence[LeftOut] = (),
 ) -> Comparison:
-    """Group runs into cells and compare them; ``absent`` runs are told beside those that are not complete.
+    """Group runs into variants and compare them; ``absent`` runs are told beside those that are not complete.
 
-    ``baseline`` is a label or a part of one (default: the first cell with a complete run).
+    ``baseline`` is a label or a part of one (default: the first variant with a complete run).
     """
-    found = cells(runs)
-    done = [complete(cell) for cell in found]
+    found = variants(runs)
+    done = [complete(variant) for variant in found]
     _check(done, metric, baseline, target)
-    base = next(cell for cell in done if cell.runs) if baseline is None else _named(done, baseline)[0]
-    others = [cell for cell in done if cell is not base]
+    base = next(variant for variant in done if variant.runs) if baseline is None else _named(done, baseline)[0]
+    others = [variant for variant in done if variant is not base]
     rising = not metric.endswith(FALLING)
     return Comparison(
         metric=metric,
         rising=rising,
         baseline=base.label,
         target=target,
-        rows=[_row(cell, metric, rising) for cell in done],
-        differences=[_difference(cell, base, metric, rising) for cell in others],
-        reaches=[] if target is None else [_reach(cell, metric, target, rising) for cell in done],
+        rows=[_row(variant, metric, rising) for variant in done],
+        differences=[_difference(variant, base, metric, rising) for variant in others],
+        reaches=[] if target is None else [_reach(variant, metric, target, rising) for variant in done],
         left_out=[
-            LeftOut(cell.label, seed, str(run.folder), run.status)
-            for cell in found
-            for seed, run in cell.runs.items()
+            LeftOut(variant.label, seed, str(run.folder), run.status)
+            for variant in found
+            for seed, run in variant.runs.items()
             if run.status != "complete"
         ]
         + list(absent),
@@ -119,19 +119,21 @@ def compare(
     )
 
 
-def complete(cell: Cell) -> Cell:
-    """The cell with its complete runs alone."""
-    return Cell(cell.label, cell.algorithm, {seed: run for seed, run in cell.runs.items() if run.status == "complete"})
+def complete(variant: Variant) -> Variant:
+    """The variant with its complete runs alone."""
+    return Variant(
+        variant.label, variant.algorithm, {seed: run for seed, run in variant.runs.items() if run.status == "complete"}
+    )
 
 
-def bands(cells: Iterable[Cell], metric: str, against: str = "rounds") -> dict[str, Band]:
-    """Mean curves over seeds, ``label -> band``, of the cells for which metric and axis are defined."""
+def bands(variants: Iterable[Variant], metric: str, against: str = "rounds") -> dict[str, Band]:
+    """Mean curves over seeds, ``label -> band``, of the variants for which metric and axis are defined."""
     found = {}
-    for cell in cells:
-        curves = [run.curve(metric, against) for run in cell.runs.values()]
+    for variant in variants:
+        curves = [run.curve(metric, against) for run in variant.runs.values()]
         known = [curve for curve in curves if curve is not None]
         if known and len(known) == len(curves):
-            found[cell.label] = band(known)
+            found[variant.label] = band(known)
     return found
 
 
@@ -146,36 +148,36 @@ def world(spec: Spec) -> dict[str, Any]:
     return dict(flatten({"topology": spec.plain["topology"], "data": spec.plain["data"], "hops": hops}))
 
 
-def _row(cell: Cell, metric: str, rising: bool) -> Row:
-    runs = cell.runs.values()
-    mean = bands([cell], metric).get(cell.label)
+def _row(variant: Variant, metric: str, rising: bool) -> Row:
+    runs = variant.runs.values()
+    mean = bands([variant], metric).get(variant.label)
     return Row(
-        label=cell.label,
-        algorithm=cell.algorithm,
-        seeds=list(cell.runs),
+        label=variant.label,
+        algorithm=variant.algorithm,
+        seeds=list(variant.runs),
         rounds=[len(run.rounds) for run in runs],
-        last=_mean(_ends(cell, metric, rising).values()),
-        best=_mean(_ends(cell, metric, rising, best=True).values()),
+        last=_mean(_ends(variant, metric, rising).values()),
+        best=_mean(_ends(variant, metric, rising, best=True).values()),
         spent={name: _mean(_summary(run).get(field) for run in runs) for name, field in SPENT.items()},
         curve=[] if mean is None else mean.mean.tolist(),
     )
 
 
-def _difference(cell: Cell, base: Cell, metric: str, rising: bool) -> Difference:
+def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> Difference:
     return Difference(
-        label=cell.label,
-        seeds=sorted(cell.runs.keys() & base.runs.keys()),
-        last=paired(_ends(cell, metric, rising), _ends(base, metric, rising)),
-        best=paired(_ends(cell, metric, rising, best=True), _ends(base, metric, rising, best=True)),
-        worlds=_worlds(cell, base),
+        label=variant.label,
+        seeds=sorted(variant.runs.keys() & base.runs.keys()),
+        last=paired(_ends(variant, metric, rising), _ends(base, metric, rising)),
+        best=paired(_ends(variant, metric, rising, best=True), _ends(base, metric, rising, best=True)),
+        worlds=_worlds(variant, base),
     )
 
 
-def _reach(cell: Cell, metric: str, target: float, rising: bool) -> Reach:
-    seeds = {seed: _reached(run, metric, target, rising) for seed, run in cell.runs.items()}
+def _reach(variant: Variant, metric: str, target: float, rising: bool) -> Reach:
+    seeds = {seed: _reached(run, metric, target, rising) for seed, run in variant.runs.items()}
     there = [spent for spent in seeds.values() if spent is not None]
     mean = {against: _mean(spent[against] for spent in there) for against in AXES}
-    return Reach(cell.label, seeds, len(there), mean)
+    return Reach(variant.label, seeds, len(there), mean)
 
 
 def _reached(run: PastRun, metric: str, target: float, rising: bool) -> dict[str, float | None] | None:
@@ -189,10 +191,10 @@ def _reached(run: PastRun, metric: str, target: float, rising: bool) -> dict[str
     return {against: None if curve is None else float(curve[0][there[0]]) for against, curve in curves.items()}
 
 
-def _ends(cell: Cell, metric: str, rising: bool, best: bool = False) -> dict[int, float]:
+def _ends(variant: Variant, metric: str, rising: bool, best: bool = False) -> dict[int, float]:
     """The metric of every seed, at the last evaluation or at its best."""
     found = {}
-    for seed, run in cell.runs.items():
+    for seed, run in variant.runs.items():
         y = [row[metric] for row in run.evaluations]
         found[seed] = y[-1] if not best else max(y) if rising else min(y)
     return found
@@ -209,45 +211,45 @@ def _summary(run: PastRun) -> Mapping[str, Any]:
     return run.summary or {}
 
 
-def _worlds(one: Cell, other: Cell) -> list[str]:
+def _worlds(one: Variant, other: Variant) -> list[str]:
     if not one.runs or not other.runs:
         return []
-    first, second = (world(next(iter(cell.runs.values())).spec) for cell in (one, other))
+    first, second = (world(next(iter(variant.runs.values())).spec) for variant in (one, other))
     missing = object()
     keys = dict.fromkeys([*second, *first])
     return [key for key in keys if first.get(key, missing) != second.get(key, missing)]
 
 
-def _notes(done: Sequence[Cell], base: Cell) -> list[str]:
+def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
     """What a reader should know before believing the numbers."""
     notes = []
-    alone = [cell.label for cell in done if len(cell.runs) == 1]
+    alone = [variant.label for variant in done if len(variant.runs) == 1]
     if alone:
         notes.append(f"one seed alone has no interval: {'; '.join(alone)}")
-    empty = [cell.label for cell in done if not cell.runs]
+    empty = [variant.label for variant in done if not variant.runs]
     if empty:
         notes.append(f"no run is complete: {'; '.join(empty)}")
     strangers = [c.label for c in done if c.runs and base.runs and not c.runs.keys() & base.runs.keys()]
     if strangers:
         notes.append(f"no seed in common with {base.label}: {'; '.join(strangers)}")
-    seeds = {tuple(sorted(cell.runs)) for cell in done if cell.runs}
+    seeds = {tuple(sorted(variant.runs)) for variant in done if variant.runs}
     if len(seeds) > 1:
-        notes.append("rows rest on different seeds; paired differences on those that both cells have")
-    rounds = {cell.label: {len(run.rounds) for run in cell.runs.values()} for cell in done if cell.runs}
+        notes.append("rows rest on different seeds; paired differences on those that both variants have")
+    rounds = {variant.label: {len(run.rounds) for run in variant.runs.values()} for variant in done if variant.runs}
     if len(set().union(*rounds.values())) > 1:
         told = "; ".join(f"{label} {', '.join(map(str, sorted(made)))}" for label, made in rounds.items())
         notes.append(f"different numbers of rounds: {told}")
-    versions = {run.environment.get("fedradio", "unknown") for cell in done for run in cell.runs.values()}
+    versions = {run.environment.get("fedradio", "unknown") for variant in done for run in variant.runs.values()}
     if len(versions) > 1:
         notes.append(f"made by different versions of fedradio: {', '.join(sorted(versions))}")
     return notes
 
 
-def _named(done: Sequence[Cell], baseline: str) -> list[Cell]:
-    """The cell of that label, else those whose label or algorithm has all of its words."""
-    exact = [cell for cell in done if cell.label == baseline]
+def _named(done: Sequence[Variant], baseline: str) -> list[Variant]:
+    """The variant of that label, else those whose label or algorithm has all of its words."""
+    exact = [variant for variant in done if variant.label == baseline]
     words = _words(baseline)
-    return exact or [cell for cell in done if words <= _words(cell.label) | {cell.algorithm}]
+    return exact or [variant for variant in done if words <= _words(variant.label) | {variant.algorithm}]
 
 
 def _words(label: str) -> set[str]:
@@ -255,14 +257,14 @@ def _words(label: str) -> set[str]:
     return {piece.strip().removeprefix("algorithm=") for piece in label.replace(": ", ", ").split(", ")}
 
 
-def _check(done: Sequence[Cell], metric: str, baseline: str | None, target: float | None) -> None:
+def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: float | None) -> None:
     """All problems of the request at once."""
-    if not any(cell.runs for cell in done):
+    if not any(variant.runs for variant in done):
         raise StoreError("no run is complete: there is nothing to compare")
     problems = _metric_problems(done, metric)
     if baseline is not None and len(named := _named(done, baseline)) != 1:
-        known = [cell.label for cell in named or done]
-        reason = "several cells are called so" if named else "no cell is called so"
+        known = [variant.label for variant in named or done]
+        reason = "several variants are called so" if named else "no variant is called so"
         remedy = f"one of: {'; '.join(known)}" if named else suggest(baseline, known) or f"one of: {'; '.join(known)}"
         problems.append(Problem("--baseline", reason, remedy, baseline))
     if target is not None and not math.isfinite(target):
@@ -273,9 +275,9 @@ def _check(done: Sequence[Cell], metric: str, baseline: str | None, target: floa
         raise SpecError(problems)
 
 
-def _metric_problems(done: Sequence[Cell], metric: str) -> list[Problem]:
+def _metric_problems(done: Sequence[Variant], metric: str) -> list[Problem]:
     """A metric must be known of every complete run."""
-    known = {cell.label: [run.metrics() for run in cell.runs.values()] for cell in done if cell.runs}
+    known = {variant.label: [run.metrics() for run in variant.runs.values()] for variant in done if variant.runs}
     lists = [names for some in known.values() for names in some]
     lacking = [label for label, some in known.items() if any(metric not in names for names in some)]
     if not lacking:

@@ -15,7 +15,7 @@ from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.files import replacing
 from fedradio.results.export_rows import Columns, Shape, columns, kind_of, rows
 from fedradio.results.run import MARKER, PastRun, open_runs
-from fedradio.results.variants import cells
+from fedradio.results.variants import variants
 from fedradio.spec.yaml import flatten
 
 Format = Literal["csv", "parquet"]
@@ -103,7 +103,7 @@ def _write_records(runs: Sequence[PastRun], shape: Shape, target: _Target, tell:
 
 def _write_runs(runs: Sequence[PastRun], target: _Target) -> int:
     """One row a run: its label, what differs between the specs, and its summary."""
-    label = {run.folder: cell.label for cell in cells(runs) for run in cell.runs.values()}
+    label = {run.folder: variant.label for variant in variants(runs) for run in variant.runs.values()}
     flat = [dict(flatten(run.spec.plain)) for run in runs]
     keys = {key: None for one in flat for key in one if key not in TOLD_APART}
     differ = [key for key in keys if len({json.dumps(one.get(key)) for one in flat}) > 1]

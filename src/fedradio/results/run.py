@@ -177,19 +177,19 @@ def open_runs(*folders: Path | str) -> list[PastRun]:
 
 
 def unbegun(*folders: Path | str) -> list[tuple[str, int, Path]]:
-    """Runs that sweeps among the folders will have and do not have yet: label of the cell, seed, folder."""
+    """Runs that sweeps among the folders will have and do not have yet: label of the variant, seed, folder."""
     sweeps = [folder for folder in map(Path, folders) if (folder / MARKER).is_file()]
     return [(*what, run) for folder in sweeps for run, what in _listed(folder).items() if not is_run(run)]
 
 
 def _listed(folder: Path) -> dict[Path, tuple[str, int]]:
-    """The run folders that a sweep lists, in its order, with the labels of their cells and their seeds."""
+    """The run folders that a sweep lists, in its order, with the labels of their variants and their seeds."""
     try:
         document = json.loads((folder / MARKER).read_bytes())
         return {
-            folder / "runs" / name: (str(cell["label"]), int(seed))
-            for cell in document["cells"]
-            for seed, name in cell["runs"].items()
+            folder / "runs" / name: (str(variant["label"]), int(seed))
+            for variant in document["cells"]
+            for seed, name in variant["runs"].items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{folder} is not a sweep: no readable {MARKER} ({type(error).__name__})") from None

@@ -14,16 +14,16 @@ from fedradio.spec.yaml import flatten
 
 
 @dataclass(frozen=True)
-class Cell:
-    """Runs that differ in their seed alone, by seed. ``label`` tells them from the other cells."""
+class Variant:
+    """Runs that differ in their seed alone, by seed. ``label`` tells them from the other variants."""
 
     label: str
     algorithm: str
     runs: Mapping[int, PastRun]
 
 
-def cells(runs: Sequence[PastRun]) -> list[Cell]:
-    """Group runs by everything but their seed. Labels are names where these tell cells apart, else what differs."""
+def variants(runs: Sequence[PastRun]) -> list[Variant]:
+    """Group runs by everything but their seed. Labels are names where these tell variants apart, else what differs."""
     groups: dict[str, list[PastRun]] = {}
     for run in runs:
         plain = {key: value for key, value in run.spec.plain.items() if key not in ("seed", "about")}
@@ -31,7 +31,7 @@ def cells(runs: Sequence[PastRun]) -> list[Cell]:
     _refuse_twins(groups.values())
     words = labels([group[0].spec for group in groups.values()])
     return [
-        Cell(label, group[0].algorithm, {run.spec.seed: run for run in sorted(group, key=lambda run: run.spec.seed)})
+        Variant(label, group[0].algorithm, {run.spec.seed: run for run in sorted(group, key=lambda run: run.spec.seed)})
         for label, group in zip(words, groups.values(), strict=True)
     ]
 

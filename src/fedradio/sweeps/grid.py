@@ -1,4 +1,4 @@
-"""Grids of specs: a spec, axes of values and seeds in; the cells of a sweep out, all of them checked."""
+"""Grids of specs: a spec, axes of values and seeds in; the variants of a sweep out, all of them checked."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ HIGHEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class GridCell:
-    """One cell of a sweep: the keys that were set, the spec they make, its seeds, and how its run folders begin."""
+class GridVariant:
+    """One variant of a sweep: the keys that were set, the spec they make, its seeds, and how its run folders begin."""
 
     changes: Mapping[str, Any]
     spec: Spec
@@ -53,34 +53,34 @@ class GridCell:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep runs: the spec as it was given, axes with their values, seeds, and the cells they make."""
+    """What a sweep runs: the spec as it was given, axes with their values, seeds, and the variants they make."""
 
     name: str
     base: Plain
     axes: Mapping[str, Sequence[Any]]
     seeds: tuple[int, ...]
-    cells: tuple[GridCell, ...]
+    variants: tuple[GridVariant, ...]
 
     @property
     def runs(self) -> int:
-        return sum(len(cell.seeds) for cell in self.cells)
+        return sum(len(variant.seeds) for variant in self.variants)
 
-    def by_sha256(self) -> dict[str, GridCell]:
-        return {cell.sha256: cell for cell in self.cells}
+    def by_sha256(self) -> dict[str, GridVariant]:
+        return {variant.sha256: variant for variant in self.variants}
 
     def holds(self, other: SweepPlan) -> bool:
         """Whether every run of the other plan is one of this."""
-        mine = {(cell.sha256, seed) for cell in self.cells for seed in cell.seeds}
-        return all((cell.sha256, seed) in mine for cell in other.cells for seed in cell.seeds)
+        mine = {(variant.sha256, seed) for variant in self.variants for seed in variant.seeds}
+        return all((variant.sha256, seed) in mine for variant in other.variants for seed in variant.seeds)
 
 
 def plan_sweep(
     source: str | Path, changes: Sequence[str] = (), *, seeds: Sequence[int] | None = None, rounds: int | None = None
 ) -> SweepPlan:
-    """The product of all axes ``key=a,b`` in ``changes``, on the same seeds; ``key=a`` is set in all cells.
+    """The product of all axes ``key=a,b`` in ``changes``, on the same seeds; ``key=a`` is set in all variants.
 
-    Every cell's keys, types and bounds are checked; problems are collected and name their cells. Without ``seeds`` it
-    is the spec's own.
+    Keys, types and bounds of every variant are checked; problems are collected and name their variants. Without
+    ``seeds`` it is the spec's own.
     """
     base = plain_copy(read_spec(source))
     values = _values([*changes, *([] if rounds is None else [f"rounds={rounds}"])], seeds)
@@ -92,9 +92,9 @@ def plan_sweep(
     specs = _checked(base, points, axes)
     chosen = (specs[0].seed,) if seeds is None else _checked_seeds(seeds)
     stems = _stems([{key: point[key] for key in axes} for point in points], specs[0].name)
-    cells = [GridCell(point, spec, chosen, stem) for point, spec, stem in zip(points, specs, stems, strict=True)]
-    _refuse_twins(cells, axes)
-    return SweepPlan(specs[0].name, base, axes, chosen, _labelled(cells))
+    variants = [GridVariant(point, spec, chosen, stem) for point, spec, stem in zip(points, specs, stems, strict=True)]
+    _refuse_twins(variants, axes)
+    return SweepPlan(specs[0].name, base, axes, chosen, _labelled(variants))
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -122,24 +122,24 @@ def _seed_problem(reason: str, given: Any) -> Problem:
 
 def merged(there: SweepPlan, plan: SweepPlan) -> SweepPlan:
     """Both sweeps in one: what is there keeps its folders and goes first."""
-    cells = there.by_sha256()
-    for sha256, cell in plan.by_sha256().items():
-        if sha256 in cells:
-            cells[sha256] = replace(cells[sha256], seeds=_union(cells[sha256].seeds, cell.seeds))
+    variants = there.by_sha256()
+    for sha256, variant in plan.by_sha256().items():
+        if sha256 in variants:
+            variants[sha256] = replace(variants[sha256], seeds=_union(variants[sha256].seeds, variant.seeds))
         else:
-            cells[sha256] = replace(cell, stem=_unique(cell.stem, [one.stem for one in cells.values()]))
+            variants[sha256] = replace(variant, stem=_unique(variant.stem, [one.stem for one in variants.values()]))
     axes = {key: _union(there.axes.get(key, ()), plan.axes.get(key, ())) for key in {**there.axes, **plan.axes}}
-    return replace(there, axes=axes, seeds=_union(there.seeds, plan.seeds), cells=_labelled(list(cells.values())))
+    return replace(there, axes=axes, seeds=_union(there.seeds, plan.seeds), variants=_labelled(list(variants.values())))
 
 
 def _union(some: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
     return (*some, *(one for one in more if one not in some))
 
 
-def _labelled(cells: Sequence[GridCell]) -> tuple[GridCell, ...]:
-    """The cells with the words by which results tell them apart."""
-    words = labels([cell.spec for cell in cells])
-    return tuple(replace(cell, label=label) for cell, label in zip(cells, words, strict=True))
+def _labelled(variants: Sequence[GridVariant]) -> tuple[GridVariant, ...]:
+    """The variants with the words by which results tell them apart."""
+    words = labels([variant.spec for variant in variants])
+    return tuple(replace(variant, label=label) for variant, label in zip(variants, words, strict=True))
 
 
 def _unique(stem: str, taken: Iterable[str]) -> str:
@@ -163,7 +163,7 @@ def _values(changes: Sequence[str], seeds: Sequence[int] | None) -> dict[str, li
         if key in found:
             problems.append(Problem(key, "stands twice", f"all values in one place: {key}=a,b"))
         if key == "seed" and (seeds is not None or len(values) > 1):
-            problems.append(Problem(key, "seeds are no axis: every cell has the same ones", "give them by --seeds"))
+            problems.append(Problem(key, "seeds are no axis: every variant has the same ones", "give them by --seeds"))
         if key in ("name", "about") and len(values) > 1:
             problems.append(Problem(key, "does not change a run, so it is no axis", f"one {key} for all"))
         found[key] = values or [None]
@@ -191,27 +191,27 @@ def words(point: Mapping[str, Any], axes: Iterable[str]) -> str:
     return ", ".join(f"{key}={_text(point[key])}" for key in axes)
 
 
-def named(wrong: Mapping[str, Sequence[Problem]], cells: int) -> list[Problem]:
-    """Problems of cells, each once, with the cells that have it; those of all cells without."""
+def named(wrong: Mapping[str, Sequence[Problem]], variants: int) -> list[Problem]:
+    """Problems of variants, each once, with the variants that have it; those of all variants without."""
     merged: dict[str, tuple[Problem, list[str]]] = {}
-    for cell, problems in wrong.items():
+    for variant, problems in wrong.items():
         for problem in problems:
-            merged.setdefault(str(problem), (problem, []))[1].append(cell)
+            merged.setdefault(str(problem), (problem, []))[1].append(variant)
     found = []
     for problem, where in merged.values():
         first = " and ".join(where[:2]) + (f" and {len(where) - 2} more" if len(where) > 2 else "")
-        found.append(problem if len(where) == cells else replace(problem, path=f"{problem.path} [{first}]"))
+        found.append(problem if len(where) == variants else replace(problem, path=f"{problem.path} [{first}]"))
     return found
 
 
-def _refuse_twins(cells: Sequence[GridCell], axes: Iterable[str]) -> None:
-    """Two cells that are the same runs would make a sweep that looks larger than it is."""
-    seen: dict[str, GridCell] = {}
+def _refuse_twins(variants: Sequence[GridVariant], axes: Iterable[str]) -> None:
+    """Two variants that are the same runs would make a sweep that looks larger than it is."""
+    seen: dict[str, GridVariant] = {}
     problems = []
-    for cell in cells:
-        twin = seen.setdefault(cell.sha256, cell)
-        if twin is not cell:
-            here, there = words(cell.changes, axes), words(twin.changes, axes)
+    for variant in variants:
+        twin = seen.setdefault(variant.sha256, variant)
+        if twin is not variant:
+            here, there = words(variant.changes, axes), words(twin.changes, axes)
             problems.append(Problem(here, f"makes the same runs as {there}", "leave one of them out"))
     if problems:
         raise SpecError(problems)

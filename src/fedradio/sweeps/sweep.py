@@ -1,6 +1,6 @@
 """Sweeps: the runs of a grid in one folder, made once; the same command later makes what is missing.
 
-``sweep.json`` lists the cells; their runs are ordinary run folders in ``runs/``.
+``sweep.json`` lists the variants; their runs are ordinary run folders in ``runs/``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from fedradio.results.statistics import Interval, interval
 from fedradio.runs.folder import SUMMARY_FILE, read_summary
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
-from fedradio.sweeps.grid import STEM, GridCell, SweepPlan, merged, named, plan_sweep, words
+from fedradio.sweeps.grid import STEM, GridVariant, SweepPlan, merged, named, plan_sweep, words
 from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
 
 __all__ = [
-    "CellResult",
     "SweepResult",
-    "check_cells",
+    "VariantResult",
+    "check_variants",
     "joined",
     "plan_sweep",
     "results",
@@ -62,8 +62,8 @@ class SweepResult:
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """A cell over its complete runs: accuracies with their intervals, means of what was spent; None is undefined."""
+class VariantResult:
+    """A variant over its complete runs: accuracies with their intervals, means of what was spent; None is undefined."""
 
     label: str
     seeds: int
@@ -90,7 +90,7 @@ def sweep(
     """Run ``source`` with every combination of the values in ``changes`` (``key=a,b``) on the same seeds."""
     plan = plan_sweep(source, changes, seeds=seeds, rounds=rounds)
     folder = sweep_folder(plan) if out is None else Path(out)
-    check_cells(plan, folder, device)
+    check_variants(plan, folder, device)
     return run_sweep(plan, folder, parallel=parallel, device=device, workers=workers, observer=observer)
 
 
@@ -102,33 +102,33 @@ def sweep_folder(plan: SweepPlan, root: Path = Path("sweeps")) -> Path:
     return folder
 
 
-def check_cells(plan: SweepPlan, folder: Path, device: str = "cpu", tell: Tell | None = None) -> list[str]:
-    """Make the simulation of every cell that has not begun in ``folder``, and nothing more; returns warnings.
+def check_variants(plan: SweepPlan, folder: Path, device: str = "cpu", tell: Tell | None = None) -> list[str]:
+    """Make the simulation of every variant that has not begun in ``folder``, and nothing more; returns warnings.
 
-    Raises :class:`SpecError` with the problems of all cells, or :class:`DataError` where data alone is missing.
+    Raises :class:`SpecError` with the problems of all variants, or :class:`DataError` where data alone is missing.
     """
     there = joined(folder, plan).by_sha256()
     wrong: dict[str, Sequence[Problem]] = {}
     absent: dict[str, DataError] = {}
     warnings: dict[str, list[str]] = {}
-    for number, cell in enumerate(plan.cells):
-        if (folder / RUNS / there[cell.sha256].folder(cell.seeds[0])).is_dir():
+    for number, variant in enumerate(plan.variants):
+        if (folder / RUNS / there[variant.sha256].folder(variant.seeds[0])).is_dir():
             continue
         if tell is not None:
-            tell(f"checking {cell.label}", number / len(plan.cells))
+            tell(f"checking {variant.label}", number / len(plan.variants))
         try:
-            for text in build(cell.at(cell.seeds[0]), device).warnings:
-                warnings.setdefault(text, []).append(cell.label)
+            for text in build(variant.at(variant.seeds[0]), device).warnings:
+                warnings.setdefault(text, []).append(variant.label)
         except SpecError as error:
-            wrong[words(cell.changes, plan.axes)] = error.problems
+            wrong[words(variant.changes, plan.axes)] = error.problems
         except DataError as error:
-            absent[words(cell.changes, plan.axes)] = error
+            absent[words(variant.changes, plan.axes)] = error
     if wrong:
-        lacking = {cell: [Problem("data", str(error))] for cell, error in absent.items()}
-        raise SpecError(named(wrong | lacking, len(plan.cells)))
+        lacking = {variant: [Problem("data", str(error))] for variant, error in absent.items()}
+        raise SpecError(named(wrong | lacking, len(plan.variants)))
     if absent:
         raise next(iter(absent.values()))
-    return [text if len(where) == len(plan.cells) else f"{text} [{where[0]}]" for text, where in warnings.items()]
+    return [text if len(where) == len(plan.variants) else f"{text} [{where[0]}]" for text, where in warnings.items()]
 
 
 def run_sweep(
@@ -140,9 +140,9 @@ def run_sweep(
     workers: int | None = None,
     observer: PoolObserver | None = None,
 ) -> SweepResult:
-    """Make the runs of a plan that ``folder`` lacks, for the first seed in all cells first.
+    """Make the runs of a plan that ``folder`` lacks, for the first seed in all variants first.
 
-    A folder that holds a sweep of the same spec gets the cells and seeds it lacks. Other processes are kept out.
+    A folder that holds a sweep of the same spec gets the variants and seeds it lacks. Other processes are kept out.
     """
     joined(folder, plan)  # before a lock file is put into a folder that is not ours
     try:
@@ -152,19 +152,19 @@ def run_sweep(
     with locked(folder):
         whole = joined(folder, plan)
         write_json(folder / MARKER, _document(whole))
-        cells = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
+        variants = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
         jobs = [
-            RunTask(cell.at(seed), folder / RUNS / cell.folder(seed), f"{cell.label}, seed {seed}")
+            RunTask(variant.at(seed), folder / RUNS / variant.folder(seed), f"{variant.label}, seed {seed}")
             for seed in plan.seeds
-            for cell in cells
+            for variant in variants
         ]
         outcomes = run_batch(jobs, parallel=parallel, device=device, workers=workers, observer=observer)
     return SweepResult(folder, outcomes)
 
 
-def results(folder: Path) -> list[CellResult]:
-    """Every cell of a sweep, from the summaries of its complete runs."""
-    return [_result(folder, cell) for cell in read_sweep(folder).cells]
+def results(folder: Path) -> list[VariantResult]:
+    """Every variant of a sweep, from the summaries of its complete runs."""
+    return [_result(folder, variant) for variant in read_sweep(folder).variants]
 
 
 def read_sweep(folder: Path) -> SweepPlan:
@@ -178,35 +178,35 @@ def read_sweep(folder: Path) -> SweepPlan:
     if number != FORMAT:
         raise StoreError(f"{path} has format {number}, fedradio {__version__} reads {FORMAT}; use fedradio {version}")
     try:
-        cells = tuple(_cell(cell) for cell in document["cells"])
+        variants = tuple(_variant(variant) for variant in document["cells"])
         seeds = tuple(map(int, document["seeds"]))
-        return SweepPlan(str(document["name"]), dict(document["base"]), dict(document["axes"]), seeds, cells)
+        return SweepPlan(str(document["name"]), dict(document["base"]), dict(document["axes"]), seeds, variants)
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path} is damaged: {type(error).__name__}: {error}") from None
 
 
-def _cell(found: Mapping[str, Any]) -> GridCell:
+def _variant(found: Mapping[str, Any]) -> GridVariant:
     spec, stem = dict(found["spec"]), str(found["stem"])
     if not STEM.fullmatch(stem):
         raise ValueError(f"{stem!r} is no beginning of a run folder's name")
     if lacking := [key for key in SPEC_KEYS if key not in spec]:
         raise KeyError(", ".join(lacking))
-    return GridCell(dict(found["set"]), Spec(spec), tuple(map(int, found["runs"])), stem, str(found["label"]))
+    return GridVariant(dict(found["set"]), Spec(spec), tuple(map(int, found["runs"])), stem, str(found["label"]))
 
 
 def _document(plan: SweepPlan) -> dict[str, Any]:
-    cells = [
+    variants = [
         {
-            "label": cell.label,
-            "stem": cell.stem,
-            "runs": {str(seed): cell.folder(seed) for seed in cell.seeds},
-            "set": dict(cell.changes),
-            "spec": cell.spec.plain,
+            "label": variant.label,
+            "stem": variant.stem,
+            "runs": {str(seed): variant.folder(seed) for seed in variant.seeds},
+            "set": dict(variant.changes),
+            "spec": variant.spec.plain,
         }
-        for cell in plan.cells
+        for variant in plan.variants
     ]
     head = {"format": FORMAT, "fedradio": __version__, "name": plan.name}
-    return {**head, "axes": plan.axes, "seeds": plan.seeds, "base": plan.base, "cells": cells}
+    return {**head, "axes": plan.axes, "seeds": plan.seeds, "base": plan.base, "cells": variants}
 
 
 def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
@@ -243,8 +243,8 @@ def _taken(folder: Path, plan: SweepPlan) -> bool:
         return True
 
 
-def _result(folder: Path, cell: GridCell) -> CellResult:
-    paths = [folder / RUNS / cell.folder(seed) for seed in cell.seeds]
+def _result(folder: Path, variant: GridVariant) -> VariantResult:
+    paths = [folder / RUNS / variant.folder(seed) for seed in variant.seeds]
     found = [read_summary(path) for path in paths if (path / SUMMARY_FILE).is_file()]
     complete = [summary for summary in found if summary["status"] == "complete"]
     values = {
@@ -253,9 +253,9 @@ def _result(folder: Path, cell: GridCell) -> CellResult:
     }
     known = {key: interval(some) if some and None not in some else None for key, some in values.items()}
     spent = {key: None if one is None else one.mean for key, one in known.items()}
-    return CellResult(
-        cell.label,
-        len(cell.seeds),
+    return VariantResult(
+        variant.label,
+        len(variant.seeds),
         len(complete),
         known["accuracy"],
         known["best_accuracy"],

@@ -1,4 +1,4 @@
-"""Reading runs back: folders, sweeps, curves, participation, cells and their labels."""
+"""Reading runs back: folders, sweeps, curves, participation, variants and their labels."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.results.run import MARKER, Participation, PastRun, open_run, open_runs, unbegun
-from fedradio.results.variants import cells, labels
+from fedradio.results.variants import labels, variants
 from fedradio.runs.folder import NETWORK_FILE, SPEC_FILE, SUMMARY_FILE
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -136,11 +136,11 @@ def test_sweeps_are_opened_and_every_run_once(tiny: Make, tmp_path: Path) -> Non
     assert [one.spec.seed for one in found] == [2, 1]
 
 
-def test_cells_hold_the_seeds_of_one_spec(tiny: Make) -> None:
+def test_variants_hold_the_seeds_of_one_spec(tiny: Make) -> None:
     runs = [past(tiny("seed=2", "about=x")), past(tiny("algorithm=fedprox")), past(tiny("seed=1"))]
-    found = cells(runs)
-    assert [cell.label for cell in found] == ["algorithm=fedavg", "algorithm=fedprox"]
-    assert [list(cell.runs) for cell in found] == [[1, 2], [3]]
+    found = variants(runs)
+    assert [variant.label for variant in found] == ["algorithm=fedavg", "algorithm=fedprox"]
+    assert [list(variant.runs) for variant in found] == [[1, 2], [3]]
     assert found[1].algorithm == "fedprox"
     assert found[0].runs[2] is runs[0]
 
@@ -148,7 +148,7 @@ def test_cells_hold_the_seeds_of_one_spec(tiny: Make) -> None:
 def test_twins_are_refused_by_the_names_of_their_folders(tiny: Make) -> None:
     specs = {"a": tiny(), "b": tiny(), "c": tiny("seed=9"), "d": tiny("name=other"), "e": tiny("name=other")}
     with pytest.raises(StoreError) as error:
-        cells([past(spec, name) for name, spec in specs.items()])
+        variants([past(spec, name) for name, spec in specs.items()])
     assert [line.rpartition(": ")[2] for line in str(error.value).splitlines()] == ["a, b", "d, e"]
 
 
@@ -181,14 +181,14 @@ def test_flatten() -> None:
 
 
 def test_a_sweep_keeps_its_order_and_tells_what_it_lacks(tiny: Callable[..., Spec], tmp_path: Path) -> None:
-    """Cell b is listed first; its run of seed 2 was never begun."""
+    """Variant b is listed first; its run of seed 2 was never begun."""
     for name, seed in (("b", 1), ("a", 1)):
         run(tiny("rounds=1", f"name={name}", f"seed={seed}"), tmp_path / "runs" / f"{name}-seed{seed}")
-    cells_ = [
+    listed = [
         {"label": "second", "runs": {"1": "b-seed1", "2": "b-seed2"}},
         {"label": "first", "runs": {"1": "a-seed1"}},
     ]
-    (tmp_path / "sweep.json").write_text(json.dumps({"cells": cells_}))
+    (tmp_path / "sweep.json").write_text(json.dumps({"cells": listed}))
     assert [one.spec.name for one in open_runs(tmp_path)] == ["b", "a"]
     assert unbegun(tmp_path, tmp_path / "runs" / "a-seed1") == [("second", 2, tmp_path / "runs" / "b-seed2")]
     (tmp_path / "sweep.json").write_text('{"cells": [{}]}')

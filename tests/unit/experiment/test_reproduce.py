@@ -101,14 +101,14 @@ def test_rows_on_the_same_spec_share_its_runs(make: Make, tmp_path: Path) -> Non
     plan = make_plan(make(rows=both), "quick", 2, tmp_path / "out")
     assert len(plan.units) == 2
     result, _ = made(plan)
-    assert result.cells[0]["accuracy"].values == result.cells[1]["accuracy"].values
+    assert result.entries[0]["accuracy"].values == result.entries[1]["accuracy"].values
 
 
 def test_what_is_there_is_not_made_again(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(make(), "quick", None, tmp_path / "out")
     first, trouble = made(plan)
     assert not trouble
-    assert all(len(cells["accuracy"].values) == 1 for cells in first.cells)
+    assert all(len(entries["accuracy"].values) == 1 for entries in first.entries)
     monkeypatch.setattr(making, "run_batch", lambda *_, **__: pytest.fail("nothing is to be run"))
     again, _ = made(plan)
     assert plain_result(again, None) == plain_result(first, None)
@@ -138,21 +138,21 @@ def test_a_run_that_diverges_stops_nothing_else_and_is_said(
     rows = [row(tmp_path, "one", *WILD), row(tmp_path, "two")]
     plan = make_plan(make(rows=rows), "quick", None, tmp_path / "out")
     result, trouble = made(plan)
-    bad, fine = (cells["accuracy"] for cells in result.cells)
+    bad, fine = (entries["accuracy"] for entries in result.entries)
     assert bad.lost[1].startswith("diverged: ")
     assert (bad.values, bad.agrees) == ({}, None)
     assert len(fine.values) == 1
     assert [one.exit_code for one in trouble.values()] == [3]
-    assert collect(plan).cells[0]["accuracy"].lost == {1: "diverged"}  # also later, from the folder alone
+    assert collect(plan).entries[0]["accuracy"].lost == {1: "diverged"}  # also later, from the folder alone
 
 
 def test_a_seed_that_is_lost_leaves_the_others(make: Make, tmp_path: Path) -> None:
     plan = make_plan(make(), "quick", 2, tmp_path / "out")
     made(plan)
     lost = plan.lines[0].runs[2].path
-    cell = collect(plan, {lost: Trouble("failed: no luck", 1)}).cells[0]["accuracy"]
-    assert list(cell.values) == [1]
-    assert cell.lost == {2: "failed: no luck"}
+    entry = collect(plan, {lost: Trouble("failed: no luck", 1)}).entries[0]["accuracy"]
+    assert list(entry.values) == [1]
+    assert entry.lost == {2: "failed: no luck"}
 
 
 def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
@@ -160,7 +160,7 @@ def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Cal
     made(plan)
     (tmp_path / "one.yaml").write_text(tiny("name=one", "rounds=3").yaml(), encoding="utf-8")
     result, trouble = made(plan)
-    changed, same = (cells["accuracy"] for cells in result.cells)
+    changed, same = (entries["accuracy"] for entries in result.entries)
     assert changed.values == {}
     assert "another rounds" in changed.lost[1]
     assert len(same.values) == 1
@@ -182,7 +182,7 @@ def test_rows_whose_data_are_missing_say_so_while_others_run(
     monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "empty"))
     rows = [row(tmp_path, "one", "data.source=cifar10", "model=cnn3x3"), row(tmp_path, "two")]
     result, trouble = made(make_plan(make(rows=rows), "quick", None, tmp_path / "out"))
-    absent, there = (cells["accuracy"] for cells in result.cells)
+    absent, there = (entries["accuracy"] for entries in result.entries)
     assert absent.lost == {1: "no data: fedradio data fetch cifar10"}
     assert len(there.values) == 1
     assert [one.exit_code for one in trouble.values()] == [DataError.exit_code]
@@ -234,9 +234,9 @@ def test_studies_are_kept_and_made_once(make: Make, tmp_path: Path, calls: list[
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={"found": [1.2]})])
     plan = make_plan(item, "quick", 2, tmp_path / "out")
     assert not plan.lines[0].runs
-    cell = made(plan)[0].cells[0]["found"]
-    assert cell.values == {1: 1.0, 2: 2.0}
-    assert cell.agrees is True
+    entry = made(plan)[0].entries[0]["found"]
+    assert entry.values == {1: 1.0, 2: 2.0}
+    assert entry.agrees is True
     made(plan)
     assert calls == [1, 2]
 
@@ -258,18 +258,18 @@ def test_a_study_of_another_spec_or_version_is_made_again(
 
 def test_a_study_that_fails_is_said(make: Make, tmp_path: Path, calls: list[int]) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={})])
-    cell = made(make_plan(item, "quick", 3, tmp_path / "out"))[0].cells[0]["found"]
-    assert list(cell.values) == [1, 2]
-    assert cell.lost[3].startswith("failed")
+    entry = made(make_plan(item, "quick", 3, tmp_path / "out"))[0].entries[0]["found"]
+    assert list(entry.values) == [1, 2]
+    assert entry.lost[3].startswith("failed")
 
 
 def test_disagreement_is_marked_and_deviations_are_of_seeds(make: Make, tmp_path: Path, calls: list[int]) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={"found": [4.0, 0.1]})])
     result, _ = made(make_plan(item, "quick", 2, tmp_path / "out"))
-    cell = result.cells[0]["found"]
-    assert cell.agrees is False
-    assert cell.difference == pytest.approx(-2.5)
-    assert cell.deviation == pytest.approx(0.5**0.5)
+    entry = result.entries[0]["found"]
+    assert entry.agrees is False
+    assert entry.difference == pytest.approx(-2.5)
+    assert entry.deviation == pytest.approx(0.5**0.5)
     plain = json.loads(json.dumps(plain_result(result, None), allow_nan=False))["rows"][0]["cells"]["found"]
     assert plain["values"] == {"1": 1.0, "2": 2.0}
     assert (plain["agrees"], plain["published"]) == (False, [4.0, 0.1])
@@ -301,7 +301,7 @@ def test_pictures_from_runs(make: Make, tmp_path: Path) -> None:
     assert first["seeds"] == [1, 2]
     ends = [run.evaluations[-1]["accuracy"] for run in result.found[0].runs.values()]
     assert first["mean"][-1] == pytest.approx(sum(ends) / 2)
-    assert result.cells[0]["early"].values.keys() == {1, 2}
+    assert result.entries[0]["early"].values.keys() == {1, 2}
 
 
 def test_edge_rounds_put_different_periods_side_by_side(make: Make, tmp_path: Path, cells: Callable[..., Spec]) -> None:

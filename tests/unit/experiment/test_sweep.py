@@ -11,7 +11,7 @@ import yaml
 from fedradio.core.errors import DataError, SpecError, StoreError
 from fedradio.core.files import locked, write_json
 from fedradio.results.run import MARKER, open_runs
-from fedradio.results.variants import cells
+from fedradio.results.variants import variants
 from fedradio.runs.folder import SUMMARY_FILE, read_summary
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -98,29 +98,29 @@ def test_a_plan_is_the_product_of_axes_on_the_same_seeds(source: Path) -> None:
     changes = ["algorithm={kind: fedprox, mu: 0.5},fedavg", "model.hidden=[8],[4,4]", "rule.lr=0.2"]
     plan = plan_sweep(source, changes, seeds=(5, 1), rounds=4)
     assert plan.runs == 8
-    assert [cell.stem for cell in plan.cells] == [
+    assert [variant.stem for variant in plan.variants] == [
         "algorithm-fedprox-mu-0.5_model.hidden-8",
         "algorithm-fedprox-mu-0.5_model.hidden-4-4",
         "algorithm-fedavg_model.hidden-8",
         "algorithm-fedavg_model.hidden-4-4",
     ]
-    assert plan.cells[1].label == "model.hidden=[4, 4], algorithm=fedprox"
-    spec = plan.cells[1].at(5)
+    assert plan.variants[1].label == "model.hidden=[4, 4], algorithm=fedprox"
+    spec = plan.variants[1].at(5)
     assert (spec.name, spec.seed, spec.rounds) == ("tiny", 5, 4)
     assert spec.plain["algorithm"]["mu"] == 0.5
     assert spec.plain["model"]["hidden"] == [4, 4]
-    assert {cell.spec.plain["rule"]["lr"] for cell in plan.cells} == {0.2}
-    assert {cell.seeds for cell in plan.cells} == {(5, 1)}
+    assert {variant.spec.plain["rule"]["lr"] for variant in plan.variants} == {0.2}
+    assert {variant.seeds for variant in plan.variants} == {(5, 1)}
 
 
-def test_without_axes_it_is_one_cell_with_the_seed_of_the_spec(source: Path) -> None:
+def test_without_axes_it_is_one_variant_with_the_seed_of_the_spec(source: Path) -> None:
     plan = plan_sweep(source)
-    assert [(cell.label, cell.folder(3)) for cell in plan.cells] == [("tiny", "tiny-seed3")]
+    assert [(variant.label, variant.folder(3)) for variant in plan.variants] == [("tiny", "tiny-seed3")]
     assert plan.seeds == (3,)
-    assert plan_sweep(source, ["seed=8", "name=other"]).cells[0].folder(8) == "other-seed8"
+    assert plan_sweep(source, ["seed=8", "name=other"]).variants[0].folder(8) == "other-seed8"
 
 
-def test_problems_of_all_cells_come_at_once_and_name_them(source: Path) -> None:
+def test_problems_of_all_variants_come_at_once_and_name_them(source: Path) -> None:
     with pytest.raises(SpecError) as found:
         plan_sweep(source, ["rule.lr=-1,0.1,0.2", "algorithm=fedavg,fedagv,fedprox", "modle=mlp"])
     problems = {problem.path: problem for problem in found.value.problems}
@@ -165,17 +165,17 @@ def test_problems_of_the_command_come_at_once(source: Path) -> None:
 def test_stems_are_short_safe_and_different(source: Path) -> None:
     long = [f"{{kind: mlp, hidden: {[n] * 40}}}" for n in (4, 5)]
     plan = plan_sweep(source, [f"model={','.join(long)}", "hops.0.link=ideal,{kind: ideal, bits_per_value: 16}"])
-    stems = [cell.stem for cell in plan.cells]
+    stems = [variant.stem for variant in plan.variants]
     assert len({stem.casefold() for stem in stems}) == 4
     assert all(len(stem) <= LONGEST_STEM for stem in stems)
     assert all(character.isalnum() or character in "._+-" for stem in stems for character in stem)
 
 
-def test_cells_are_built_before_anything_runs(source: Path, tmp_path: Path) -> None:
+def test_variants_are_built_before_anything_runs(source: Path, tmp_path: Path) -> None:
     told: list[tuple[str, float]] = []
     plan = plan_sweep(source, ["hops.0.policy={kind: sampling, clients: 7},fixed", "rule.lr=0.1,0.2"])
     with pytest.raises(SpecError) as found:
-        sweep.check_cells(plan, tmp_path / "new", tell=lambda what, share: told.append((what, share)))
+        sweep.check_variants(plan, tmp_path / "new", tell=lambda what, share: told.append((what, share)))
     assert "hops.0.policy=sampling(clients=7), rule.lr=0.1" in found.value.problems[0].path
     assert [share for _, share in told] == [0.0, 0.25, 0.5, 0.75]
     assert not (tmp_path / "new").exists()
@@ -186,12 +186,12 @@ def test_cells_are_built_before_anything_runs(source: Path, tmp_path: Path) -> N
 def test_missing_data_is_an_error_of_its_own(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "no data"))
     with pytest.raises(DataError, match="mnist"):
-        sweep.check_cells(plan_sweep(source, ["data.source=mnist,digits"]), tmp_path / "new")
+        sweep.check_variants(plan_sweep(source, ["data.source=mnist,digits"]), tmp_path / "new")
     both = plan_sweep(
         source, ["data.source=mnist,digits", "topology.clients=6,2", "hops.0.policy={kind: sampling, clients: 3}"]
     )
     with pytest.raises(SpecError) as found:
-        sweep.check_cells(both, tmp_path / "new")
+        sweep.check_variants(both, tmp_path / "new")
     assert any(problem.path.startswith("data ") for problem in found.value.problems)
     assert any("clients=2" in problem.path for problem in found.value.problems)
 
@@ -207,7 +207,7 @@ def test_worlds_are_paired(source: Path, tmp_path: Path, at_once: list[str]) -> 
     result = sweep.sweep(source, [*changes, "algorithm.server_lr=0.5"], seeds=(1, 2), out=tmp_path / "s")
     assert result.exit_code == 0
     assert len(at_once) == 4
-    one, other = cells(open_runs(result.folder))
+    one, other = variants(open_runs(result.folder))
     for seed in (1, 2):
         pair = (one.runs[seed], other.runs[seed])
         assert pair[0].network == pair[1].network
@@ -238,7 +238,7 @@ def test_the_same_sweep_goes_on_and_a_larger_one_adds_to_it(source: Path, tmp_pa
     found = json.loads((folder / MARKER).read_text())
     assert found["axes"] == {"rule.lr": [0.1, 0.2, 0.4]}
     assert found["seeds"] == [1, 2, 3]
-    assert [(cell["label"], list(cell["runs"])) for cell in found["cells"]] == [
+    assert [(variant["label"], list(variant["runs"])) for variant in found["cells"]] == [
         ("rule.lr=0.1", ["1", "2"]),
         ("rule.lr=0.2", ["1", "2", "3"]),
         ("rule.lr=0.4", ["1", "3"]),
@@ -254,7 +254,7 @@ def test_the_same_sweep_goes_on_and_a_larger_one_adds_to_it(source: Path, tmp_pa
         ("rule.lr=0.1, rule.batch=8", 1, 1),
         ("rule.lr=0.2, rule.batch=8", 1, 1),
     ]
-    assert {cell.label for cell in cells(open_runs(folder))} == {row.label for row in rows}
+    assert {variant.label for variant in variants(open_runs(folder))} == {row.label for row in rows}
     accuracies = [read_summary(folder / f"runs/rule.lr-0.2-seed{seed}")["accuracy"] for seed in (1, 2, 3)]
     assert rows[1].accuracy is not None
     assert rows[1].accuracy.mean == pytest.approx(sum(accuracies) / 3)
@@ -334,7 +334,7 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
         {"spec": {}},
     ],
 )
-def test_damaged_cells_are_refused(source: Path, tmp_path: Path, at_once: list[str], change: dict[str, Any]) -> None:
+def test_damaged_variants_are_refused(source: Path, tmp_path: Path, at_once: list[str], change: dict[str, Any]) -> None:
     folder = sweep.sweep(source, out=tmp_path / "s").folder
     found = json.loads((folder / MARKER).read_text())
     write_json(folder / MARKER, found | {"cells": [found["cells"][0] | change]})
@@ -345,8 +345,8 @@ def test_damaged_cells_are_refused(source: Path, tmp_path: Path, at_once: list[s
 def test_missing_keys_of_a_sweep_are_refused(source: Path, tmp_path: Path, at_once: list[str]) -> None:
     folder = sweep.sweep(source, out=tmp_path / "s").folder
     found = json.loads((folder / MARKER).read_text())
-    cell = found["cells"][0]
-    lacking = [{key: cell[key] for key in cell if key != left} for left in cell]
+    variant = found["cells"][0]
+    lacking = [{key: variant[key] for key in variant if key != left} for left in variant]
     documents = [found | {"cells": [one]} for one in lacking]
     documents += [{key: found[key] for key in found if key != left} for left in found]
     for document in documents:

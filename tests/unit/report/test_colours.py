@@ -7,8 +7,8 @@ import pytest
 
 import fedradio
 from fedradio.core.registry import parts
-from fedradio.report.style import DASHES, MARKERS, SPARE, STYLES, VARIANTS, Style, luminance, style, styles
-from fedradio.results.variants import Cell
+from fedradio.report.style import DASHES, LOOKS, MARKERS, SPARE, STYLES, Style, luminance, style, styles
+from fedradio.results.variants import Variant
 
 assert fedradio.__version__  # importing the package registers its algorithms
 
@@ -47,8 +47,8 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def cell(algorithm: str, label: str = "") -> Cell:
-    return Cell(label or algorithm, algorithm, {})
+def variant(algorithm: str, label: str = "") -> Variant:
+    return Variant(label or algorithm, algorithm, {})
 
 
 def test_luminance_of_known_colours() -> None:
@@ -92,8 +92,8 @@ def test_unknown_algorithms_keep_a_style_that_no_known_one_has() -> None:
     assert set(SPARE).isdisjoint(one.colour for one in STYLES.values())
 
 
-def test_the_first_cell_of_an_algorithm_has_its_style_and_the_others_vary_it() -> None:
-    found = styles([cell("fedavg", "a"), cell("fedprox"), cell("fedavg", "b"), cell("fedavg", "c")])
+def test_the_first_variant_of_an_algorithm_has_its_style_and_the_others_vary_it() -> None:
+    found = styles([variant("fedavg", "a"), variant("fedprox"), variant("fedavg", "b"), variant("fedavg", "c")])
     assert found[0] == style("fedavg")
     assert found[1] == style("fedprox")
     family = [found[0], found[2], found[3]]
@@ -102,9 +102,9 @@ def test_the_first_cell_of_an_algorithm_has_its_style_and_the_others_vary_it() -
 
 
 @pytest.mark.parametrize("algorithm", [*STYLES, "mine"])
-def test_many_cells_of_one_algorithm_are_all_different_and_visible(algorithm: str) -> None:
-    found = styles([cell(algorithm, str(n)) for n in range(VARIANTS + 1)])
-    assert len(set(found)) == VARIANTS > 60
+def test_many_variants_of_one_algorithm_are_all_different_and_visible(algorithm: str) -> None:
+    found = styles([variant(algorithm, str(n)) for n in range(LOOKS + 1)])
+    assert len(set(found)) == LOOKS > 60
     assert min(min(contrast(one.colour, WHITE), contrast(one.colour, DARK)) for one in found) > 1.7
 
 

@@ -14,7 +14,7 @@ from fedradio.core.errors import SpecError, StoreError
 from fedradio.report.terminal.comparison import comparison_view, spark
 from fedradio.results.compare import bands, compare, world
 from fedradio.results.run import PastRun, open_runs
-from fedradio.results.variants import cells
+from fedradio.results.variants import variants
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
@@ -87,7 +87,7 @@ def test_the_baseline_is_named_by_enough_words(tiny: Make, words: str) -> None:
     changes = [("rule.lr=0.2",), ("rule.lr=0.2", "algorithm=fedprox"), ("rule.lr=0.5",)]
     runs = [past(tiny(*change), [0.5]) for change in changes]
     assert compare(runs, baseline=words).baseline == "rule.lr=0.2, algorithm=fedprox"
-    with pytest.raises(SpecError, match="several cells are called so"):
+    with pytest.raises(SpecError, match="several variants are called so"):
         compare(runs, baseline="rule.lr=0.2")
 
 
@@ -202,11 +202,11 @@ def test_metrics_that_only_some_runs_have_are_refused(pair: list[PastRun]) -> No
 
 def test_bands_leave_out_what_is_undefined(tiny: Make) -> None:
     runs = [past(tiny(), [0.5, 0.7]), past(tiny("name=free"), [0.5, 0.7], joules=None)]
-    assert set(bands(cells(runs), "accuracy")) == {"tiny", "free"}
-    found = bands(cells(runs), "accuracy", "joules")
+    assert set(bands(variants(runs), "accuracy")) == {"tiny", "free"}
+    found = bands(variants(runs), "accuracy", "joules")
     assert set(found) == {"tiny"}
     assert found["tiny"].x.tolist() == [2, 4]
-    assert bands(cells(runs), "accuracy", "seconds") == {}
+    assert bands(variants(runs), "accuracy", "seconds") == {}
 
 
 def test_the_view_marks_what_excludes_zero(pair: list[PastRun], tiny: Make) -> None:

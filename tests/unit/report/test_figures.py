@@ -27,13 +27,13 @@ from fedradio.report.figures.run import (
 from fedradio.report.style import style
 from fedradio.results.run import open_run, open_runs
 from fedradio.results.statistics import Band
-from fedradio.results.variants import Cell, cells
+from fedradio.results.variants import Variant, variants
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 
-LOOKS = looks_of([Cell("one", "fedavg", {}), Cell("two", "fedprox", {})])
+LOOKS = looks_of([Variant("one", "fedavg", {}), Variant("two", "fedprox", {})])
 
 
 def flat_band(level: float, n: int = 3, x: float = 10.0) -> Band:
@@ -73,8 +73,8 @@ def test_the_legend_is_outside_the_data_and_absent_for_one_curve() -> None:
 
 
 def test_many_long_labels_make_the_figure_higher_and_not_wider() -> None:
-    some = [Cell(f"rule.lr={n}, " + "some.other.key=17, " * 4, "fedavg", {}) for n in range(9)]
-    figure = curves_figure({cell.label: flat_band(0.5) for cell in some}, looks_of(some))
+    some = [Variant(f"rule.lr={n}, " + "some.other.key=17, " * 4, "fedavg", {}) for n in range(9)]
+    figure = curves_figure({variant.label: flat_band(0.5) for variant in some}, looks_of(some))
     figure.draw_without_rendering()
     extent = figure.legends[0].get_window_extent()
     assert extent.x0 >= 0
@@ -210,7 +210,7 @@ SAMPLED = "hops.0.policy={kind: sampling, clients: 2, steps: 3}"
 
 def test_all_figures_of_a_run(cells: Make, tmp_path: Path) -> None:
     run(cells(SAMPLED, "data.test=client"), tmp_path / "a")
-    found = drawings(past_cells(tmp_path / "a"))
+    found = drawings(past_variants(tmp_path / "a"))
     assert [one.name for one in found if one.make is None] == []
     files = write(found, tmp_path / "out", ["png"], quiet)
     assert len(files) == len(found) == 12
@@ -218,13 +218,13 @@ def test_all_figures_of_a_run(cells: Make, tmp_path: Path) -> None:
         assert Image.open(file).size[0] == 3.5 * 300
 
 
-def past_cells(*folders: Path) -> list[Cell]:
-    return cells(open_runs(*folders))
+def past_variants(*folders: Path) -> list[Variant]:
+    return variants(open_runs(*folders))
 
 
 def test_why_figures_cannot_be_drawn(tiny: Make, tmp_path: Path) -> None:
     run(tiny(), tmp_path / "a")
-    found = {one.name: one for one in drawings(past_cells(tmp_path / "a"))}
+    found = {one.name: one for one in drawings(past_variants(tmp_path / "a"))}
     why = {name: one.why for name, one in found.items() if one.make is None}
     assert why == {
         "accuracy-seconds": "seconds are undefined",
@@ -244,16 +244,16 @@ def test_older_runs_say_so(cells: Make, tmp_path: Path) -> None:
     found = open_run(tmp_path / "a")
     for row in found.evaluations:
         del row["groups"]
-    why = {one.name: one.why for one in drawings([Cell("a", "fedavg", {1: found})])}
+    why = {one.name: one.why for one in drawings([Variant("a", "fedavg", {1: found})])}
     assert "older version" in why["network"]
     assert "older version" in why["spread"]
     assert why["selection"] == ""
 
 
-def test_cells_without_a_quantity_are_left_out_by_name(tiny: Make, cells: Make, tmp_path: Path) -> None:
+def test_variants_without_a_quantity_are_left_out_by_name(tiny: Make, cells: Make, tmp_path: Path) -> None:
     run(tiny("name=free"), tmp_path / "a")
     run(cells("name=costly"), tmp_path / "b")
-    both = past_cells(tmp_path / "a", tmp_path / "b")
+    both = past_variants(tmp_path / "a", tmp_path / "b")
     found = {one.name: one for one in drawings(both)}
     assert found["accuracy-joules"].why == "without free: joules are undefined"
     assert found["accuracy-joules"].make is not None

@@ -297,13 +297,13 @@ def source(tmp_path: Path, cells: Callable[..., Spec], monkeypatch: pytest.Monke
 
 @pytest.fixture
 def swept(tmp_path: Path, source: Path) -> Path:
-    """Two cells on two seeds, all complete."""
+    """Two variants on two seeds, all complete."""
     return run_sweep(plan_sweep(source, ["rule.lr=0.1,0.3"], seeds=[1, 2]), tmp_path / "swept").folder
 
 
 def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
     found = read(swept)
-    one, other = found.cells
+    one, other = found.variants
     accuracy = [one.values("accuracy")[seed] for seed in (1, 2)]
     text = words_of(page(swept))
     mean = one.mean("accuracy")
@@ -315,35 +315,35 @@ def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
     assert difference.n == 2
     for chart in ("accuracy-chart", "loss-chart", "difference-chart", "client-energy", "slot-energy"):
         assert f'id="{chart}"' in text
-    assert 'href="#cell-0"' in text
-    assert 'id="cell-0"' in text
+    assert 'href="#variant-0"' in text
+    assert 'id="variant-0"' in text
     assert "fedradio sweep tiny.yaml rule.lr=0.1,0.3 --seeds 1,2" in text
     assert page(swept) == page(swept)
 
 
 def test_a_shared_world_is_claimed_only_where_there_is_one(swept: Path, source: Path, tmp_path: Path) -> None:
     text = words_of(page(swept))
-    assert "the same world for every cell" in text
+    assert "the same world for every variant" in text
     assert "another world" not in text
     plan = plan_sweep(source, ["topology.clients_per_edge=2,3", "rule.lr=0.1,0.3"])
     other = words_of(page(run_sweep(plan, tmp_path / "worlds").folder))
     assert "the same world" not in other
-    assert "cells have different worlds" in other
-    labels = [cell.label for cell in read(tmp_path / "worlds").cells[2:]]
+    assert "variants have different worlds" in other
+    labels = [variant.label for variant in read(tmp_path / "worlds").variants[2:]]
     assert f"{'; '.join(labels)} (topology.clients_per_edge)" in other
 
 
 def test_medians_that_are_the_same_have_no_lowest() -> None:
-    assert _medians_words({"a": 1.0, "b": 1.0}).startswith("the same in all cells (1")
+    assert _medians_words({"a": 1.0, "b": 1.0}).startswith("the same in all variants (1")
     assert _medians_words({"a": 2.0, "b": 1.0, "c": 1.5}).startswith("lowest in b (1")
-    assert "cells" not in _medians_words({"a": 2.0})
+    assert "variants" not in _medians_words({"a": 2.0})
 
 
 def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
     found = read(swept)
-    first = swept / RUNS / found.cells[0].grid.folder(1)
+    first = swept / RUNS / found.variants[0].grid.folder(1)
     (first / "summary.json").unlink()
-    for file in (swept / RUNS / found.cells[1].grid.folder(2)).glob("*"):
+    for file in (swept / RUNS / found.variants[1].grid.folder(2)).glob("*"):
         if file.is_file():
             file.unlink()
     text = words_of(page(swept))
@@ -351,8 +351,8 @@ def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
     assert "seed 2: not begun" in text
     assert "seed 1: unfinished after 2 of 2 rounds" in text
     again = read(swept)
-    assert list(again.cells[0].complete()) == [2]
-    assert again.cells[1].against(again.cells[0], "accuracy") is None
+    assert list(again.variants[0].complete()) == [2]
+    assert again.variants[1].against(again.variants[0], "accuracy") is None
 
 
 def test_a_sweep_without_any_run(swept: Path) -> None:

@@ -56,7 +56,7 @@ def result(
     plan = make_plan(item, "quick", None, tmp_path)
     found = tuple(Found(line, {}, {}, {}) for line in plan.lines)
     values = ({"accuracy": accuracy, "energy": energy}, {"accuracy": {}, "energy": {}})
-    cells = tuple(
+    entries = tuple(
         {
             key: Compared(
                 column, row.published.get(key), mine[key], (lost or {}) if mine[key] else {}, row.notes.get(key)
@@ -65,7 +65,7 @@ def result(
         }
         for row, mine in zip(item.rows, values, strict=True)
     )
-    return Result(plan, found, cells)
+    return Result(plan, found, entries)
 
 
 def shown(what: RenderableType) -> str:
@@ -75,7 +75,7 @@ def shown(what: RenderableType) -> str:
     return capture.get()
 
 
-def test_cells_show_paper_ours_interval_and_difference(item: Item, tmp_path: Path) -> None:
+def test_entries_show_paper_ours_interval_and_difference(item: Item, tmp_path: Path) -> None:
     words = write_up(result(item, tmp_path, {1: 0.45, 2: 0.47}, {1: 2200.0}))
     assert words.header == ("", "quantity", "paper", "ours", "95 % interval", "difference")
     _, quantity, paper, ours, between, difference = words.rows[0]
@@ -111,8 +111,11 @@ def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> Non
         ("diverged: round 3: NaN", "diverged (2)", 3),
         ("unfinished", "unfinished", 2),
     ):
-        cells = {**whole.cells[0], "accuracy": dataclasses.replace(whole.cells[0]["accuracy"], lost={1: why, 2: why})}
-        words = write_up(dataclasses.replace(whole, cells=(cells, whole.cells[1])))
+        entries = {
+            **whole.entries[0],
+            "accuracy": dataclasses.replace(whole.entries[0]["accuracy"], lost={1: why, 2: why}),
+        }
+        words = write_up(dataclasses.replace(whole, entries=(entries, whole.entries[1])))
         assert words.rows[0][3] == text
         assert len(words.notes) == notes
 

@@ -159,5 +159,5 @@ CLOCK = {3600.0: (6 * 3600.0, "h"), 60.0: (600.0, "min"), 1.0: (1.0, "s"), 1e-3:
 
 
 def shortened(label: str) -> str:
-    """A cell's label without the word that its value explains."""
+    """A variant's label without the word that its value explains."""
     return label.replace("algorithm=", "")

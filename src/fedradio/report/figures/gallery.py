@@ -17,7 +17,7 @@ from fedradio.report.figures.run import network_figure, reasons_figure, selectio
 from fedradio.report.style import Style, style, styles
 from fedradio.results.compare import bands
 from fedradio.results.run import AXES, Floats, PastRun
-from fedradio.results.variants import Cell
+from fedradio.results.variants import Variant
 
 FORMATS = ("pdf", "png")
 DPI = 300
@@ -26,22 +26,22 @@ DPI = 300
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that can be made, or not (``make`` is None); ``why`` tells the reason, or which cells it leaves out."""
+    """A figure that can be made, or not (``make`` is None); ``why`` is the reason, or names the variants left out."""
 
     name: str
     make: Callable[[], Figure] | None
     why: str = ""
 
 
-def drawings(cells: Sequence[Cell]) -> list[Drawing]:
-    """All figures of these cells; those of a single run only where there is one alone."""
+def drawings(variants: Sequence[Variant]) -> list[Drawing]:
+    """All figures of these variants; those of a single run only where there is one alone."""
     found = [
-        *curve_drawings(cells, "accuracy"),
-        *curve_drawings(cells, "loss", axes=("rounds",)),
-        *_energy(cells),
-        _spread(cells),
+        *curve_drawings(variants, "accuracy"),
+        *curve_drawings(variants, "loss", axes=("rounds",)),
+        *_energy(variants),
+        _spread(variants),
     ]
-    runs = [run for cell in cells for run in cell.runs.values()]
+    runs = [run for variant in variants for run in variant.runs.values()]
     if len(runs) == 1:
         return [*found, *_of_one(runs[0])]
     names = ("spread-rounds", "network", "selection", "reasons")
@@ -49,27 +49,31 @@ def drawings(cells: Sequence[Cell]) -> list[Drawing]:
 
 
 def curve_drawings(
-    cells: Sequence[Cell], metric: str, axes: Iterable[str] = AXES, target: float | None = None
+    variants: Sequence[Variant], metric: str, axes: Iterable[str] = AXES, target: float | None = None
 ) -> list[Drawing]:
     """A metric against rounds, seconds, joules and bits."""
-    looks = looks_of(cells)
+    looks = looks_of(variants)
     found = []
     for against in axes:
-        known = bands(cells, metric, against)
+        known = bands(variants, metric, against)
         reason = f"{metric} is not measured" if against == "rounds" else f"{against} are undefined"
-        reason = reason if any(run.rounds for cell in cells for run in cell.runs.values()) else "no round is recorded"
+        reason = (
+            reason
+            if any(run.rounds for variant in variants for run in variant.runs.values())
+            else "no round is recorded"
+        )
         make = (
             (lambda known=known, against=against: curves_figure(known, looks, metric, against, target))
             if known
             else None
         )
-        found.append(Drawing(f"{metric}-{against}", make, _without(cells, known, reason)))
+        found.append(Drawing(f"{metric}-{against}", make, _without(variants, known, reason)))
     return found
 
 
-def looks_of(cells: Sequence[Cell]) -> dict[str, Style]:
-    """The style of every cell by its label."""
-    return {cell.label: look for cell, look in zip(cells, styles(cells), strict=True)}
+def looks_of(variants: Sequence[Variant]) -> dict[str, Style]:
+    """The style of every variant by its label."""
+    return {variant.label: look for variant, look in zip(variants, styles(variants), strict=True)}
 
 
 def write(
@@ -91,20 +95,20 @@ def write(
     return files
 
 
-def _energy(cells: Sequence[Cell]) -> list[Drawing]:
+def _energy(variants: Sequence[Variant]) -> list[Drawing]:
     """Joules of clients over the whole run, and of those who took part in an edge round."""
     clients: dict[str, Floats] = {}
     slots: dict[str, Floats] = {}
-    for cell in cells:
-        found = [run.participation for run in cell.runs.values()]
+    for variant in variants:
+        found = [run.participation for run in variant.runs.values()]
         known = [(one.active, one.joules) for one in found if one.joules is not None]
         if known and len(known) == len(found):
-            clients[cell.label] = np.concatenate([joules.sum(axis=0) for _, joules in known])
-            slots[cell.label] = np.concatenate([joules[active] for active, joules in known])
-    looks = looks_of(cells)
+            clients[variant.label] = np.concatenate([joules.sum(axis=0) for _, joules in known])
+            slots[variant.label] = np.concatenate([joules[active] for active, joules in known])
+    looks = looks_of(variants)
     some = {label: joules for label, joules in slots.items() if len(joules)}
-    why = _without(cells, clients, "joules of clients are undefined")
-    alone = why if len(some) == len(slots) else _without(cells, some, "nobody took part, or joules are undefined")
+    why = _without(variants, clients, "joules of clients are undefined")
+    alone = why if len(some) == len(slots) else _without(variants, some, "nobody took part, or joules are undefined")
     per = "client in an edge round"
     return [
         Drawing("energy-clients", (lambda: energy_cdf_figure(clients, looks)) if clients else None, why),
@@ -112,16 +116,16 @@ def _energy(cells: Sequence[Cell]) -> list[Drawing]:
     ]
 
 
-def _spread(cells: Sequence[Cell]) -> Drawing:
+def _spread(variants: Sequence[Variant]) -> Drawing:
     """Accuracies of single clients at the last evaluation, those of all seeds together."""
     found: dict[str, Floats] = {}
-    for cell in cells:
-        last = [_client_accuracies(run)[-1:] for run in cell.runs.values()]
+    for variant in variants:
+        last = [_client_accuracies(run)[-1:] for run in variant.runs.values()]
         values = np.concatenate([rows[0] for rows in last if len(rows)] or [np.zeros(0)])
         if len(known := values[np.isfinite(values)]) and all(map(len, last)):
-            found[cell.label] = known
-    runs = [run for cell in cells if cell.label not in found for run in cell.runs.values()]
-    looks, why = looks_of(cells), _without(cells, found, _spread_lack(runs))
+            found[variant.label] = known
+    runs = [run for variant in variants if variant.label not in found for run in variant.runs.values()]
+    looks, why = looks_of(variants), _without(variants, found, _spread_lack(runs))
     return Drawing("spread", (lambda: spread_figure(found, looks)) if found else None, why)
 
 
@@ -171,9 +175,9 @@ def _unit(run: PastRun) -> str:
     return "m" if any(key.endswith("_m") for key in run.spec.plain["topology"]) else "normalised"
 
 
-def _without(cells: Sequence[Cell], known: Mapping[str, object], reason: str) -> str:
-    """The reason, with the cells it is true of where that is not so of all."""
-    lacking = [cell.label for cell in cells if cell.label not in known]
+def _without(variants: Sequence[Variant], known: Mapping[str, object], reason: str) -> str:
+    """The reason, with the variants it is true of where that is not so of all."""
+    lacking = [variant.label for variant in variants if variant.label not in known]
     if not lacking:
         return ""
     return reason if not known else f"without {'; '.join(lacking)}: {reason}"

@@ -24,7 +24,7 @@ from fedradio.report.figures.axes import (
     whole_numbers,
 )
 from fedradio.report.style import STYLES, Style, style, styles
-from fedradio.results.variants import Cell
+from fedradio.results.variants import Variant
 
 Picture = Mapping[str, Any]
 Series = Mapping[str, Any]
@@ -61,14 +61,14 @@ def looks(series: Sequence[Series]) -> list[Style]:
     own = {one["algorithm"]: None for one in series}
     spare = iter([look for name, look in STYLES.items() if name not in own])
     found: list[Style] = []
-    for cell, variant in zip(cells := _cells(series), styles(cells), strict=True):
-        first = style(cell.algorithm) not in found
-        found.append(style(cell.algorithm) if first else next(spare, variant))
+    for variant, look in zip(variants := _variants(series), styles(variants), strict=True):
+        first = style(variant.algorithm) not in found
+        found.append(style(variant.algorithm) if first else next(spare, look))
     return found
 
 
-def _cells(series: Sequence[Series]) -> list[Cell]:
-    return [Cell(one["label"], one["algorithm"], {}) for one in series]
+def _variants(series: Sequence[Series]) -> list[Variant]:
+    return [Variant(one["label"], one["algorithm"], {}) for one in series]
 
 
 def _curves(picture: Picture) -> Figure:

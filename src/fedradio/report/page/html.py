@@ -60,9 +60,9 @@ def table(
     caption: str, head: Sequence[Piece], rows: Iterable[Sequence[Piece]], *, numbers: bool = True, shown: bool = True
 ) -> Html:
     """A table that scrolls inside its own box; the first column heads the rows. ``shown``: of the caption."""
-    columns = join(tag("th", cell, scope="col") for cell in head)
+    columns = join(tag("th", piece, scope="col") for piece in head)
     body = join(
-        tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in map(list, rows)
+        tag("tr", tag("th", row[0], scope="row"), *(tag("td", piece) for piece in row[1:])) for row in map(list, rows)
     )
     title = tag("caption", caption if shown else tag("span", caption, class_="unseen"))
     inner = tag(

@@ -55,11 +55,11 @@
     }, more);
   }
 
-  function cells(trace) {
+  function states(trace) {
     // a heat map of states comes as one string a row, one character a state
-    if (!trace.cells) return trace;
-    const z = trace.cells.map((row) => Array.from(row, Number));
-    const { cells: _, names, ...rest } = trace;
+    if (!trace.states) return trace;
+    const z = trace.states.map((row) => Array.from(row, Number));
+    const { states: _, names, ...rest } = trace;
     return { ...rest, z, text: z.map((row) => row.map((state) => names[state])) };
   }
 
@@ -71,7 +71,7 @@
   function draw(plot) {
     const found = views(plot);
     const view = found[chosen.get(plot.id)] ?? Object.values(found)[0];
-    const traces = view.traces.map((trace) => painted(cells(trace), ""));
+    const traces = view.traces.map((trace) => painted(states(trace), ""));
     const config = { displayModeBar: false, responsive: true, plotlyServerURL: "", showTips: false };
     drawn.add(plot);
     const caption = document.getElementById(`${plot.id}-says`);

@@ -1,4 +1,4 @@
-"""A sweep as its page needs it: cells in their order, and of every run only what is drawn."""
+"""A sweep as its page needs it: variants in their order, and of every run only what is drawn."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fedradio.report.page.sections.learning import curve
 from fedradio.report.style import Style, styles
 from fedradio.results.run import Curve, Floats, PastRun, is_run, open_run
 from fedradio.results.statistics import Interval, interval, paired
-from fedradio.results.variants import Cell
-from fedradio.sweeps.grid import GridCell, SweepPlan
+from fedradio.results.variants import Variant
+from fedradio.sweeps.grid import GridVariant, SweepPlan
 from fedradio.sweeps.sweep import RUNS, read_sweep
 
 Tell = Callable[[str, float], None]
@@ -41,11 +41,11 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class SweptCell:
-    """A cell with its runs by seed; None where a run has not begun."""
+class SweptVariant:
+    """A variant with its runs by seed; None where a run has not begun."""
 
     identity: str
-    grid: GridCell
+    grid: GridVariant
     style: Style
     runs: Mapping[int, Seen | None]
 
@@ -69,8 +69,8 @@ class SweptCell:
         found = self.values(key)
         return interval(list(found.values())) if found and len(found) == len(self.complete()) else None
 
-    def against(self, other: SweptCell, key: str) -> Interval | None:
-        """The difference to another cell over the seeds that both have."""
+    def against(self, other: SweptVariant, key: str) -> Interval | None:
+        """The difference to another variant over the seeds that both have."""
         return paired(self.values(key), other.values(key))
 
 
@@ -80,18 +80,20 @@ class Swept:
 
     folder: Path
     plan: SweepPlan
-    cells: Sequence[SweptCell]
+    variants: Sequence[SweptVariant]
 
     def colours(self) -> dict[str, str]:
-        return {cell.identity: cell.style.colour for cell in self.cells}
+        return {variant.identity: variant.style.colour for variant in self.variants}
 
 
 def read(folder: Path, tell: Tell | None = None) -> Swept:
     """Read a sweep folder, run after run."""
     plan = read_sweep(folder)
-    looks = styles([Cell(cell.label, str(cell.spec.plain["algorithm"]["kind"]), {}) for cell in plan.cells])
-    cells, done = [], 0
-    for number, (grid, look) in enumerate(zip(plan.cells, looks, strict=True)):
+    looks = styles(
+        [Variant(variant.label, str(variant.spec.plain["algorithm"]["kind"]), {}) for variant in plan.variants]
+    )
+    variants, done = [], 0
+    for number, (grid, look) in enumerate(zip(plan.variants, looks, strict=True)):
         runs: dict[int, Seen | None] = {}
         for seed in grid.seeds:
             place = folder / RUNS / grid.folder(seed)
@@ -99,8 +101,8 @@ def read(folder: Path, tell: Tell | None = None) -> Swept:
             done += 1
             if tell is not None:
                 tell(f"{grid.label}, seed {seed}", done / plan.runs)
-        cells.append(SweptCell(f"cell-{number}", grid, look, runs))
-    return Swept(folder, plan, cells)
+        variants.append(SweptVariant(f"variant-{number}", grid, look, runs))
+    return Swept(folder, plan, variants)
 
 
 def seen(run: PastRun) -> Seen:

@@ -12,7 +12,7 @@ from fedradio.core.units import show, show_seconds
 from fedradio.report.style import styles
 from fedradio.results.compare import Comparison, Difference, Row, percent
 from fedradio.results.statistics import LEVEL, Interval
-from fedradio.results.variants import Cell
+from fedradio.results.variants import Variant
 
 CURVE = "over rounds"
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -34,7 +34,7 @@ HEADS: dict[str, tuple[str, Callable[[float | None], str]]] = {
 
 
 def comparison_view(found: Comparison, width: int = 120) -> Group:
-    """Cells, differences, the target where there is one, and what else must be known, for so many columns."""
+    """Variants, differences, the target where there is one, and what else must be known, for so many columns."""
     ends, costs = _ends(found), _costs(found)
     pieces: list[Table | Text] = []
     if width >= WIDE:
@@ -54,18 +54,18 @@ Column = list[str | Text]
 
 
 def rows_table(found: Comparison, columns: Mapping[str, Column]) -> Table:
-    """One row a cell."""
-    table = _table("cell", *columns)
+    """One row per variant."""
+    table = _table("variant", *columns)
     for number, row in enumerate(found.rows):
         table.add_row(Text(row.label), *(column[number] for column in columns.values()))
     return table
 
 
 def _ends(found: Comparison) -> dict[str, Column]:
-    """The metric at the end, at its best and on the way, in the cells' colours."""
+    """The metric at the end, at its best and on the way, in the variants' colours."""
     rows = found.rows
     scale = [value for row in rows for value in row.curve]
-    looks = styles([Cell(row.label, row.algorithm, {}) for row in rows])
+    looks = styles([Variant(row.label, row.algorithm, {}) for row in rows])
     return {
         "seeds": [str(len(row.seeds)) for row in rows],
         _title(found): [_with_half(found, row.last) for row in rows],
@@ -75,14 +75,14 @@ def _ends(found: Comparison) -> dict[str, Column]:
 
 
 def _costs(found: Comparison) -> dict[str, Column]:
-    """What the cells spent, means over seeds; channel uses where there are any."""
+    """What the variants spent, means over seeds; channel uses where there are any."""
     with_uses = any(row.spent["uses"] is not None for row in found.rows)
     told = [name for name in found.rows[0].spent if name != "uses" or with_uses]
     return {HEADS[name][0]: [HEADS[name][1](_mean(row.spent[name])) for row in found.rows] for name in told}
 
 
 def differences_table(found: Comparison) -> Table:
-    """Every other cell less the baseline, seed by seed."""
+    """Every other variant less the baseline, seed by seed."""
     title = f"less {found.baseline}"
     table = _table(title, "paired seeds", _title(found), "best")
     for one in found.differences:
@@ -162,7 +162,7 @@ def _left_out(found: Comparison) -> list[str]:
 
 
 def _worlds(found: Comparison) -> list[str]:
-    """Cells whose pairs do not share a world, with the keys that differ."""
+    """Variants whose pairs do not share a world, with the keys that differ."""
     words = []
     for one in found.differences:
         if one.worlds:

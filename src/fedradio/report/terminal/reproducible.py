@@ -22,8 +22,8 @@ def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) ->
     table = plain_table(("paper", "item", "what it shows", "quick", "", "paper scale", ""))
     last = ""
     for item, costs in listed:
-        cells = [text for scale in SCALES for text in _cost_words(item, scale, costs[scale])]
-        table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, item.title, *cells)))
+        texts = [text for scale in SCALES for text in _cost_words(item, scale, costs[scale])]
+        table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, item.title, *texts)))
         last = item.paper
     words = f"wall time on two cores, what is there in {out}/; make one: fedradio reproduce PAPER ITEM [--scale paper]"
     return Group(table, Text(words))

@@ -56,34 +56,34 @@ def write_up(result: Result) -> Written:
     """The words of a result; the terminal and the Markdown file say the same."""
     notes = Notes()
     rows: list[tuple[str, ...]] = []
-    for found, cells in zip(result.found, result.cells, strict=True):
-        if not cells:
+    for found, entries in zip(result.found, result.entries, strict=True):
+        if not entries:
             rows.append((found.label, _presence(found, result.plan, notes)))
-        for number, key in enumerate(key for key in cells if result.item.wants(found.line.row, key)):
+        for number, key in enumerate(key for key in entries if result.item.wants(found.line.row, key)):
             label = found.label if number == 0 else ""
-            rows.append((label, *_cell_words(cells[key], found, result.plan, notes)))
+            rows.append((label, *_entry_words(entries[key], found, result.plan, notes)))
     header: tuple[str, ...] = HEADER if result.item.columns else PLAIN_HEADER
     said = [n for n, title in enumerate(header) if title in ALWAYS or any(row[n] not in ("", "-") for row in rows)]
     shown = [tuple(row[n] for n in said) for row in rows]
     return Written(tuple(header[n] for n in said), shown, notes.texts, _verdict(result), _made(result))
 
 
-def _cell_words(cell: Compared, found: Found, plan: Reproduction, notes: Notes) -> tuple[str, ...]:
-    column = cell.column
+def _entry_words(entry: Compared, found: Found, plan: Reproduction, notes: Notes) -> tuple[str, ...]:
+    column = entry.column
     quantity = f"{column.title} [{column.unit}]" if column.unit else column.title
-    if cell.note:
-        quantity += f" {notes.mark(cell.note)}"
-    paper = _with_deviation(column, *cell.published) if cell.published else "-"
-    ours = cell.ours
+    if entry.note:
+        quantity += f" {notes.mark(entry.note)}"
+    paper = _with_deviation(column, *entry.published) if entry.published else "-"
+    ours = entry.ours
     if ours is None:
-        why = _absence(found, plan, list(cell.lost.values()), notes)
+        why = _absence(found, plan, list(entry.lost.values()), notes)
         return quantity, paper, why, "-", "-", ""
-    text = _with_deviation(column, ours.mean, cell.deviation)
-    if cell.lost:
-        lost = "; ".join(f"seed {seed}: {why}" for seed, why in cell.lost.items())
-        text += f", {len(cell.values)} of {len(plan.seeds)} seeds {notes.mark(lost)}"
+    text = _with_deviation(column, ours.mean, entry.deviation)
+    if entry.lost:
+        lost = "; ".join(f"seed {seed}: {why}" for seed, why in entry.lost.items())
+        text += f", {len(entry.values)} of {len(plan.seeds)} seeds {notes.mark(lost)}"
     ends = [_number(column, end) for end in (ours.low, ours.high) if end is not None]
-    return quantity, paper, text, " to ".join(ends) or "-", _difference(cell), "!" if cell.agrees is False else ""
+    return quantity, paper, text, " to ".join(ends) or "-", _difference(entry), "!" if entry.agrees is False else ""
 
 
 def _absence(found: Found, plan: Reproduction, reasons: Sequence[str], notes: Notes) -> str:
@@ -113,24 +113,26 @@ def _number(column: Column, value: float) -> str:
     return f"{value:.{column.digits}f}"
 
 
-def _difference(cell: Compared) -> str:
-    if cell.difference is None or cell.published is None:
+def _difference(entry: Compared) -> str:
+    if entry.difference is None or entry.published is None:
         return "-"
-    text = f"{cell.difference:+.{cell.column.digits}f}"
-    if cell.column.within_share is None or cell.published[0] == 0:
+    text = f"{entry.difference:+.{entry.column.digits}f}"
+    if entry.column.within_share is None or entry.published[0] == 0:
         return text
-    return f"{text} ({100 * cell.difference / abs(cell.published[0]):+.0f} %)"
+    return f"{text} ({100 * entry.difference / abs(entry.published[0]):+.0f} %)"
 
 
 def _verdict(result: Result) -> str:
     """How many published numbers were met, and what that means."""
     compared = result.compared
-    missing = sum(cell.published is not None and cell.agrees is None for row in result.cells for cell in row.values())
+    missing = sum(
+        entry.published is not None and entry.agrees is None for row in result.entries for entry in row.values()
+    )
     if not compared and not missing:
         return "no published numbers to compare with"
     if not compared:
         return f"none of {count(missing, 'published number')} can be compared"
-    agree = sum(bool(cell.agrees) for cell in compared)
+    agree = sum(bool(entry.agrees) for entry in compared)
     widths = {f"{column.title} {_width(column)}": None for column in result.item.columns.values() if _width(column)}
     others = ", ! marks the others" if agree < len(compared) else ""
     text = f"{agree} of {len(compared)} published numbers agree{others} ({', '.join(widths)})"
@@ -222,4 +224,4 @@ def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
     if not rows:
         return ""
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines)

@@ -20,7 +20,7 @@ from fedradio.results.statistics import Interval
 from fedradio.runs.folder import read_summary
 from fedradio.sweeps.grid import SweepPlan
 from fedradio.sweeps.pool import Outcome, RunTask
-from fedradio.sweeps.sweep import CellResult
+from fedradio.sweeps.sweep import VariantResult
 
 LINE_EVERY_S = 10.0
 
@@ -110,8 +110,8 @@ class _Shown:
         self.next_line = time.monotonic() + LINE_EVERY_S
 
 
-def results_view(results: Sequence[CellResult], width: int = 120) -> Group:
-    """One row a cell: means over its complete runs, the accuracy with its 95 % interval; a dash is undefined.
+def results_view(results: Sequence[VariantResult], width: int = 120) -> Group:
+    """One row per variant: means over its complete runs, the accuracy with its 95 % interval; a dash is undefined.
 
     Below ``WIDE`` columns what was spent is a table of its own.
     """
@@ -133,7 +133,7 @@ def results_view(results: Sequence[CellResult], width: int = 120) -> Group:
 
 def _results_table(labels: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("cell", overflow="fold")
+    table.add_column("variant", overflow="fold")
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     for number, label in enumerate(labels):
@@ -141,23 +141,27 @@ def _results_table(labels: Sequence[str], columns: Mapping[str, Sequence[str]]) 
     return table
 
 
-def cells_table(plan: SweepPlan) -> Table:
-    """The cells of a sweep and their run folders."""
+def variants_table(plan: SweepPlan) -> Table:
+    """The variants of a sweep and their run folders."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("cell", "run folders"):
+    for name in ("variant", "run folders"):
         table.add_column(name, overflow="fold")
-    for cell in plan.cells:
-        first, last = cell.folder(cell.seeds[0]), cell.folder(cell.seeds[-1])
-        folders = first if len(cell.seeds) == 1 else f"{first}{' ...' if len(cell.seeds) > 2 else ','} {last}"
-        table.add_row(Text(cell.label), Text(folders))
+    for variant in plan.variants:
+        first, last = variant.folder(variant.seeds[0]), variant.folder(variant.seeds[-1])
+        folders = first if len(variant.seeds) == 1 else f"{first}{' ...' if len(variant.seeds) > 2 else ','} {last}"
+        table.add_row(Text(variant.label), Text(folders))
     return table
 
 
 def count_words(plan: SweepPlan) -> str:
-    """How many runs a sweep has, in words; cells of a sweep that has grown may have different seeds."""
-    cells, seeds, runs = _count(len(plan.cells), "cell"), _count(len(plan.seeds), "seed"), _count(plan.runs, "run")
-    full = plan.runs == len(plan.cells) * len(plan.seeds)
-    return f"{cells} x {seeds} = {runs}" if full else f"{cells}, {seeds}, {runs}"
+    """How many runs a sweep has, in words; variants of a sweep that has grown may have different seeds."""
+    variants, seeds, runs = (
+        _count(len(plan.variants), "variant"),
+        _count(len(plan.seeds), "seed"),
+        _count(plan.runs, "run"),
+    )
+    full = plan.runs == len(plan.variants) * len(plan.seeds)
+    return f"{variants} x {seeds} = {runs}" if full else f"{variants}, {seeds}, {runs}"
 
 
 def trouble_lines(outcomes: Sequence[Outcome]) -> list[str]:

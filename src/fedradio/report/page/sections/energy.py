@@ -137,6 +137,6 @@ def _over_rounds(data: Reading) -> Html:
     total = np.sum(list(parts.values()), axis=0)
     says = f"A round takes {quantity(float(total.mean()), 'J')} on average, "
     says += f"from {quantity(float(total.min()), 'J')} to {quantity(float(total.max()), 'J')}."
-    cells = [[str(t + 1), *(quantity(float(values[t]), "J") for values in parts.values())] for t in range(len(rows))]
-    table = numbers_table("Energy of every round", ["round", *parts], cells, "rounds")
+    lines = [[str(t + 1), *(quantity(float(values[t]), "J") for values in parts.values())] for t in range(len(rows))]
+    table = numbers_table("Energy of every round", ["round", *parts], lines, "rounds")
     return figure(Chart("round-energy", title, says, {"all": ChartView(traces, layout)}, table, height=300))

@@ -91,7 +91,7 @@ def _everybody(data: Reading, found: NDArray[np.int64], words: dict[str, str]) -
         "type": "heatmap",
         "x": (rounds + 1).tolist(),
         "y": clients.tolist(),
-        "cells": ["".join(map(str, row)) for row in shown.T.tolist()],
+        "states": ["".join(map(str, row)) for row in shown.T.tolist()],
         "names": list(words),
         "zmin": -0.5,
         "zmax": len(words) - 0.5,

@@ -41,12 +41,12 @@ def reproduce(run: PastRun) -> Html:
 def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
     """The command that makes a sweep, and whether it needs the sweep's spec as a file.
 
-    None where cells or seeds were added later, so that it takes several commands.
+    None where variants or seeds were added later, so that it takes several commands.
     """
-    cells = math.prod(map(len, plan.axes.values()))
-    if len(plan.cells) != cells or any(cell.seeds != plan.seeds for cell in plan.cells):
+    variants = math.prod(map(len, plan.axes.values()))
+    if len(plan.variants) != variants or any(variant.seeds != plan.seeds for variant in plan.variants):
         return None
-    changes = {key: plan.axes.get(key, [value]) for key, value in plan.cells[0].changes.items()}
+    changes = {key: plan.axes.get(key, [value]) for key, value in plan.variants[0].changes.items()}
     source = next((name for name in shipped_as(plan.name) if read_spec(name) == plan.base), None)
     words = [f"{key}={','.join(map(override_value, values))}" for key, values in changes.items()]
     seeds = ["--seeds", ",".join(map(str, plan.seeds)) + "," * (len(plan.seeds) == 1)]

@@ -1,4 +1,4 @@
-"""The page of a sweep: cells over seeds, with intervals, and what sets them apart."""
+"""The page of a sweep: variants over seeds, with intervals, and what sets them apart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fedradio.report.page.palette import variables
 from fedradio.report.page.sections.headline import badge, cards
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
 from fedradio.report.page.sections.sweep_charts import differences, energies, learning
-from fedradio.report.page.sweep_data import Swept, SweptCell
+from fedradio.report.page.sweep_data import Swept, SweptVariant
 from fedradio.results.compare import world
 from fedradio.results.statistics import Interval
 from fedradio.spec.yaml import flatten
@@ -38,15 +38,18 @@ def sweep_page(sweep: Swept) -> str:
         "div",
         paragraph("fedradio sweep", class_="kind"),
         tag("div", tag("h1", name), _badge(sweep), class_="title"),
-        paragraph(str(sweep.plan.cells[0].spec.plain["about"]) if sweep.plan.cells else "", class_="about"),
+        paragraph(str(sweep.plan.variants[0].spec.plain["about"]) if sweep.plan.variants else "", class_="about"),
     )
     sections: dict[str, tuple[str, Html]] = {
         "headline": ("Summary", section("headline", "Summary", _warning(sweep), _headline(sweep))),
         "results": ("Results", section("results", "Results", _results(sweep))),
-        "learning": ("Learning", learning(sweep.cells)),
+        "learning": ("Learning", learning(sweep.variants)),
         "differences": ("Differences", _differences(sweep)),
-        "energy": ("Energy", energies(sweep.cells)),
-        "cells": ("Cells", section("cells", "Cells", *(_cell(sweep, cell) for cell in sweep.cells))),
+        "energy": ("Energy", energies(sweep.variants)),
+        "variants": (
+            "Variants",
+            section("variants", "Variants", *(_variant(sweep, variant) for variant in sweep.variants)),
+        ),
         "spec": ("Spec and axes", _spec(sweep)),
         "environment": ("Environment", _environment(sweep)),
     }
@@ -55,7 +58,7 @@ def sweep_page(sweep: Swept) -> str:
 
 def known(sweep: Swept) -> dict[str, tuple[str, Callable[[float], str]]]:
     """The quantities that any complete run has."""
-    return {key: words for key, words in QUANTITIES.items() if any(cell.values(key) for cell in sweep.cells)}
+    return {key: words for key, words in QUANTITIES.items() if any(variant.values(key) for variant in sweep.variants)}
 
 
 def _badge(sweep: Swept) -> Html:
@@ -63,15 +66,15 @@ def _badge(sweep: Swept) -> Html:
     return badge("complete" if not missing else "unfinished")
 
 
-def _missing(sweep: Swept) -> list[tuple[SweptCell, int, str]]:
-    """Runs that are not complete: cell, seed, what they are."""
+def _missing(sweep: Swept) -> list[tuple[SweptVariant, int, str]]:
+    """Runs that are not complete: variant, seed, what they are."""
     found = []
-    for cell in sweep.cells:
-        for seed, run in cell.runs.items():
+    for variant in sweep.variants:
+        for seed, run in variant.runs.items():
             if run is None:
-                found.append((cell, seed, "not begun"))
+                found.append((variant, seed, "not begun"))
             elif run.status != "complete":
-                found.append((cell, seed, f"{run.status} after {run.done} of {cell.grid.spec.rounds} rounds"))
+                found.append((variant, seed, f"{run.status} after {run.done} of {variant.grid.spec.rounds} rounds"))
     return found
 
 
@@ -80,21 +83,21 @@ def _warning(sweep: Swept) -> Html | None:
     if not missing:
         return None
     items = [
-        tag("li", tag("a", cell.label, href=f"#{cell.identity}"), f", seed {seed}: {words}")
-        for cell, seed, words in missing
+        tag("li", tag("a", variant.label, href=f"#{variant.identity}"), f", seed {seed}: {words}")
+        for variant, seed, words in missing
     ]
     words = f"{len(missing)} of {sweep.plan.runs} runs are not complete and count in no mean:"
     return tag("div", paragraph(words), tag("ul", *items), class_="warning", role="note")
 
 
 def _headline(sweep: Swept) -> Html:
-    walls = [run.facts["wall_s"] for cell in sweep.cells for run in cell.complete().values()]
-    means = [(cell, found) for cell in sweep.cells if (found := cell.mean("accuracy")) is not None]
+    walls = [run.facts["wall_s"] for variant in sweep.variants for run in variant.complete().values()]
+    means = [(variant, found) for variant in sweep.variants if (found := variant.mean("accuracy")) is not None]
     items: dict[str, tuple[Piece, Piece]] = {
-        "Cells": (count(len(sweep.cells)), ", ".join(sweep.plan.axes) or "no axes"),
+        "Variants": (count(len(sweep.variants)), ", ".join(sweep.plan.axes) or "no axes"),
         "Seeds": (
             count(len(sweep.plan.seeds)),
-            "cells have different worlds" if _worlds(sweep) else "the same world for every cell",
+            "variants have different worlds" if _worlds(sweep) else "the same world for every variant",
         ),
         "Complete runs": (count(len(walls)), f"of {sweep.plan.runs:,}; together {seconds(sum(walls))} of wall time"),
     }
@@ -107,49 +110,52 @@ def _headline(sweep: Swept) -> Html:
 def _results(sweep: Swept) -> Html:
     columns = known(sweep)
     rows: list[list[Piece]] = []
-    for cell in sweep.cells:
-        row: list[Piece] = [tag("a", cell.label, href=f"#{cell.identity}"), f"{len(cell.complete())}/{len(cell.runs)}"]
-        rows.append([*row, *(plus_minus(cell.mean(key), words) for key, (_, words) in columns.items())])
+    for variant in sweep.variants:
+        row: list[Piece] = [
+            tag("a", variant.label, href=f"#{variant.identity}"),
+            f"{len(variant.complete())}/{len(variant.runs)}",
+        ]
+        rows.append([*row, *(plus_minus(variant.mean(key), words) for key, (_, words) in columns.items())])
     caption = "Mean over seeds, with the half width of its 95 % interval where there are several"
-    return table(caption, ["cell", "runs", *(name for name, _ in columns.values())], rows)
+    return table(caption, ["variant", "runs", *(name for name, _ in columns.values())], rows)
 
 
 def _differences(sweep: Swept) -> Html:
     title = "Differences"
-    if len(sweep.cells) < 2:
-        return section("differences", title, paragraph("One cell has nothing to be compared with.", class_="absent"))
-    first, columns = sweep.cells[0], known(sweep)
+    if len(sweep.variants) < 2:
+        return section("differences", title, paragraph("One variant has nothing to be compared with.", class_="absent"))
+    first, columns = sweep.variants[0], known(sweep)
     rows: list[list[Piece]] = []
-    for cell in sweep.cells[1:]:
-        found = {key: cell.against(first, key) for key in columns}
+    for variant in sweep.variants[1:]:
+        found = {key: variant.against(first, key) for key in columns}
         pairs = max((one.n for one in found.values() if one is not None), default=0)
-        cells = [_difference(found[key], words) for key, (_, words) in columns.items()]
-        rows.append([tag("a", cell.label, href=f"#{cell.identity}"), str(pairs), *cells])
-    head = ["cell", "seeds", *(name for name, _ in columns.values())]
+        values = [_difference(found[key], words) for key, (_, words) in columns.items()]
+        rows.append([tag("a", variant.label, href=f"#{variant.identity}"), str(pairs), *values])
+    head = ["variant", "seeds", *(name for name, _ in columns.values())]
     caption = "Paired differences: mean, with the half width of its 95 % interval"
-    chart = differences(sweep.cells)
+    chart = differences(sweep.variants)
     return section("differences", title, *_pairing(sweep), table(caption, head, rows), chart)
 
 
 def _pairing(sweep: Swept) -> list[Html]:
-    """What pairs of the same seed share; cells with another world than the first, with the keys that differ."""
-    words, worlds = f"Differences to the first cell, {sweep.cells[0].label}, taken seed by seed", _worlds(sweep)
+    """What pairs of the same seed share; variants with another world than the first, with the keys that differ."""
+    words, worlds = f"Differences to the first variant, {sweep.variants[0].label}, taken seed by seed", _worlds(sweep)
     zero = "An interval that holds 0 tells no difference."
     if not worlds:
-        return [paragraph(f"{words}: cells see the same world, and what it does to both cancels. {zero}")]
+        return [paragraph(f"{words}: variants see the same world, and what it does to both cancels. {zero}")]
     items = [tag("li", f"{'; '.join(labels)} ({', '.join(keys)})") for keys, labels in worlds.items()]
-    told = paragraph("These have another world than the first cell: pairs share the seed alone.")
+    told = paragraph("These have another world than the first variant: pairs share the seed alone.")
     return [paragraph(f"{words}. {zero}"), tag("div", told, tag("ul", *items), class_="warning", role="note")]
 
 
 def _worlds(sweep: Swept) -> dict[tuple[str, ...], list[str]]:
-    """Labels of the cells whose worlds are not that of the first, by the keys of the spec that differ."""
-    worlds = [world(cell.grid.spec) for cell in sweep.cells]
+    """Labels of the variants whose worlds are not that of the first, by the keys of the spec that differ."""
+    worlds = [world(variant.grid.spec) for variant in sweep.variants]
     found: dict[tuple[str, ...], list[str]] = {}
-    for cell, here in zip(sweep.cells[1:], worlds[1:], strict=True):
-        keys = tuple(key for key in worlds[0] | here if worlds[0].get(key, cell) != here.get(key, cell))
+    for variant, here in zip(sweep.variants[1:], worlds[1:], strict=True):
+        keys = tuple(key for key in worlds[0] | here if worlds[0].get(key, variant) != here.get(key, variant))
         if keys:
-            found.setdefault(keys, []).append(cell.label)
+            found.setdefault(keys, []).append(variant.label)
     return found
 
 
@@ -161,10 +167,10 @@ def _difference(found: Interval | None, words: Callable[[float], str]) -> str:
     return f"+{text}" if found.mean > 0 else text
 
 
-def _cell(sweep: Swept, cell: SweptCell) -> Html:
+def _variant(sweep: Swept, variant: SweptVariant) -> Html:
     columns = known(sweep)
     rows: list[list[Piece]] = []
-    for seed, run in cell.runs.items():
+    for seed, run in variant.runs.items():
         if run is None:
             rows.append([str(seed), badge("not begun"), *([UNDEFINED] * len(columns)), None])
             continue
@@ -172,13 +178,13 @@ def _cell(sweep: Swept, cell: SweptCell) -> Html:
             UNDEFINED if run.facts.get(key) is None else words(run.facts[key]) for key, (_, words) in columns.items()
         ]
         rows.append([str(seed), badge(run.status), *values, tag("code", f"runs/{run.folder.name}")])
-    sets = ", ".join(f"{key} = {value_words(value)}" for key, value in cell.grid.changes.items())
+    sets = ", ".join(f"{key} = {value_words(value)}" for key, value in variant.grid.changes.items())
     return tag(
         "div",
-        tag("h3", cell.label, id=cell.identity),
+        tag("h3", variant.label, id=variant.identity),
         paragraph(f"Set: {sets}." if sets else "The spec as it is."),
         table("Runs", ["seed", "status", *(name for name, _ in columns.values()), "folder"], rows, shown=False),
-        class_="cell",
+        class_="variant",
     )
 
 
@@ -204,7 +210,7 @@ def _again(sweep: Swept) -> list[Html]:
     if whole is not None:
         saved = f"The whole sweep again, with the spec above saved as {sweep.plan.name}.yaml:"
         found = [paragraph(saved if whole[1] else "The whole sweep again, from a shipped spec:"), command(whole[0])]
-    runs = [run for cell in sweep.cells for run in cell.complete().values()]
+    runs = [run for variant in sweep.variants for run in variant.complete().values()]
     if not runs:
         return found
     words = "Every run folder holds its complete spec. From the sweep's folder, one of them again, and its own page:"
@@ -218,7 +224,7 @@ def _again(sweep: Swept) -> list[Html]:
 
 
 def _environment(sweep: Swept) -> Html:
-    runs = [run for cell in sweep.cells for run in cell.runs.values() if run is not None and run.environment]
+    runs = [run for variant in sweep.variants for run in variant.runs.values() if run is not None and run.environment]
     if not runs:
         why = "No run has an environment.json that can be read."
         return section("environment", "Environment", paragraph(why, class_="absent"))
