@@ -5,21 +5,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedradio._version import __version__
 from fedradio.core.errors import DataError, DivergenceError, Problem, SpecError, StoreError
 from fedradio.core.files import LOCK_FILE, locked, write_json
 from fedradio.results.run import MARKER
 from fedradio.results.statistics import Interval, interval
 from fedradio.runs.folder import SUMMARY_FILE, read_summary
 from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
-from fedradio.sweeps.grid import STEM, GridVariant, SweepPlan, merged, named, plan_sweep, words
+from fedradio.sweeps.document import RUNS, read_sweep, sweep_document
+from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, named, plan_sweep, words
 from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
 
 __all__ = [
@@ -33,14 +31,6 @@ __all__ = [
     "sweep",
     "sweep_folder",
 ]
-
-FORMAT = 1
-"""Number of the format of ``sweep.json``; a reader refuses all others."""
-
-RUNS = "runs"
-
-SPEC_KEYS = ("name", "about", "seed", "rounds", "algorithm", "topology", "data", "hops")
-"""What readers of a sweep ask of the specs in it."""
 
 Tell = Callable[[str, float], None]
 """Is told what is being done and the share of it that is done."""
@@ -151,7 +141,7 @@ def run_sweep(
         raise StoreError(f"cannot use {folder} as a sweep folder: {error.strerror or error}") from None
     with locked(folder):
         whole = joined(folder, plan)
-        write_json(folder / MARKER, _document(whole))
+        write_json(folder / MARKER, sweep_document(whole))
         variants = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
         jobs = [
             RunTask(variant.at(seed), folder / RUNS / variant.folder(seed), f"{variant.label}, seed {seed}")
@@ -165,48 +155,6 @@ def run_sweep(
 def results(folder: Path) -> list[VariantResult]:
     """Every variant of a sweep, from the summaries of its complete runs."""
     return [_result(folder, variant) for variant in read_sweep(folder).variants]
-
-
-def read_sweep(folder: Path) -> SweepPlan:
-    """What a sweep folder holds, or will hold."""
-    path = folder / MARKER
-    try:
-        document = json.loads(path.read_bytes())
-        number, version = document["format"], document["fedradio"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{folder} is not a sweep: no readable {MARKER} ({type(error).__name__})") from None
-    if number != FORMAT:
-        raise StoreError(f"{path} has format {number}, fedradio {__version__} reads {FORMAT}; use fedradio {version}")
-    try:
-        variants = tuple(_variant(variant) for variant in document["cells"])
-        seeds = tuple(map(int, document["seeds"]))
-        return SweepPlan(str(document["name"]), dict(document["base"]), dict(document["axes"]), seeds, variants)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path} is damaged: {type(error).__name__}: {error}") from None
-
-
-def _variant(found: Mapping[str, Any]) -> GridVariant:
-    spec, stem = dict(found["spec"]), str(found["stem"])
-    if not STEM.fullmatch(stem):
-        raise ValueError(f"{stem!r} is no beginning of a run folder's name")
-    if lacking := [key for key in SPEC_KEYS if key not in spec]:
-        raise KeyError(", ".join(lacking))
-    return GridVariant(dict(found["set"]), Spec(spec), tuple(map(int, found["runs"])), stem, str(found["label"]))
-
-
-def _document(plan: SweepPlan) -> dict[str, Any]:
-    variants = [
-        {
-            "label": variant.label,
-            "stem": variant.stem,
-            "runs": {str(seed): variant.folder(seed) for seed in variant.seeds},
-            "set": dict(variant.changes),
-            "spec": variant.spec.plain,
-        }
-        for variant in plan.variants
-    ]
-    head = {"format": FORMAT, "fedradio": __version__, "name": plan.name}
-    return {**head, "axes": plan.axes, "seeds": plan.seeds, "base": plan.base, "cells": variants}
 
 
 def joined(folder: Path, plan: SweepPlan) -> SweepPlan:

@@ -32,9 +32,10 @@ from fedradio.results.run import Participation, open_run
 from fedradio.results.statistics import Interval
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec, load_spec
+from fedradio.sweeps.document import RUNS
 from fedradio.sweeps.grid import plan_sweep
 from fedradio.sweeps.pool import Outcome, RunTask, settled_outcome
-from fedradio.sweeps.sweep import RUNS, run_sweep
+from fedradio.sweeps.sweep import run_sweep
 
 BAD = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
 

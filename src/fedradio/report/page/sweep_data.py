@@ -15,8 +15,8 @@ from fedradio.report.style import Style, styles
 from fedradio.results.run import Curve, Floats, PastRun, is_run, open_run
 from fedradio.results.statistics import Interval, interval, paired
 from fedradio.results.variants import Variant
+from fedradio.sweeps.document import RUNS, read_sweep
 from fedradio.sweeps.grid import GridVariant, SweepPlan
-from fedradio.sweeps.sweep import RUNS, read_sweep
 
 Tell = Callable[[str, float], None]
 """Is told what is being made, and the share that is done."""
