@@ -38,7 +38,7 @@ class Autograd:
             if self.needs_two:
                 _check_counts(job, row)
             if self.dropout:
-                set_generator(network.module, job.rng.child("dropout", job.start.name(row)).torch(job.delta.device))
+                set_generator(network.module, job.rng.child("dropout", job.start.client(row)).torch(job.delta.device))
             network.load(job, row)
             job.loss[row] = self._steps(network, job, row)
             network.store(job, row)
@@ -142,7 +142,7 @@ class Network:
 
 def _check_counts(job: TrainJob, row: int) -> None:
     if bool((job.count[row, : job.updates[row]] == 1).any()):
-        reason = f"client {job.start.name(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        reason = f"client {job.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
         remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
         raise SpecError(Problem("rule.batch", reason, remedy, job.rule.batch))
 

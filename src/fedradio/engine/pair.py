@@ -166,7 +166,7 @@ class PairAutograd:
         network = kept[1]
         network.load(job, row)
         if self.dropout:
-            set_generator(network.module, job.rng.child(name, job.start.name(row)).torch(job.delta.device))
+            set_generator(network.module, job.rng.child(name, job.start.client(row)).torch(job.delta.device))
         return network
 
 
@@ -179,6 +179,6 @@ def _semi(job: TrainJob) -> Semi:
 def _check_counts(job: TrainJob, semi: Semi, row: int) -> None:
     counts = (job.count + semi.unlabelled.count)[row, : job.updates[row]]
     if bool((counts == 1).any()):
-        reason = f"client {job.start.name(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        reason = f"client {job.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
         remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
         raise SpecError(Problem("rule.batch", reason, remedy, job.rule.batch))

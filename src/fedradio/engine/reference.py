@@ -46,7 +46,7 @@ def _client(
     """What one client's training on labelled samples gives, without the client axis."""
     w0, w, buffers = _begin(model, start, row)
     state = _state(rule, start, row, w)
-    module = _module(model, rng.child("dropout", start.name(row)), w)
+    module = _module(model, rng.child("dropout", start.client(row)), w)
     losses = []
     for j, rate in enumerate(rule.rates(t, updates)):
         count = int(batches.labelled.count[row, j])
@@ -76,13 +76,13 @@ def _pair(
     probabilities, both gradients at the models before the update."""
     w0, w, buffers = _begin(model, start, row)
     state = _state(rule, start, row, w)
-    module = _module(model, rng.child("dropout", start.name(row)), w)
+    module = _module(model, rng.child("dropout", start.client(row)), w)
     received = torch.cat([w, buffers])
     second = own_rule(rule, objective)
     own = w if start.own is None else start.own[row].clone()
     b = 0.0 if start.mixture is None else float(start.mixture[row])
     own_state = _state(second, start, row, own)
-    own_module = _module(model, rng.child("dropout_own", start.name(row)), w)
+    own_module = _module(model, rng.child("dropout_own", start.client(row)), w)
     losses, hits = [], [torch.zeros(0)]
     for j, (rate, own_rate) in enumerate(zip(rule.rates(t, updates), second.rates(t, updates), strict=True)):
         index, n = batches.labelled.index[row, j], int(batches.labelled.count[row, j])
