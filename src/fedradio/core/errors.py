@@ -46,10 +46,10 @@ class DivergenceError(FedradioError):
     def __init__(self, round_: int, clients: Sequence[int], what: str) -> None:
         self.round = round_
         self.clients = list(clients)
-        origin = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " of the merged model"
+        place = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " of the merged model"
         more = f" and {len(self.clients) - 8} more" if len(self.clients) > 8 else ""
         super().__init__(
-            f"round {round_}: {what} is NaN or infinite{origin}{more}; a smaller rule.lr or algorithm rate usually helps"
+            f"round {round_}: {what} is NaN or infinite{place}{more}; a smaller rule.lr or algorithm rate usually helps"
         )
 
 
