@@ -1,1 +1,1 @@
-"""Vocabulary of the house: contracts, errors, registry, randomness, units and flat-parameter arithmetic."""
+"""Foundations of the package: contracts, errors, registry, random numbers, units, flat parameters and files."""

@@ -1,4 +1,4 @@
-"""Errors a user can meet. Wrong input is reported all at once; missed deadlines and outages are data, not errors."""
+"""Errors that users can meet. Problems of an input are reported all at once; missed deadlines and outages are data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with an input: where, what was given, why it cannot be, and what would work."""
+    """One problem of an input: its path, the given value, the reason why it is refused, and a remedy."""
 
     path: str
     reason: str
@@ -30,7 +30,7 @@ class FedradioError(Exception):
 
 
 class SpecError(FedradioError):
-    """The input cannot be run; carries every problem that was found."""
+    """The input cannot be run; carries all its problems."""
 
     exit_code = 2
 
@@ -47,10 +47,10 @@ class DivergenceError(FedradioError):
     def __init__(self, round_: int, clients: Sequence[int], what: str) -> None:
         self.round = round_
         self.clients = list(clients)
-        who = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " of the merged model"
+        place = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " of the merged model"
         more = f" and {len(self.clients) - 8} more" if len(self.clients) > 8 else ""
         super().__init__(
-            f"round {round_}: {what} is NaN or infinite{who}{more}; a smaller rule.lr or algorithm rate usually helps"
+            f"round {round_}: {what} is NaN or infinite{place}{more}; a smaller rule.lr or algorithm rate usually helps"
         )
 
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, locks that vanish with their process, checksums."""
+"""Atomic file writes, locks between processes, checksums."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from filelock import FileLock, Timeout
 from fedradio.core.errors import StoreError
 
 LOCK_FILE = ".lock"
-"""The file by which a folder is locked; it stays behind, and means nothing by itself."""
+"""Name of a folder's lock file; it is never removed, and its existence alone means nothing."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Write a whole file or nothing: a temporary neighbour, flushed to disk, then renamed, the folder flushed too."""
+    """Atomic write of a file: a temporary one beside it, flushed to disk, then renamed, the folder flushed too."""
     temporary = temporary_path(path)
     try:
         with temporary.open("wb") as file:
@@ -39,30 +39,30 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def temporary_path(path: Path) -> Path:
-    """Where this process writes a file before it gets its name: ``.NAME.PID.tmp`` beside it."""
+    """Temporary file of this process for :func:`replacing`: ``.NAME.PID.tmp`` beside ``path``."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def replaced_name(temporary: Path) -> str | None:
-    """The name for which a temporary neighbour of :func:`replacing` was written; None for any other file."""
+    """Final name of a temporary file of :func:`replacing`; None for any other file."""
     name, _, number = temporary.name.removeprefix(".").removesuffix(".tmp").rpartition(".")
     ours = temporary.name.startswith(".") and temporary.name.endswith(".tmp")
     return name if ours and name and number.isdecimal() else None
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
+    """Write a text file atomically."""
     with replacing(path) as file:
         file.write(text.encode())
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write plain data as JSON, whole or not at all; NaN and infinity are refused."""
+    """Write plain data as JSON, atomically; NaN and infinity are refused."""
     write_text(path, json.dumps(data, indent=2, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The mapping in a JSON file; empty where there is no file, or none that can be read."""
+    """The mapping in a JSON file; empty where the file is absent or cannot be read."""
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -71,16 +71,16 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def file_sha256(path: Path) -> str:
-    """Checksum of a whole file."""
+    """SHA-256 checksum of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
 def locked(folder: Path, wait_s: float = 0.0) -> Iterator[None]:
-    """Keep other processes out of a folder, after waiting up to ``wait_s`` for the one that may be in it.
+    """Exclusive lock of a folder between processes; waits up to ``wait_s`` for another process to release it.
 
-    The lock is the operating system's: it goes with the process that has it, however that ends.
+    The lock is the operating system's: it ends with the process that has it, however that ends.
     """
     lock = FileLock(folder / LOCK_FILE, thread_local=False, fallback_to_soft=False)
     try:
@@ -97,7 +97,7 @@ def locked(folder: Path, wait_s: float = 0.0) -> Iterator[None]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make the renames in a folder last. Windows cannot; file systems that do not know how answer EINVAL."""
+    """Flush the renames in a folder to disk. Windows has no such call; some file systems refuse it with EINVAL."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

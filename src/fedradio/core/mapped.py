@@ -1,4 +1,4 @@
-"""Room for what clients keep. Large slots live in a file that is mapped into memory.
+"""Per-client state in files that are mapped into memory, for slots too large to stay in RAM.
 
 2000 clients with a model of their own and a control variate of 200,000 numbers each keep 3.2 GB, of which a round
 touches the rows of a few. The file has no name any more once it is mapped, so that nothing is left of it when the
@@ -20,20 +20,20 @@ from fedradio.core.errors import StoreError
 from fedradio.core.units import show
 
 LARGE = 1_000_000_000
-"""Bytes from which on a slot is kept in a file."""
+"""Size in bytes from which on a slot is kept in a file."""
 
 
 def make_room(slots: Slots, large: int = LARGE) -> Slots:
-    """The same slots with memory for every row, so that rows can be written one by one.
+    """The same slots with storage of its own for every row, so that rows can be written one by one.
 
-    Algorithms may give one row for all (``row.expand(clients, -1)``, of a row that nobody else holds), which costs
-    nothing until here.
+    Algorithms may initialise a slot with one row for all clients (``row.expand(clients, -1)``, of a row that nothing
+    else refers to), which takes no memory until here.
     """
     return {name: _room(name, rows, large) for name, rows in slots.items()}
 
 
-def spare(slots: Slots) -> None:
-    """Let the rows of mapped slots leave the process's memory; they come back from the file when they are read."""
+def release_memory(slots: Slots) -> None:
+    """Release the RAM of mapped slots; their rows are read from the file again when they are needed."""
     for rows in slots.values():
         if on_file(rows):
             size = rows.numel() * rows.element_size()
@@ -53,7 +53,7 @@ def _room(name: str, rows: Tensor, large: int) -> Tensor:
 
 
 def _mapped(name: str, rows: Tensor, size: int) -> Tensor:
-    """A copy of ``rows [C, ...]`` in a file. Its space is taken now: a disk that is full later would be fatal."""
+    """A copy of ``rows [C, ...]`` in a mapped file; its disk space is reserved now: running out later is fatal."""
     try:
         with tempfile.NamedTemporaryFile(prefix="fedradio-") as file:
             os.posix_fallocate(file.fileno(), 0, size)  # reads as zeros
@@ -63,7 +63,7 @@ def _mapped(name: str, rows: Tensor, size: int) -> Tensor:
                 file.flush()
             room = torch.from_file(file.name, shared=True, size=rows.numel(), dtype=rows.dtype)
     except OSError as error:
-        where = tempfile.gettempdir()
-        reason = f"no room for {show(size, 'B')} of the clients' {name!r} in {where}: {error.strerror or error}"
+        folder = tempfile.gettempdir()
+        reason = f"no room for {show(size, 'B')} of the clients' {name!r} in {folder}: {error.strerror or error}"
         raise StoreError(f"{reason}; set TMPDIR to a folder with more space") from None
     return room.view(rows.shape)

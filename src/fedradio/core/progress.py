@@ -1,12 +1,12 @@
-"""How long work tells that it goes on."""
+"""Progress callbacks of long operations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Progress = Callable[[str, float | None], None]
-"""Hears what is being done and which share of it is done; None where that share is unknown."""
+"""Called with a description of the present step and the share of it that is done, None where that is unknown."""
 
 
 def silent(what: str, share: float | None) -> None:
-    """Progress that nobody hears."""
+    """A callback that reports nothing."""

@@ -36,7 +36,7 @@ _LARGE = {1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k", 1.0: ""}
 
 
 def show(value: float | None, unit: str) -> str:
-    """A quantity for people: ``show(7_248_384, "bit")`` is ``'7.25 Mbit'``; an undefined one is ``'-'``."""
+    """A quantity as text: ``show(7_248_384, "bit")`` is ``'7.25 Mbit'``; an undefined one is ``'-'``."""
     if value is None:
         return "-"
     if value == 0 or not math.isfinite(value):
@@ -47,7 +47,7 @@ def show(value: float | None, unit: str) -> str:
 
 
 def show_seconds(value: float | None) -> str:
-    """A duration for people: ``75`` is ``'1 min 15 s'``; an undefined one is ``'-'``."""
+    """A duration as text: ``75`` is ``'1 min 15 s'``; an undefined one is ``'-'``."""
     if value is None:
         return "-"
     if value < 60:

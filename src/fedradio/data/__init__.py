@@ -1,10 +1,10 @@
-"""Samples: where they come from, how they are split over clients, how they arrive.
+"""Data: sources of samples, their partition over clients, their arrival over time.
 
-``catalog``, ``decode``, ``fetch`` and ``store`` bring public data sets to this machine; ``sources`` make samples of
-them; ``partition`` splits these over clients; ``tapes`` puts each client's samples in order; ``streams`` are windows on
-the tapes, ``growing`` and bounded ``fifo`` ones among them, from which ``draw`` takes mini-batches. ``video`` and
-``video_files`` (its samples are in ``video_features``) are worlds in which clients make their own samples, by the law
-of ``requests``.
+``catalog``, ``decode``, ``download`` and ``cache`` bring public data sets to this machine; ``sources`` turn them into
+samples; ``partition`` splits these over clients; ``tapes`` puts each client's samples in order; ``streams`` are windows
+on the tapes, ``growing`` and bounded ``fifo`` ones among them, from which ``draw`` takes mini-batches. ``video`` and
+``video_files`` (its samples are in ``video_features``) are video services whose clients produce their own samples, by
+the Markov chain of ``requests``.
 """
 
 from fedradio.data import fifo, growing, partition, sources, streams, tapes, video, video_files

@@ -1,7 +1,7 @@
-"""Where fetched data sets are kept: one folder each, with four ``.npy`` arrays and a manifest that is written last.
+"""Local store of fetched data sets: a folder each, with four ``.npy`` arrays and a manifest that is written last.
 
-Every file is written beside its place, synchronised and then renamed, so an interruption leaves either no file or a
-whole one; without its manifest a data set counts as absent.
+Every file is written under a temporary name, flushed to disk and then renamed, so an interruption leaves either no
+file or a whole one; without its manifest a data set counts as absent.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from fedradio.data.catalog import CATALOG, PARTS, Arrays, DataSet, find
 
 MANIFEST = "manifest.json"
 STALE_S = 3600.0
-"""Age after which a half-written file is taken for the remains of a killed process."""
+"""Age in seconds after which a half-written file counts as left behind by a killed process."""
 
 Status = Literal["embedded", "fetched", "damaged", "absent"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set as ``fedradio data ls`` shows it: ``nbytes`` of its arrays, ``origin`` from which it was fetched."""
+    """One line of ``fedradio data ls``: a data set, the ``nbytes`` of its arrays, and its ``origin``."""
 
     name: str
     status: Status
@@ -45,12 +45,12 @@ class Entry:
 
     @property
     def samples(self) -> str:
-        """Training and test samples for people."""
+        """Numbers of training and test samples as text."""
         return f"{self.train:,} + {self.test:,}" if self.test else f"{self.train:,}"
 
     @property
     def shape(self) -> str:
-        """Channels, height and width for people."""
+        """Channels, height and width as text."""
         return "x".join(map(str, self.dims))
 
 
@@ -68,13 +68,13 @@ def path(name: str) -> Path:
 
 
 def ls() -> list[Entry]:
-    """Every data set of images with its status, judged by the manifest and the files' sizes (nothing is hashed)."""
+    """All data sets of images with their status, judged by manifests and file sizes (nothing is hashed)."""
     digits = Entry("digits", "embedded", 1797, 0, (1, 8, 8), 10, 1797 * 65, "CC BY 4.0", "scikit-learn")
     return [digits, *(_entry(dataset) for dataset in CATALOG.values())]
 
 
 def load(name: str) -> Arrays:
-    """The arrays of a fetched data set, verified; a :class:`DataError` says what to do when it is absent or damaged."""
+    """Verified arrays of a fetched data set; a :class:`DataError` with the remedy when it is absent or damaged."""
     dataset = find(name)
     if status(dataset) == "absent":
         raise DataError(f"The data set {name} is not on this machine; run `fedradio data fetch {name}` once.")
@@ -85,18 +85,18 @@ def load(name: str) -> Arrays:
 
 
 def status(dataset: DataSet) -> Status:
-    """Absent without a manifest; damaged when the manifest or a file's size is not what it must be."""
+    """Status of a data set: absent without a manifest, damaged when the manifest or a file's size is wrong."""
     folder = path(dataset.name)
     if not (folder / MANIFEST).is_file():
         return "absent"
-    noted = _manifest(folder)
+    stored = _manifest(folder)
     sizes = {part: _size(folder / f"{part}.npy") for part in PARTS}
-    whole = None not in sizes.values() and noted.get("bytes") == sizes and noted.get("sha256") == _digests(dataset)
+    whole = None not in sizes.values() and stored.get("bytes") == sizes and stored.get("sha256") == _digests(dataset)
     return "fetched" if whole else "damaged"
 
 
 def read(dataset: DataSet) -> Arrays | None:
-    """The stored arrays if all four are there and are exactly the data set, whatever the manifest says."""
+    """The stored arrays if all four exist and match the checksums, whatever the manifest says; else None."""
     folder = path(dataset.name)
     try:
         arrays = Arrays(*(np.load(folder / f"{part}.npy", allow_pickle=False) for part in PARTS))
@@ -126,19 +126,19 @@ def write(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
 
 
 def _entry(dataset: DataSet) -> Entry:
-    found = status(dataset)
+    state = status(dataset)
     folder = path(dataset.name)
     return Entry(
         name=dataset.name,
-        status=found,
+        status=state,
         train=dataset.train,
         test=dataset.test,
         dims=dataset.shape,
         classes=dataset.classes,
         nbytes=dataset.nbytes,
         licence=dataset.licence,
-        origin=str(_manifest(folder).get("origin", "")) if found == "fetched" else "",
-        path=folder if found != "absent" else None,
+        origin=str(_manifest(folder).get("origin", "")) if state == "fetched" else "",
+        path=folder if state != "absent" else None,
     )
 
 
@@ -162,7 +162,7 @@ def _size(file: Path) -> int | None:
 
 
 def _replace(target: Path, fill: Callable[[IO[bytes]], object]) -> None:
-    """Fill a file and only then give it its name."""
+    """Atomic write: ``fill`` a temporary file, then rename it to ``target``."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
@@ -175,7 +175,7 @@ def _replace(target: Path, fill: Callable[[IO[bytes]], object]) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed processes left half-written."""
+    """Remove half-written files of killed processes."""
     for part in folder.glob(".*.part"):
         with contextlib.suppress(OSError):
             if time.time() - part.stat().st_mtime > STALE_S:

@@ -1,6 +1,6 @@
-"""The data sets that can be fetched: what they must be, byte for byte, and where they may come from.
+"""Catalogue of the public data sets that can be fetched: checksums of their arrays, and their origins.
 
-Whatever the way it came, a data set is decoded to four ``uint8`` arrays and compared with the SHA-256 values below, so
+Wherever it came from, a data set is decoded to four ``uint8`` arrays and compared with the SHA-256 values below, so
 that every machine trains on the same samples in the same (official) order.
 """
 
@@ -37,10 +37,10 @@ class Arrays:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of 8-bit images.
+    """A public data set of 8-bit images.
 
-    ``mean`` and ``std`` standardise pixels in [0, 1]. ``folders`` are the places below a user's folder where other
-    tools keep it; ``npm`` and ``debian`` name packages that contain it; ``urls`` are its files, one tuple per mirror.
+    ``mean`` and ``std`` standardise pixels in [0, 1]. ``folders`` are subfolders in which other tools keep it; ``npm``
+    and ``debian`` name packages that contain it; ``urls`` are its files, one tuple per mirror.
     """
 
     name: str
@@ -65,14 +65,14 @@ class DataSet:
         return (self.train + self.test) * (math.prod(self.shape) + 1)
 
     def difference(self, arrays: Arrays) -> str:
-        """How the arrays differ from this data set; empty when they are it."""
+        """How the arrays differ from this data set; empty if they are equal."""
         shapes = ((self.train, *self.shape), (self.train,), (self.test, *self.shape), (self.test,))
         for (part, array), shape, expected in zip(arrays.items(), shapes, self.sha256, strict=True):
             if array.shape != shape or array.dtype != np.uint8:
                 return f"{part} is {array.dtype} {array.shape} instead of uint8 {shape}"
-            found = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
-            if found != expected:
-                return f"{part} has SHA-256 {found[:12]}... instead of {expected[:12]}..."
+            digest = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
+            if digest != expected:
+                return f"{part} has SHA-256 {digest[:12]}... instead of {expected[:12]}..."
         return ""
 
 
@@ -158,11 +158,11 @@ CATALOG: dict[str, DataSet] = {
         urls=(("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),),
     ),
 }
-"""Every data set that ``fedradio data fetch`` knows."""
+"""All data sets that ``fedradio data fetch`` knows, by name."""
 
 
 def find(name: str) -> DataSet:
-    """The data set of that name; a :class:`DataError` that lists the names otherwise."""
+    """The data set called ``name``; a :class:`DataError` that lists the known names if there is none."""
     try:
         return CATALOG[name]
     except KeyError:

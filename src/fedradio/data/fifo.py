@@ -1,4 +1,4 @@
-"""Bounded buffers: samples arrive between rounds, and the oldest make room for them."""
+"""First-in-first-out stream: bounded buffers, in which new samples replace the oldest between rounds (OSAFL)."""
 
 from __future__ import annotations
 
@@ -43,41 +43,41 @@ def fifo(
     ] = None,
     at_end: Annotated[AtEnd, Arg("refuse runs for which a tape may be too short, or begin it again")] = "refuse",
 ) -> Stream:
-    """Every client starts with a full buffer; between rounds new samples arrive, and as many of the oldest leave.
+    """Bounded first-in-first-out buffers: full at the start; between rounds new samples replace the oldest.
 
-    The buffer of client ``c`` holds ``D_c`` samples, at first the ``D_c`` first ones of its tape. Before every round
-    but the first ``Binomial(E_c, p_c)`` samples arrive, or, with ``block``, ``E_c`` with probability ``p_c`` and else
-    none. Within a round buffers never change, however many edge rounds it has. ``E_c`` is ``ceil(slots * p_c)``, or
+    The buffer of client ``c`` holds ``D_c`` samples, at first the first ``D_c`` of its tape. Before every round but the
+    first ``Binomial(E_c, p_c)`` samples arrive or, with ``block``, ``E_c`` with probability ``p_c`` and none otherwise.
+    Within a round buffers never change, however many edge rounds it has. ``E_c`` is ``ceil(slots * p_c)``, or
     ``slots``; with ``spread_rounds`` no more than ``floor((n_c - D_c) / spread_rounds)`` for a tape of ``n_c`` samples.
 
-    Tapes that may be too short for the run are refused before it; with ``repeat`` a tape has no end: its first sample
+    Tapes that may be too short for the run are refused beforehand; with ``repeat`` a tape has no end: its first sample
     follows its last one.
     """
     problems = _range_problems(capacity, activity)
     if problems:
         raise SpecError(problems)
-    held = rng.child("capacity").numpy().integers(*capacity, size=tapes.clients, endpoint=True)
-    use = activity[0] + (activity[1] - activity[0]) * rng.child("activity").numpy().random(tapes.clients)
+    buffer = rng.child("capacity").numpy().integers(*capacity, size=tapes.clients, endpoint=True)
+    probability = activity[0] + (activity[1] - activity[0]) * rng.child("activity").numpy().random(tapes.clients)
     size = tapes.offset.diff().cpu().numpy()
-    chances = slots_of(size - held, use, slots, scaled, spread_rounds)
-    problems = _buffer_problems(size, held, chances)
+    chances = chances_of(size - buffer, probability, slots, scaled, spread_rounds)
+    problems = _buffer_problems(size, buffer, chances)
     if problems:
         raise SpecError(problems)
-    return Fifo(tapes, held, use, chances, arrivals, at_end)
+    return Fifo(tapes, buffer, probability, chances, arrivals, at_end)
 
 
-def slots_of(room: Ints, activity: Floats, slots: int, scaled: bool, spread_rounds: int | None) -> Ints:
-    """Slots ``E [C]`` between two rounds; ``room [C]`` samples of a tape follow the first buffer.
+def chances_of(room: Ints, activity: Floats, most: int, scaled: bool, spread_rounds: int | None) -> Ints:
+    """Chances ``E [C]`` of a new sample between two rounds; ``room [C]`` samples of a tape follow the first buffer.
 
-    With ``slots=5``, not scaled, and the run's rounds this is OSAFL's eq. (36).
+    With ``most=5``, not scaled, and the run's rounds this is OSAFL's eq. (36).
     """
     # the small term undoes products like 25 * .28 = 7.000000000000001
-    chances = np.ceil(slots * activity - 1e-9).astype(np.int64) if scaled else np.full(len(room), slots)
+    chances = np.ceil(most * activity - 1e-9).astype(np.int64) if scaled else np.full(len(room), most)
     return chances if spread_rounds is None else np.minimum(chances, room // spread_rounds)
 
 
 class Fifo(Window):
-    """Windows of ``capacity [C]`` samples that move by their arrivals, of at most ``slots [C]``.
+    """FIFO buffers as windows of ``capacity [C]`` samples, each moved by its arrivals, at most ``chances [C]`` a round.
 
     ``lo`` and ``hi`` count from the beginning of a tape and go on past its end where it repeats.
     """
@@ -87,14 +87,14 @@ class Fifo(Window):
         tapes: Tapes,
         capacity: Ints,
         activity: Floats,
-        slots: Ints,
+        chances: Ints,
         arrivals: Arrivals,
         at_end: AtEnd,
     ) -> None:
         super().__init__(_twice(tapes) if at_end == "repeat" else tapes)
         self.capacity = capacity
         self.activity = activity
-        self.chances = slots
+        self.chances = chances
         self.arrivals = arrivals
         self.at_end = at_end
         self._size: Ints = tapes.offset.diff().cpu().numpy()
@@ -132,7 +132,7 @@ class Fifo(Window):
         return state | {"lo": lo, "hi": hi}
 
     def _arrivals(self, rng: Rng) -> Ints:
-        """New samples ``[C]`` between two rounds."""
+        """Numbers ``[C]`` of new samples between two rounds."""
         if self.arrivals == "single":
             return np.asarray(rng.numpy().binomial(self.chances, self.activity))
         return np.where(rng.numpy().random(self.clients) < self.activity, self.chances, 0)
@@ -140,12 +140,12 @@ class Fifo(Window):
     def _window(self, state: Slots) -> tuple[Ints, Ints]:
         lo: Ints = state["lo"].cpu().numpy()
         hi: Ints = state["hi"].cpu().numpy()
-        begin: Ints = self._offset[:-1] + lo % self._size
-        return begin, begin + (hi - lo)
+        start: Ints = self._offset[:-1] + lo % self._size
+        return start, start + (hi - lo)
 
 
 def _twice(tapes: Tapes) -> Tapes:
-    """Every tape followed by itself, so that a window on a ring is a run."""
+    """Every tape followed by itself, so that a window across its end is contiguous."""
     order = torch.cat([torch.arange(a, b).repeat(2) for a, b in pairwise(tapes.offset.tolist())])
     order = order.to(tapes.index.device)
     return replace(
@@ -158,26 +158,26 @@ def _twice(tapes: Tapes) -> Tapes:
 
 
 def _range_problems(capacity: tuple[int, int], activity: tuple[float, float]) -> list[Problem]:
-    found = []
+    problems = []
     if not 1 <= capacity[0] <= capacity[1]:
         reason = "the lowest and the highest number of samples that a client keeps, at least one"
-        found.append(Problem("data.stream.capacity", reason, "such as [320, 640]", capacity))
+        problems.append(Problem("data.stream.capacity", reason, "such as [320, 640]", capacity))
     if not 0 <= activity[0] <= activity[1] <= 1:
         reason = "the lowest and the highest of probabilities"
-        found.append(Problem("data.stream.activity", reason, "such as [0.3, 0.8]", activity))
-    return found
+        problems.append(Problem("data.stream.activity", reason, "such as [0.3, 0.8]", activity))
+    return problems
 
 
-def _buffer_problems(size: Ints, capacity: Ints, slots: Ints) -> list[Problem]:
-    """Buffers that cannot be full at the start, and arrivals that would leave before anybody could learn from them."""
-    found = []
+def _buffer_problems(size: Ints, capacity: Ints, chances: Ints) -> list[Problem]:
+    """Buffers that cannot be full at the start, and arrivals that could be dropped before they are trained on."""
+    problems = []
     if (size < capacity).any():
         c = int((capacity - size).argmax())
         reason = f"client {c} has only {size[c]} samples"
         remedy = f"at most {size.min()}, or more samples per client"
-        found.append(Problem("data.stream.capacity", reason, remedy, int(capacity[c])))
-    if (slots > capacity).any():
-        c = int((slots - capacity).argmax())
-        reason = f"client {c} keeps only {capacity[c]} samples, {slots[c]} may arrive at once"
-        found.append(Problem("data.stream.slots", reason, "fewer slots, or a larger data.stream.capacity"))
-    return found
+        problems.append(Problem("data.stream.capacity", reason, remedy, int(capacity[c])))
+    if (chances > capacity).any():
+        c = int((chances - capacity).argmax())
+        reason = f"client {c} keeps only {capacity[c]} samples, {chances[c]} may arrive at once"
+        problems.append(Problem("data.stream.slots", reason, "fewer slots, or a larger data.stream.capacity"))
+    return problems

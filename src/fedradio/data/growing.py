@@ -1,4 +1,4 @@
-"""Samples that arrive while the system learns, and stay."""
+"""Growing stream: samples arrive before every edge round and are kept for ever (RawHFL)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def growing(
         tuple[float, float], Arg("range of a client's probability to use a slot, drawn uniformly", ge=0, le=1)
     ] = (0.2, 0.8),
 ) -> Stream:
-    """Every client starts with a history; before every edge round new samples arrive, and nothing is ever removed.
+    """Growing data sets: a history at the start, new samples before every edge round, nothing is ever removed.
 
-    Client ``c`` uses each slot with its probability ``p_c``, so that ``Binomial(slots, p_c)`` samples arrive. Tapes
-    that may be too short for the run are refused before it.
+    Client ``c`` uses each of its ``slots`` chances with its probability ``p_c``, so that ``Binomial(slots, p_c)``
+    samples arrive. Tapes that may be too short for the run are refused beforehand.
     """
     low, high = activity
     problems = []
@@ -48,12 +48,12 @@ def growing(
 
 
 class Growing(Window):
-    """A window that begins at the start of the tape and grows by ``Binomial(slots, activity [C])`` an edge round."""
+    """Windows from the start of the tapes that grow by ``Binomial(chances, activity [C])`` samples an edge round."""
 
-    def __init__(self, tapes: Tapes, history: int, slots: int, activity: NDArray[np.float64]) -> None:
+    def __init__(self, tapes: Tapes, history: int, chances: int, activity: NDArray[np.float64]) -> None:
         super().__init__(tapes)
         self.history = history
-        self.slots = slots
+        self.chances = chances
         self.activity = activity
 
     def start(self) -> Slots:
@@ -61,7 +61,7 @@ class Growing(Window):
         return {"lo": torch.zeros_like(size), "hi": torch.full_like(size, self.history)}
 
     def lasts(self, rounds: int, exchanges: int = 1) -> str:
-        need = self.slots * rounds * exchanges  # if every slot is used
+        need = self.chances * rounds * exchanges  # if every chance is used
         room = np.where(self.activity > 0, np.diff(self._offset) - self.history, np.inf)  # [C]
         worst = int(room.argmin())
         if need <= float(room[worst]):
@@ -73,7 +73,7 @@ class Growing(Window):
         )
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
-        grown = state["hi"] + self._tensor(rng.numpy().binomial(self.slots, self.activity))
+        grown = state["hi"] + self._tensor(rng.numpy().binomial(self.chances, self.activity))
         over = grown > self.tapes.offset.diff()
         if bool(over.any()):  # the next client's samples would follow
             reason = f"the samples of client {int(over.nonzero()[0])} have run out in round {clock.t}"

@@ -1,7 +1,7 @@
-"""How samples are split over clients: one int64 index tensor per client, every sample exactly once.
+"""Partitions of a data set over clients: one int64 index tensor per client, every sample exactly once.
 
-Every partition sees ``labels [n]``, the number of classes and ``parent [C]``, each client's edge. One that cannot serve
-is refused with what would work; so is a client that would go without data.
+Every partition gets ``labels [n]``, the number of classes and ``parent [C]``, each client's edge. An impossible one is
+refused with a remedy, as is one that leaves a client without data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DIRICHLET_TRIES = 1000
 
 @register("partition", "iid")
 def iid(labels: Tensor, classes: int, parent: Tensor, rng: Rng, /) -> list[Tensor]:
-    """Everybody gets a random share; sizes differ by at most one."""
+    """Independent and identically distributed: equal random shares, sizes differ by at most one."""
     _enough(len(labels), len(parent), "clients", "data.partition")
     order = rng.child("order").numpy().permutation(len(labels))
     return _tensors(np.array_split(order, len(parent)), labels)
@@ -41,7 +41,7 @@ def shards(
     per_client: Annotated[int, Arg("shards of each client", ge=1, le=10_000)] = 2,
     pure: Annotated[bool, Arg("cut inside the classes, so that a shard has one label only")] = False,
 ) -> list[Tensor]:
-    """Sort by label, cut into shards, deal them out at random: few labels per client.
+    """Label skew by shards: samples sorted by label, cut into shards, dealt out at random; few labels per client.
 
     Plain shards are cut from the whole sorted list (sizes differ by at most one, some straddle two labels). Pure
     shards are cut inside each class; a class gets shards in proportion to its samples, by the largest remainder, and at
@@ -58,7 +58,7 @@ def shards(
     else:
         pieces = np.array_split(order, total)
     dealt = rng.child("deal").numpy().permutation(total).reshape(clients, per_client)
-    return _tensors([np.concatenate([pieces[i] for i in hand]) for hand in dealt], labels)
+    return _tensors([np.concatenate([pieces[i] for i in numbers]) for numbers in dealt], labels)
 
 
 @register("partition", "dirichlet", paper="OSAFL, Appendix A")
@@ -72,7 +72,7 @@ def dirichlet(
     alpha: Annotated[float, Arg("concentration: small is uneven, large is iid", ge=1e-3, le=1e6)] = 0.5,
     min_samples: Annotated[int, Arg("redraw until every client has so many", ge=1, le=1_000_000)] = 10,
 ) -> list[Tensor]:
-    """Each class is spread over the clients by shares drawn from a symmetric Dirichlet distribution."""
+    """Label skew by Dirichlet shares: each class is split over the clients by a symmetric Dirichlet draw."""
     clients = len(parent)
     _enough(len(labels), clients * min_samples, "samples asked for", "data.partition.min_samples")
     order, count = _by_label(labels, classes, rng.child("order"))
@@ -96,7 +96,7 @@ def label_gaps(
     *,
     missing: Annotated[int, Arg("labels that each edge's clients lack", ge=1, le=1000)] = 2,
 ) -> list[Tensor]:
-    """Each edge lacks labels of its own, its clients are alike: edge ``j`` has no label ``j*missing..(j+1)*missing-1``.
+    """Label skew between edges, none inside: edge ``j`` lacks the labels ``j*missing..(j+1)*missing-1``.
 
     The samples of a label are spread over the edges that have it, in proportion to their clients. With ten classes,
     four edges and two missing labels every pair of edges shares six.
@@ -124,28 +124,28 @@ def label_gaps(
 def _by_label(labels: Tensor, classes: int, rng: Rng) -> tuple[Ints, Ints]:
     """Sample numbers sorted by label, in random order inside a label, and the samples of every class ``[classes]``."""
     order = rng.numpy().permutation(len(labels))
-    found = labels.cpu().numpy()
-    return order[np.argsort(found[order], kind="stable")], np.bincount(found, minlength=classes).astype(np.int64)
+    label = labels.cpu().numpy()
+    return order[np.argsort(label[order], kind="stable")], np.bincount(label, minlength=classes).astype(np.int64)
 
 
 def _cut(count: Ints, share: NDArray[np.float64]) -> Ints:
-    """``share [classes, owners]`` of ``count [classes]`` as whole numbers that add up, by rounding running sums."""
+    """Integer sizes ``[classes, owners]``: ``count [classes]`` split by ``share``, by rounding running sums."""
     ends = np.rint(np.cumsum(share, axis=1) * count[:, None]).astype(np.int64)
     ends[:, -1] = count
     return np.diff(ends, axis=1, prepend=0)
 
 
 def _gather(order: Ints, sizes: Ints) -> list[Ints]:
-    """The samples of every owner: ``order`` runs class by class, in it owner by owner, ``sizes [classes, owners]``."""
+    """Samples of every owner; ``order`` is sorted by class, then by owner, in blocks of ``sizes [classes, owners]``."""
     classes, owners = sizes.shape
     owner = np.repeat(np.tile(np.arange(owners), classes), sizes.ravel())
-    mine = order[np.argsort(owner, kind="stable")]
-    return np.split(mine, np.cumsum(sizes.sum(axis=0))[:-1])
+    by_owner = order[np.argsort(owner, kind="stable")]
+    return np.split(by_owner, np.cumsum(sizes.sum(axis=0))[:-1])
 
 
 def _shards_per_class(count: Ints, total: int) -> Ints:
-    """Shards ``[classes]`` in proportion to ``count``: whole parts, at least one where there are samples, the rest by
-    the largest remainder (or, where the ones were too many, taken back by the smallest)."""
+    """Shards ``[classes]`` in proportion to ``count``: whole parts, at least one for a class with samples, the rest by
+    the largest remainder (or, if those single shards were too many, taken back by the smallest)."""
     present = count > 0
     if total < present.sum():
         reason = f"{total} pure shards cannot hold {present.sum()} labels"
@@ -158,14 +158,14 @@ def _shards_per_class(count: Ints, total: int) -> Ints:
     return shard
 
 
-def _enough(samples: int, wanted: int, what: str, path: str) -> None:
-    if samples < wanted:
-        reason = f"{samples} samples are fewer than the {wanted} {what}"
+def _enough(samples: int, needed: int, noun: str, path: str) -> None:
+    if samples < needed:
+        reason = f"{samples} samples are fewer than the {needed} {noun}"
         raise SpecError(Problem(path, reason, "more samples or fewer clients"))
 
 
 def _tensors(parts: list[Ints], labels: Tensor) -> list[Tensor]:
-    """As tensors beside the labels; refuses clients without data."""
+    """Tensors on the labels' device; refuses clients without data."""
     empty = [client for client, part in enumerate(parts) if len(part) == 0]
     if empty:
         names = ", ".join(map(str, empty[:8])) + (f" and {len(empty) - 8} more" if len(empty) > 8 else "")

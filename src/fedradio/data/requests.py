@@ -1,4 +1,4 @@
-"""Requests for contents as a Markov chain per client, its exact transition law and the best accuracy it allows.
+"""Markov chain of a client's content requests: simulation, exact transition law, and Bayes accuracy.
 
 Contents are numbered genre by genre: content ``i`` of genre ``g`` is ``n = g*M + i`` of ``N = G*M``. Letters: ``C``
 clients, ``G`` genres, ``M`` contents of a genre.
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Requests:
-    """How clients choose what they request next.
+    """Markov chains of the clients' requests.
 
     The first request enters a genre by ``preference [C, G]``. From then on a client stays in its genre ``g`` with
     probability ``stay [C]`` and moves from content ``i`` to ``j`` of it by ``near [G, M, M]``; otherwise it enters
@@ -28,7 +28,7 @@ class Requests:
         P(g', j | g, i) = stay * near[g, i, j] * [g' = g] + (1 - stay) * explore[g, g'] * entry[g', j]
         explore[g, g'] = preference[g'] / sum_{h != g} preference[h]   for g' != g,   0 for g' = g
 
-    Who likes no other genre enters its own one again: ``explore[g, g] = 1`` where that sum is 0.
+    A client that likes no other genre enters its own one again: ``explore[g, g] = 1`` where that sum is 0.
     """
 
     preference: Floats
@@ -42,37 +42,37 @@ class Requests:
 
     @property
     def contents(self) -> int:
-        """N."""
+        """Number of contents ``N``."""
         return self.entry.size
 
     def explore(self) -> Floats:
-        """Probability of the next genre for those who leave, ``[C, G, G]``: from, to."""
+        """Probability of the next genre for a client that leaves its own, ``[C, G, G]``: from, to."""
         own = np.eye(self.preference.shape[1])
         others = self.preference[:, None, :] * (1 - own)
         total = others.sum(axis=2, keepdims=True)
-        with np.errstate(invalid="ignore"):  # 0/0, where nobody reads the quotient
+        with np.errstate(invalid="ignore"):  # 0/0, where the quotient is not used
             return np.where(total > 0, others / total, own)
 
     def simulate(self, length: int, rng: Rng) -> Ints:
-        """``length`` requests of every client, ``[C, length]``; fewer are always the beginning of more."""
-        luck = rng.numpy().random((length, 3, self.clients))  # stay or leave, which genre, which content
+        """Simulated requests of every client, ``[C, length]``; a shorter chain is a prefix of a longer one."""
+        uniform = rng.numpy().random((length, 3, self.clients))  # stay or leave, which genre, which content
         size = self.entry.shape[1]
         explore, near, entry = _cumulated(self.explore()), _cumulated(self.near), _cumulated(self.entry)
         near = near.reshape(self.contents, size)
-        who = np.arange(self.clients)
-        made = np.empty((length, self.clients), np.int64)
-        genre = _pick(_cumulated(self.preference), luck[0, 1])
-        now = made[0] = genre * size + _pick(entry[genre], luck[0, 2])
+        client = np.arange(self.clients)
+        request = np.empty((length, self.clients), np.int64)
+        genre = _pick(_cumulated(self.preference), uniform[0, 1])
+        last = request[0] = genre * size + _pick(entry[genre], uniform[0, 2])
         for t in range(1, length):
-            stays = luck[t, 0] < self.stay
-            genre = now // size
-            genre = np.where(stays, genre, _pick(explore[who, genre], luck[t, 1]))
-            law = np.where(stays[:, None], near[now], entry[genre])  # [C, M]
-            now = made[t] = genre * size + _pick(law, luck[t, 2])
-        return np.ascontiguousarray(made.T)
+            stays = uniform[t, 0] < self.stay
+            genre = last // size
+            genre = np.where(stays, genre, _pick(explore[client, genre], uniform[t, 1]))
+            law = np.where(stays[:, None], near[last], entry[genre])  # [C, M]
+            last = request[t] = genre * size + _pick(law, uniform[t, 2])
+        return np.ascontiguousarray(request.T)
 
     def transition(self, client: int) -> Floats:
-        """The probabilities ``[N, N]`` of a client's next request (column) after each content (row)."""
+        """Transition matrix ``[N, N]`` of a client: from the last request (row) to the next (column)."""
         genres, size = self.entry.shape
         leave = (1 - self.stay[client]) * self.explore()[client]  # [G, G]
         law = leave[:, None, :, None] * self.entry  # [G, 1, G, M]
@@ -82,9 +82,10 @@ class Requests:
         return law.reshape(self.contents, self.contents)
 
     def ceiling(self) -> Floats:
-        """The highest probability of a next request, ``[C, N]``: the maxima of the rows of :meth:`transition`.
+        """Highest probability of a next request, ``[C, N]``: the maxima of the rows of :meth:`transition`.
 
-        Nobody who knows the client's law and its last request can be right more often than its mean.
+        Its mean over the last requests is the Bayes accuracy: no predictor that knows the client's law and its last
+        request is right more often.
         """
         genres, size = self.entry.shape
         leave = (1 - self.stay)[:, None, None] * self.explore()  # [C, G, G]
@@ -93,14 +94,14 @@ class Requests:
         best = np.repeat(away.max(axis=2), size, axis=1)  # [C, N], outside the genre
         for n in range(self.contents):
             g, i = divmod(n, size)
-            again = leave[:, g, g, None] * self.entry[g]  # [C, M], 0 but for those who like no other genre
-            inside = (self.stay[:, None] * self.near[g, i] + again).max(axis=1)
+            back = leave[:, g, g, None] * self.entry[g]  # [C, M], 0 but for clients that like no other genre
+            inside = (self.stay[:, None] * self.near[g, i] + back).max(axis=1)
             best[:, n] = np.maximum(best[:, n], inside)
         return best
 
 
 def zipf_mandelbrot(size: int, gamma: float, q: float) -> Floats:
-    """Popularity of the ranks ``1..size``: ``p(r) = (r + q)^-gamma / sum_s (s + q)^-gamma``, ``[size]``; q > -1.
+    """Zipf-Mandelbrot law ``p(r) = (r + q)^-gamma / sum_s (s + q)^-gamma`` of ranks ``1..size``; ``[size]``, q > -1.
 
     OSAFL's eq. (80) with its sum where it belongs. Relative to the first rank, so that no power over- or underflows.
     """
@@ -110,7 +111,7 @@ def zipf_mandelbrot(size: int, gamma: float, q: float) -> Floats:
 
 
 def nearest(cosine: Floats, k: int) -> Floats:
-    """Which content follows which inside a genre, ``[G, M, M]``: the softmax of the cosines on the k largest ones.
+    """Transition law by similarity inside a genre, ``[G, M, M]``: the softmax of the k largest cosines.
 
     OSAFL's eq. (82), renormalised on the top k (algorithm 5). No content follows itself; k is at most M - 1.
     """
@@ -127,6 +128,6 @@ def _cumulated(law: Floats) -> Floats:
     return np.asarray(sums / sums[..., -1:])
 
 
-def _pick(cumulated: Floats, luck: Floats) -> Ints:
-    """The outcome of each uniform ``luck [C]``, by running sums ``[C, K]``; one of probability 0 never comes up."""
-    return np.asarray((luck[:, None] >= cumulated).sum(axis=1))
+def _pick(cumulated: Floats, uniform: Floats) -> Ints:
+    """Outcome of each ``uniform [C]`` draw by running sums ``[C, K]``; one of probability 0 never occurs."""
+    return np.asarray((uniform[:, None] >= cumulated).sum(axis=1))

@@ -1,6 +1,6 @@
-"""Sources of samples: a :class:`Samples` of standardised float32 images ``x [n, channels, height, width]``.
+"""Sources of images: each gives a :class:`Samples` of standardised float32 ``x [n, channels, height, width]``.
 
-A source sees the number of clients (for worlds in which clients make their own samples) and its own generator.
+A source gets the number of clients (for sources whose clients produce their own samples) and its own generator.
 ``sample_bits`` counts 8 bits a value, as raw images have.
 """
 
@@ -27,13 +27,13 @@ from fedradio.data import cache as store
 from fedradio.data.catalog import Bytes, find
 
 DIGITS_MEAN, DIGITS_STD = 0.30526, 0.37605
-"""Of the 1797 embedded digits, as fractions of the brightest value 16."""
+"""Mean and standard deviation of the 1797 embedded digits, as fractions of the brightest value 16."""
 
 MAX_VALUES = 500_000_000
-"""Pixels of a synthetic data set, training and test together: 2 GB."""
+"""Most pixels of a synthetic data set, training and test together: 2 GB."""
 
 TEMPLATE_GRID = 4
-"""A class template is a random ``4 x 4`` grid, enlarged smoothly."""
+"""Side of the random grid that is enlarged smoothly to a class template."""
 
 
 @register("source", "digits")
@@ -71,7 +71,7 @@ def synthetic_images(
     noise: Annotated[float, Arg("deviation of the noise where the templates' is 1", ge=0, le=100)] = 2.0,
     shift: Annotated[int, Arg("largest random shift along each axis, around the border", ge=0, le=128)] = 0,
 ) -> Samples:
-    """Images made on the spot, of any size: a smooth random template per class, shifted, plus white noise.
+    """Synthetic images of any size: a smooth random template per class, shifted, plus white noise.
 
     ``x = (template[y] + noise * n) / sqrt(1 + noise^2)``, with templates of mean square 1 and standard normal ``n``.
     More noise and larger shifts make it harder.
@@ -97,7 +97,7 @@ def mnist(
     *,
     samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=60_000)] = None,
 ) -> Samples:
-    """60,000 + 10,000 handwritten digits of 28x28 pixels, as ``(x/255 - .1307)/.3081``."""
+    """MNIST: 60,000 + 10,000 handwritten digits of 28x28 pixels, as ``(x/255 - .1307)/.3081``."""
     return _stored("mnist", samples, rng)
 
 
@@ -109,7 +109,7 @@ def fashion_mnist(
     *,
     samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=60_000)] = None,
 ) -> Samples:
-    """60,000 + 10,000 pictures of clothes of 28x28 pixels, as ``(x/255 - .2860)/.3530``."""
+    """Fashion-MNIST: 60,000 + 10,000 pictures of clothes of 28x28 pixels, as ``(x/255 - .2860)/.3530``."""
     return _stored("fashion_mnist", samples, rng)
 
 
@@ -121,7 +121,7 @@ def cifar10(
     *,
     samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=50_000)] = None,
 ) -> Samples:
-    """50,000 + 10,000 colour pictures of 3x32x32 pixels in ten classes, as ``(x/255 - .5)/.25``."""
+    """CIFAR-10: 50,000 + 10,000 colour pictures of 3x32x32 pixels in ten classes, as ``(x/255 - .5)/.25``."""
     return _stored("cifar10", samples, rng)
 
 
@@ -140,12 +140,12 @@ def _embedded_digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def _stored(name: str, samples: int | None, rng: Rng) -> Samples:
-    """A fetched data set; the first ``samples`` of a random order, so that fewer are always a part of more."""
+    """Samples of a fetched data set: the first ``samples`` of a random order, so that fewer are a subset of more."""
     dataset, arrays = find(name), store.load(name)
     x, y = arrays.train_x, arrays.train_y
     if samples is not None:
-        kept = rng.child("samples").numpy().permutation(len(x))[:samples]
-        x, y = x[kept], y[kept]
+        chosen = rng.child("samples").numpy().permutation(len(x))[:samples]
+        x, y = x[chosen], y[chosen]
 
     def standardised(images: Bytes) -> Tensor:
         return torch.from_numpy(images).float().div_(255).sub_(dataset.mean).div_(dataset.std)
@@ -170,9 +170,9 @@ def _shifted(templates: Tensor, y: Tensor, shift: int, rng: Rng) -> Tensor:
     if shift == 0:
         return templates[y]
     height, width = templates.shape[-2:]
-    by = torch.from_numpy(rng.numpy().integers(-shift, shift, size=(2, len(y)), endpoint=True))
-    rows = (torch.arange(height) - by[0, :, None]) % height  # [n, height]
-    columns = (torch.arange(width) - by[1, :, None]) % width  # [n, width]
+    offset = torch.from_numpy(rng.numpy().integers(-shift, shift, size=(2, len(y)), endpoint=True))
+    rows = (torch.arange(height) - offset[0, :, None]) % height  # [n, height]
+    columns = (torch.arange(width) - offset[1, :, None]) % width  # [n, width]
     channel = torch.arange(templates.shape[1])
     return templates[y[:, None, None, None], channel[:, None, None], rows[:, None, :, None], columns[:, None, None, :]]
 

@@ -1,8 +1,8 @@
-"""Windows on tapes: how samples arrive and how mini-batches are drawn from what is there.
+"""Streams as windows on tapes: static data, statistics and mini-batches of a window, and pooling for central training.
 
-A stream's state is ``lo [C]`` and ``hi [C]``: client ``c`` holds the samples ``lo[c] .. hi[c]-1`` of its tape, so that
-``hi`` counts all that it has seen. Streams differ by the rule that moves the window (:meth:`Window.arrive`) and by
-where it starts; the rest is here.
+A stream's state is ``lo [C]`` and ``hi [C]``: client ``c`` has the samples ``lo[c] .. hi[c]-1`` of its tape, so that
+``hi`` counts all that it has seen. Streams differ in the rule that moves the window (:meth:`Window.arrive`) and in
+where it starts; everything else is here.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from torch import Tensor
 from fedradio.core.contracts import Batches, Clock, Picks, Slots, Stream, Tapes, TestSet
 from fedradio.core.registry import register
 from fedradio.core.rng import Rng
-from fedradio.data.draw import Ints, Runs, draw_epochs
+from fedradio.data.draw import Ints, Segments, draw_epochs
 
 
 @register("stream", "static")
 def static(tapes: Tapes, rng: Rng, /) -> Stream:
-    """All samples are there from the start and stay."""
+    """Static data sets: all samples are there from the start and stay."""
     return Window(tapes)
 
 
 class Window:
-    """A :class:`Stream` that holds a window of every tape: here the whole tape, for ever."""
+    """A :class:`Stream` of one window per tape; here the window is the whole tape, for ever."""
 
     def __init__(self, tapes: Tapes) -> None:
         self.clients = tapes.clients
@@ -37,10 +37,10 @@ class Window:
         labelled = tapes.labelled.cpu().numpy()
         index = tapes.index.cpu().numpy()
         self._offset: Ints = tapes.offset.cpu().numpy()
-        # the labelled samples before each place of the tapes: a window's labelled samples are a run of `_with`
+        # labelled samples before each position of the tapes: those of a window are a contiguous segment of `_labelled`
         self._before: Ints = np.concatenate([[0], np.cumsum(labelled)])
-        self._with: Ints = index[labelled] if labelled.any() else index[:1]
-        self._without: Ints = index[~labelled] if not labelled.all() else index[:1]
+        self._labelled: Ints = index[labelled] if labelled.any() else index[:1]
+        self._unlabelled: Ints = index[~labelled] if not labelled.all() else index[:1]
         self._labels: Ints = tapes.label.cpu().numpy()[labelled]
 
     def start(self) -> Slots:
@@ -54,15 +54,15 @@ class Window:
         return state
 
     def stats(self, state: Slots) -> Slots:
-        begin, end = self._window(state)
-        first, last = self._before[begin], self._before[end]
+        start, end = self._window(state)
+        first, last = self._before[start], self._before[end]
         size = last - first
         owner = np.repeat(np.arange(self.clients), size)
         place = np.arange(len(owner)) + np.repeat(first - (np.cumsum(size) - size), size)
-        cells = self.clients * self.classes
-        counts = np.bincount(owner * self.classes + self._labels[place], minlength=cells)
+        bins = self.clients * self.classes
+        counts = np.bincount(owner * self.classes + self._labels[place], minlength=bins)
         return {
-            "samples": self._tensor(end - begin),
+            "samples": self._tensor(end - start),
             "seen": state["hi"],
             "labelled": self._tensor(size),
             "label_counts": self._tensor(counts.reshape(self.clients, self.classes)),
@@ -71,14 +71,14 @@ class Window:
     def draw(
         self, state: Slots, clients: Tensor, updates: Tensor, batch: int, rng: Rng, unlabelled_batch: int = 0
     ) -> Batches:
-        begin, end = self._window(state)
-        first, last = self._before[begin], self._before[end]
-        who, often = clients.cpu().numpy(), updates.cpu().numpy()
-        labelled = draw_epochs(Runs(self._with, first, last - first), who, often, batch, rng)
+        start, end = self._window(state)
+        first, last = self._before[start], self._before[end]
+        ids, counts = clients.cpu().numpy(), updates.cpu().numpy()
+        labelled = draw_epochs(Segments(self._labelled, first, last - first), ids, counts, batch, rng)
         if unlabelled_batch == 0:
             return Batches(self._picks(labelled), None, self.tapes.fetch)
-        without = Runs(self._without, begin - first, (end - begin) - (last - first))
-        unlabelled = draw_epochs(without, who, often, unlabelled_batch, rng.child("unlabelled"))
+        segments = Segments(self._unlabelled, start - first, (end - start) - (last - first))
+        unlabelled = draw_epochs(segments, ids, counts, unlabelled_batch, rng.child("unlabelled"))
         return Batches(self._picks(labelled), self._picks(unlabelled), self.tapes.fetch)
 
     def test(self) -> TestSet:
@@ -91,21 +91,21 @@ class Window:
         return dict(self.tapes.reference)
 
     def _window(self, state: Slots) -> tuple[Ints, Ints]:
-        """Where the windows begin and end on the tapes laid end to end, ``[C]`` each."""
+        """Start and end of every window on the concatenated tapes, ``[C]`` each."""
         return self._offset[:-1] + state["lo"].cpu().numpy(), self._offset[:-1] + state["hi"].cpu().numpy()
 
     def _tensor(self, values: Ints) -> Tensor:
         return torch.from_numpy(values).to(self.tapes.index.device)
 
-    def _picks(self, drawn: tuple[Ints, Ints]) -> Picks:
-        index, count = drawn
+    def _picks(self, batches: tuple[Ints, Ints]) -> Picks:
+        index, count = batches
         return Picks(self._tensor(index), self._tensor(count))
 
 
 class Pooled:
-    """All windows of a stream as those of a single client: central training on the union.
+    """The union of all clients' data as a single client's stream, for central training.
 
-    A round of it lasts as long as ``exchanges`` edge rounds, so as many arrivals come before it.
+    Its round lasts as long as ``exchanges`` edge rounds, and as many arrivals come before it.
     """
 
     def __init__(self, stream: Stream, exchanges: int = 1) -> None:
@@ -133,20 +133,20 @@ class Pooled:
     def draw(
         self, state: Slots, clients: Tensor, updates: Tensor, batch: int, rng: Rng, unlabelled_batch: int = 0
     ) -> Batches:
-        # one batch of the largest size is all that a client has
+        # one batch of the largest size holds all samples of a client
         whole = max(int(self.stream.stats(state)["samples"].max()), 1)
-        everybody = torch.arange(self.stream.clients, device=clients.device)
-        once = torch.ones_like(everybody)
-        unlabelled = whole if unlabelled_batch else 0
-        validation = self.stream.draw(state, everybody, once, whole, rng.child("members"), unlabelled)
-        labelled = _union(validation.labelled, clients, updates, batch, rng)
-        if validation.unlabelled is None:
-            return Batches(labelled, None, validation.fetch)
-        rest = _union(validation.unlabelled, clients, updates, unlabelled_batch, rng.child("unlabelled"))
-        return Batches(labelled, rest, validation.fetch)
+        members = torch.arange(self.stream.clients, device=clients.device)
+        once = torch.ones_like(members)
+        unlabelled_whole = whole if unlabelled_batch else 0
+        batches = self.stream.draw(state, members, once, whole, rng.child("members"), unlabelled_whole)
+        labelled = _union(batches.labelled, clients, updates, batch, rng)
+        if batches.unlabelled is None:
+            return Batches(labelled, None, batches.fetch)
+        unlabelled = _union(batches.unlabelled, clients, updates, unlabelled_batch, rng.child("unlabelled"))
+        return Batches(labelled, unlabelled, batches.fetch)
 
     def test(self) -> TestSet:
-        """The same groups, which are nobody's own any more."""
+        """The same evaluation groups, which no longer belong to clients."""
         return replace(self.stream.test(), per_client=False)
 
     def validation(self) -> TestSet | None:
@@ -157,13 +157,11 @@ class Pooled:
         return self.stream.reference(state)
 
 
-def _union(validation: Picks, clients: Tensor, updates: Tensor, batch: int, rng: Rng) -> Picks:
-    """Mini-batches of the union of one whole batch per client, ``held.index [C, 1, N]``."""
-    real = torch.arange(validation.index.shape[2], device=validation.index.device) < validation.count[:, :, None]
-    has = validation.index[real]
-    pool = (has if len(has) else validation.index.flatten()[:1]).cpu().numpy()
-    runs = Runs(pool, np.zeros(1, np.int64), np.array([len(has)]))
-    index, count = draw_epochs(runs, clients.cpu().numpy(), updates.cpu().numpy(), batch, rng)
-    return Picks(
-        torch.from_numpy(index).to(validation.index.device), torch.from_numpy(count).to(validation.index.device)
-    )
+def _union(members: Picks, clients: Tensor, updates: Tensor, batch: int, rng: Rng) -> Picks:
+    """Mini-batches from the union of all clients' samples, given as one whole batch per client, ``[C, 1, N]``."""
+    real = torch.arange(members.index.shape[2], device=members.index.device) < members.count[:, :, None]
+    samples = members.index[real]
+    pool = (samples if len(samples) else members.index.flatten()[:1]).cpu().numpy()
+    segment = Segments(pool, np.zeros(1, np.int64), np.array([len(samples)]))
+    index, count = draw_epochs(segment, clients.cpu().numpy(), updates.cpu().numpy(), batch, rng)
+    return Picks(torch.from_numpy(index).to(members.index.device), torch.from_numpy(count).to(members.index.device))

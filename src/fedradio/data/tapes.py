@@ -1,4 +1,4 @@
-"""From samples and their partition to one tape per client: who sees what, in which order, labelled or not."""
+"""Tapes from partitioned samples: every client's training order, test, unlabelled and validation samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fedradio.core.rng import Rng
 
 @dataclass(frozen=True)
 class Pool:
-    """A :data:`Fetch` over samples in memory: ``x [n, *shape]``, ``y [n]``."""
+    """A :data:`Fetch` of samples in memory: ``x [n, *shape]``, ``y [n]``."""
 
     x: Tensor
     y: Tensor
@@ -39,12 +39,12 @@ def make_tapes(
     unlabelled: float = 0.0,
     held_out: float = 0.0,
 ) -> Tapes:
-    """Every client's samples in random order, some held out for testing, some without their labels.
+    """Every client's samples in random order, split into test, labelled, unlabelled and validation samples.
 
-    ``test="source"``: one group, the source's own test part. ``test="client"``: ``test_fraction`` of each client's own
+    ``test="source"``: one group, the source's own test split. ``test="client"``: ``test_fraction`` of each client's own
     samples (rounded, at least one) is its test group. Of what is left, a share ``unlabelled`` (rounded, but below 1 not
-    all) loses its labels, at random places of the tape. Of 3000 samples .2 and .9 leave 600 test, 240 labelled and 2160
-    unlabelled. Of the labelled, a share ``held_out`` (rounded, but not all) leaves the tape for ``Tapes.held``.
+    all) loses its labels, at random positions of the tape. Of 3000 samples .2 and .9 leave 600 test, 240 labelled and
+    2160 unlabelled. Of the labelled, a share ``held_out`` (rounded, but not all) goes to ``Tapes.validation`` instead.
     """
     _check_shares(test_fraction, unlabelled, held_out)
     device = samples.y.device
@@ -52,35 +52,37 @@ def make_tapes(
     owner = np.repeat(np.arange(len(parts)), size)
     index = torch.cat(parts).cpu().numpy()
     index = index[np.lexsort((rng.child("order").numpy().random(len(index)), owner))]
-    tested = np.maximum(_rounded(test_fraction * size), 1) if test == "client" else np.zeros_like(size)
-    if len(empty := np.flatnonzero(size <= tested)):
+    test_size = np.maximum(_rounded(test_fraction * size), 1) if test == "client" else np.zeros_like(size)
+    if len(empty := np.flatnonzero(size <= test_size)):
         names = ", ".join(map(str, empty[:8])) + (f" and {len(empty) - 8} more" if len(empty) > 8 else "")
         reason = f"no training sample left for client(s) {names}"
         raise SpecError(Problem("data.partition", reason, "more samples per client, or a smaller test share"))
-    out = _rank(owner, size) < tested[owner]
+    in_test = _rank(owner, size) < test_size[owner]
     pool = Pool(samples.x, samples.y)
-    mine, kept, left = index[~out], owner[~out], size - tested
-    hidden = np.minimum(_rounded(unlabelled * left), left - (unlabelled < 1))  # rounding takes nobody's last label
-    unlabelled_mask = _rank_of(rng.child("unlabelled").numpy().random(len(mine)), kept, left) < hidden[kept]
-    aside = _aside(unlabelled_mask, kept, left - hidden, held_out, rng.child("held_out"))
+    train, client, train_size = index[~in_test], owner[~in_test], size - test_size
+    hidden = np.minimum(_rounded(unlabelled * train_size), train_size - (unlabelled < 1))  # never the last label
+    unlabelled_mask = _rank_of(rng.child("unlabelled").numpy().random(len(train)), client, train_size) < hidden[client]
+    in_validation = _validation_mask(unlabelled_mask, client, train_size - hidden, held_out, rng.child("held_out"))
 
     def tensor(values: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(values).to(device)
 
     if test == "client":
-        tests = TestSet(tensor(index[out]), tensor(owner[out]), len(parts), True, pool)
+        test_set = TestSet(tensor(index[in_test]), tensor(owner[in_test]), len(parts), True, pool)
     else:
         number = torch.arange(len(samples.test_y), device=device)
-        tests = TestSet(number, torch.zeros_like(number), 1, False, Pool(samples.test_x, samples.test_y))
-    validation = TestSet(tensor(mine[aside]), tensor(kept[aside]), len(parts), True, pool) if held_out > 0 else None
-    mine, unlabelled_mask, kept = mine[~aside], unlabelled_mask[~aside], kept[~aside]
+        test_set = TestSet(number, torch.zeros_like(number), 1, False, Pool(samples.test_x, samples.test_y))
+    validation = None
+    if held_out > 0:
+        validation = TestSet(tensor(train[in_validation]), tensor(client[in_validation]), len(parts), True, pool)
+    train, unlabelled_mask, client = train[~in_validation], unlabelled_mask[~in_validation], client[~in_validation]
     return Tapes(
-        index=tensor(mine),
-        offset=tensor(np.concatenate([[0], np.cumsum(np.bincount(kept, minlength=len(parts)))])),
-        label=samples.y[tensor(mine)],
+        index=tensor(train),
+        offset=tensor(np.concatenate([[0], np.cumsum(np.bincount(client, minlength=len(parts)))])),
+        label=samples.y[tensor(train)],
         labelled=tensor(~unlabelled_mask),
         fetch=pool,
-        test=tests,
+        test=test_set,
         shape=samples.shape,
         classes=samples.classes,
         sample_bits=samples.sample_bits,
@@ -88,13 +90,13 @@ def make_tapes(
     )
 
 
-def _aside(
+def _validation_mask(
     unlabelled_mask: NDArray[np.bool_], owner: NDArray[np.int64], labelled: NDArray[np.int64], share: float, rng: Rng
 ) -> NDArray[np.bool_]:
-    """Which places of the tapes are kept out of training: a share of every client's ``lit [C]`` labelled ones."""
-    many = np.minimum(_rounded(np.float64(share) * labelled), np.maximum(labelled - 1, 0))
+    """Positions of the tapes that are kept for validation: a ``share`` of every client's ``labelled [C]`` samples."""
+    count = np.minimum(_rounded(np.float64(share) * labelled), np.maximum(labelled - 1, 0))
     keys = rng.numpy().random(len(owner)) + unlabelled_mask  # labelled ones first
-    return _rank_of(keys, owner, np.bincount(owner, minlength=len(labelled))) < many[owner]
+    return _rank_of(keys, owner, np.bincount(owner, minlength=len(labelled))) < count[owner]
 
 
 def _check_shares(test_fraction: float, unlabelled: float, held_out: float) -> None:
@@ -110,17 +112,17 @@ def _check_shares(test_fraction: float, unlabelled: float, held_out: float) -> N
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """To the nearest whole number, halves up; the small term undoes products like ``.9 * 15 = 13.499...``."""
+    """Nearest whole number, halves up; the small term undoes products like ``.9 * 15 = 13.499...``."""
     return np.floor(values + 0.5 + 1e-9).astype(np.int64)
 
 
 def _rank(owner: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Place of every entry in its owner's run, when ``owner [n]`` is sorted and has runs of ``size [C]``."""
+    """Position of every entry in its owner's block; ``owner [n]`` is sorted, in blocks of ``size [C]``."""
     return np.arange(len(owner)) - (np.cumsum(size) - size)[owner]
 
 
 def _rank_of(keys: NDArray[np.float64], owner: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rank of every key inside its owner's run, 0 the smallest."""
+    """Rank of every key among those of its owner, 0 the smallest."""
     order = np.lexsort((keys, owner))
     rank = np.empty_like(order)
     rank[order] = _rank(owner, size)

@@ -1,7 +1,7 @@
-"""A world of video requests: contents with features in genres, clients with tastes, and what each client requests.
+"""Video requests by similarity (RawHFL): contents with features in genres, clients with genre preferences.
 
-A sample is two whole numbers, what a client requested last and what it requested next; features are gathered from a
-table with a row for every client and content.
+A sample is two numbers, a client's last request and its next one; features are gathered from a table with a row for
+every client and content.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from fedradio.data.draw import Ints
 from fedradio.data.requests import Floats, Requests
 
 MAX_VALUES = 250_000_000
-"""Of the table of features: 1 GB."""
+"""Most numbers in the table of features: 1 GB."""
 
 MAX_REQUESTS = 10_000_000
-"""Of all clients, training and test together: 240 MB of random numbers while they are drawn."""
+"""Most requests of all clients, training and test together: 240 MB of random numbers while they are drawn."""
 
 Range = tuple[float, float]
 
@@ -49,7 +49,7 @@ def videos(
     requests: Annotated[int, Arg("samples of every client, history and future together", ge=1, le=10**6)] = 600,
     test_requests: Annotated[int, Arg("held-out samples of every client", ge=1, le=10**6)] = 1000,
 ) -> Tapes:
-    """What clients of a video service request next: 43 features, 256 contents, one test group per client.
+    """Next-request prediction for a video service: 43 features, 256 contents, one test group per client.
 
     A client's first request is the most popular content of a genre drawn by its preferences. Then with probability
     ``v`` it requests the single most similar other content of the same genre; otherwise another genre, in proportion
@@ -61,24 +61,24 @@ def videos(
     contents of its genre, itself included (``contents_per_genre``), and ``i/contents_per_genre`` (1) for content ``i``
     of genre ``g``; the label is the next request ``g*contents_per_genre + i``. 32 bits a feature.
 
-    ``bayes`` is the best accuracy that anybody can expect on the test samples, the mean of
-    ``max(v, (1-v) * max_{h != g} p_h / (1 - p_g))``; ``top_popular`` that of always naming the content that is
+    ``bayes`` is the best expected accuracy on the test samples, the mean of
+    ``max(v, (1-v) * max_{h != g} p_h / (1 - p_g))``; ``top_popular`` that of always predicting the content that is
     requested most often on all tapes together.
     """
     v = (similarity, similarity) if isinstance(similarity, int | float) else similarity
     _check(clients, genres, contents_per_genre, preferences, v, requests + test_requests)
     taste = preference if preferences is None else preferences
     world, cosine = draw_world(clients, genres, contents_per_genre, content_features, taste, v, rng)
-    past, held = world.simulate(requests + 1, rng.child("tape")), world.simulate(test_requests + 1, rng.child("test"))
-    return _tapes(world, _features(world, cosine), past, held)
+    train, test = world.simulate(requests + 1, rng.child("tape")), world.simulate(test_requests + 1, rng.child("test"))
+    return _tapes(world, _features(world, cosine), train, test)
 
 
 def draw_world(
     clients: int, genres: int, contents: int, features: int, taste: float | tuple[float, ...], v: Range, rng: Rng
 ) -> tuple[Requests, Floats]:
-    """The law of the requests, and the cosine similarities ``[G, M, M]`` inside the genres.
+    """Random law of the requests, and the cosine similarities ``[G, M, M]`` inside the genres.
 
-    ``taste`` is the Dirichlet concentration of the preferences, or everybody's preferences ``[G]``.
+    ``taste`` is the Dirichlet concentration of the preferences, or the preferences ``[G]`` of all clients.
     """
     cosine = _cosines(genres, contents, features, rng.child("features"))
     popular = rng.child("popularity").numpy().random((genres, contents)).argmax(axis=1)  # [G]
@@ -93,7 +93,7 @@ def draw_world(
 
 @dataclass(frozen=True)
 class Pairs:
-    """A :data:`Fetch` over pairs of whole numbers: ``row [n]`` of a table ``[rows, features]`` and ``label [n]``."""
+    """A :data:`Fetch` of features from a table: sample ``i`` is ``table[row[i]]`` with ``label[i]``."""
 
     table: Tensor
     row: Tensor
@@ -108,8 +108,8 @@ class Pairs:
 
 def _cosines(genres: int, contents: int, features: int, rng: Rng) -> Floats:
     """Cosine similarities inside the genres, ``[G, M, M]``."""
-    drawn = rng.numpy().standard_normal((genres, contents, features))
-    unit = drawn / np.linalg.norm(drawn, axis=2, keepdims=True)
+    vectors = rng.numpy().standard_normal((genres, contents, features))
+    unit = vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
     return np.asarray(np.clip(unit @ unit.transpose(0, 2, 1), -1, 1))
 
 
@@ -119,12 +119,12 @@ def _most_similar(cosine: Floats) -> Ints:
 
 
 def _features(world: Requests, cosine: Floats) -> Tensor:
-    """A row for every client and content, ``[C*N, 1 + G + 1 + M + 1]`` float32."""
+    """Table of features with a row for every client and content, ``[C*N, 1 + G + 1 + M + 1]`` float32."""
     genres, size = world.entry.shape
     of_client = np.column_stack([world.stay, world.preference])  # [C, 1 + G]
-    place = np.arange(world.contents)
+    number = np.arange(world.contents)
     of_content = np.column_stack(
-        [place // size / genres, cosine.reshape(world.contents, size), place % size / size]
+        [number // size / genres, cosine.reshape(world.contents, size), number % size / size]
     )  # [N, 1 + M + 1]
     table = np.empty((world.clients, world.contents, of_client.shape[1] + of_content.shape[1]), np.float32)
     table[:, :, : of_client.shape[1]] = of_client[:, None]
@@ -132,23 +132,23 @@ def _features(world: Requests, cosine: Floats) -> Tensor:
     return torch.from_numpy(table.reshape(-1, table.shape[2]))
 
 
-def _tapes(world: Requests, table: Tensor, past: Ints, held: Ints) -> Tapes:
-    """Pairs of successive requests: of ``past [C, requests + 1]`` on the tapes, of ``held`` likewise for tests."""
+def _tapes(world: Requests, table: Tensor, train: Ints, test: Ints) -> Tapes:
+    """Pairs of successive requests, of ``train [C, requests + 1]`` on the tapes and of ``test`` for evaluation."""
     first = np.arange(world.clients)[:, None] * world.contents  # row of a client's content 0
-    row = np.concatenate([(first + chain[:, :-1]).ravel() for chain in (past, held)])
-    label = np.concatenate([chain[:, 1:].ravel() for chain in (past, held)])
+    row = np.concatenate([(first + chain[:, :-1]).ravel() for chain in (train, test)])
+    label = np.concatenate([chain[:, 1:].ravel() for chain in (train, test)])
     pairs = Pairs(table, torch.from_numpy(row), torch.from_numpy(label))
-    trained = world.clients * (past.shape[1] - 1)
-    number, who = torch.arange(len(label)), torch.arange(world.clients)
-    test = TestSet(number[trained:], who.repeat_interleave(held.shape[1] - 1), world.clients, True, pairs)
+    trained = world.clients * (train.shape[1] - 1)
+    number, client = torch.arange(len(label)), torch.arange(world.clients)
+    test_set = TestSet(number[trained:], client.repeat_interleave(test.shape[1] - 1), world.clients, True, pairs)
     favourite = np.bincount(label[:trained]).argmax()
     return Tapes(
         index=number[:trained],
-        offset=torch.arange(world.clients + 1) * (past.shape[1] - 1),
+        offset=torch.arange(world.clients + 1) * (train.shape[1] - 1),
         label=pairs.label[:trained],
         labelled=torch.ones(trained, dtype=torch.bool),
         fetch=pairs,
-        test=test,
+        test=test_set,
         shape=(table.shape[1],),
         classes=world.contents,
         sample_bits=32.0 * table.shape[1],
@@ -181,12 +181,12 @@ def _check(
 
 
 def _check_preferences(preferences: tuple[float, ...], genres: int) -> list[Problem]:
-    where = "data.source.preferences"
+    path = "data.source.preferences"
     if len(preferences) != genres:
-        return [Problem(where, f"{len(preferences)} shares for {genres} genres", "one share a genre", preferences)]
+        return [Problem(path, f"{len(preferences)} shares for {genres} genres", "one share a genre", preferences)]
     if min(preferences) < 0:
-        return [Problem(where, "a share is negative", "shares from 0 to 1", preferences)]
+        return [Problem(path, "a share is negative", "shares from 0 to 1", preferences)]
     if not math.isclose(math.fsum(preferences), 1, abs_tol=1e-6):
         reason = f"the shares sum to {math.fsum(preferences):g}"
-        return [Problem(where, reason, "shares that sum to 1", preferences)]
+        return [Problem(path, reason, "shares that sum to 1", preferences)]
     return []

@@ -1,7 +1,7 @@
-"""What a sample of requested video files is made of: generated images, tables to gather from, windows of requests.
+"""Samples of video-file requests: generated images, tables of features, windows of request histories (OSAFL).
 
-Letters: ``C`` clients, ``G`` genres, ``M`` files of a genre, ``F = G*M`` files. All requests of all clients lie end to
-end in ``request [n]``; a sample's number is the place of its first request there.
+Letters: ``C`` clients, ``G`` genres, ``M`` files of a genre, ``F = G*M`` files. The requests of all clients are
+concatenated in ``request [n]``; a sample's number is the position of its first request there.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from fedradio.data.requests import Floats, Requests
 
 CHANNELS, SIDE = 3, 32
 COLUMN = CHANNELS * SIDE
-"""Numbers in one more column of an image."""
+"""Numbers in one column of an image."""
 
 GREY = 0.8
-"""Share of the variance that an image's three channels have in common."""
+"""Share of the variance that the three channels of an image have in common."""
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The files: standardised images ``image [F, 3, 32, 32]`` float32, cosine similarities ``[G, M, M]`` in genres."""
+    """Video files: standardised ``image [F, 3, 32, 32]`` float32, ``cosine [G, M, M]`` similarities inside genres."""
 
     image: NDArray[np.float32]
     cosine: Floats
 
 
 def draw_catalogue(genres: int, files: int, rng: Rng) -> Catalogue:
-    """Files of every genre; those of the first genres stay the same when there are more genres."""
+    """Random files of every genre; those of the first genres stay the same when there are more genres."""
     shelves = [draw_images(files, rng.child("images", g)) for g in range(genres)]
     flat = [shelf.reshape(files, -1) for shelf in shelves]
     # norms are sqrt(3072); the sums of einsum, unlike those of a matrix product, do not depend on the number of threads
@@ -52,24 +52,24 @@ def draw_images(count: int, rng: Rng) -> Floats:
     wave = np.cos(np.pi * np.outer(np.arange(SIDE), np.arange(SIDE) + 0.5) / SIDE)  # [frequency, pixel]
     frequency = np.hypot.outer(np.arange(SIDE), np.arange(SIDE))
     frequency[0, 0] = np.inf  # no mean
-    drawn = rng.numpy().standard_normal((count, 1 + CHANNELS, SIDE, SIDE))
-    amplitude = np.sqrt(GREY) * drawn[:, :1] + np.sqrt(1 - GREY) * drawn[:, 1:]
+    normal = rng.numpy().standard_normal((count, 1 + CHANNELS, SIDE, SIDE))
+    amplitude = np.sqrt(GREY) * normal[:, :1] + np.sqrt(1 - GREY) * normal[:, 1:]
     image = wave.T @ (amplitude / frequency) @ wave
     image -= image.mean(axis=(1, 2, 3), keepdims=True)
     return np.asarray(image / image.std(axis=(1, 2, 3), keepdims=True))
 
 
 def extra_columns(genres: int, files: int) -> int:
-    """Columns beside an image that hold a sample's other numbers: the fewest with a place for all G + M + 2."""
+    """Columns beside an image for a sample's other numbers: the fewest that hold all G + M + 2."""
     return -(-(genres + files + 2) // COLUMN)
 
 
 @dataclass(frozen=True)
 class Features:
-    """A :data:`Fetch` of images with side information ``[3, 32, W]``: the last request's features, the next request.
+    """A :data:`Fetch` of images with extra columns ``[3, 32, W]``: the last request's features, labelled by the next.
 
-    Nothing but ``request [n]`` and ``client [n]`` is stored per sample. ``table [F, 3*32*W]`` has all that a file
-    determines; the rest, ``taste [C, G + 1]``, belongs at ``place [G + 1]``.
+    Only ``request [n]`` and ``client [n]`` are stored per sample. ``table [F, 3*32*W]`` has the features that depend on
+    the file; those of the client, ``taste [C, G + 1]``, go to the positions ``place [G + 1]``.
     """
 
     request: Tensor
@@ -92,17 +92,17 @@ class Features:
 
 
 def features_of(catalogue: Catalogue, law: Requests, request: Ints, client: Ints) -> Features:
-    """The tables behind the samples: image, then preferences, similarities, g/G as often as it fits, stay.
+    """Feature tables of the samples: image, then preferences, similarities, g/G as often as it fits, stay.
 
     The numbers after the image fill the columns beside it, channel by channel and row by row.
     """
     genres, files = law.entry.shape
     columns = extra_columns(genres, files)
-    beside = np.zeros((law.contents, columns * COLUMN), np.float32)
-    beside[:, genres : genres + files] = catalogue.cosine.reshape(law.contents, files)
-    beside[:, genres + files : -1] = (np.arange(law.contents) // files / genres)[:, None]
+    extra = np.zeros((law.contents, columns * COLUMN), np.float32)
+    extra[:, genres : genres + files] = catalogue.cosine.reshape(law.contents, files)
+    extra[:, genres + files : -1] = (np.arange(law.contents) // files / genres)[:, None]
     shape = (CHANNELS, SIDE, columns)
-    table = np.concatenate([catalogue.image, beside.reshape(-1, *shape)], axis=3)
+    table = np.concatenate([catalogue.image, extra.reshape(-1, *shape)], axis=3)
     number = np.arange(table[0].size).reshape(table.shape[1:])[:, :, SIDE:].ravel()
     return Features(
         request=torch.from_numpy(request),
@@ -115,7 +115,7 @@ def features_of(catalogue: Catalogue, law: Requests, request: Ints, client: Ints
 
 @dataclass(frozen=True)
 class History:
-    """A :data:`Fetch` of file numbers: ``length`` successive requests, and the one after them."""
+    """A :data:`Fetch` of request histories: ``length`` successive file numbers, labelled by the next."""
 
     request: Tensor
     length: int
@@ -123,5 +123,5 @@ class History:
     def __call__(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Sample numbers of any shape to ``(x [*index, length] int64, y [*index])``."""
         windows = self.request.unfold(0, self.length + 1, 1)  # a view [n - length, length + 1]
-        found = windows.index_select(0, index.flatten())
-        return found[:, :-1].reshape(*index.shape, self.length), found[:, -1].reshape(index.shape)
+        chosen = windows.index_select(0, index.flatten())
+        return chosen[:, :-1].reshape(*index.shape, self.length), chosen[:, -1].reshape(index.shape)

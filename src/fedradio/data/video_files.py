@@ -1,6 +1,6 @@
-"""A world of video requests by popularity and similarity: files with images in genres, clients with tastes.
+"""Video requests by popularity and similarity (OSAFL): files with images in genres, clients with genre preferences.
 
-A sample is what a client requested last, or its last few requests, and what it requests next.
+A sample is a client's last request, or its last few requests, and its next one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from fedradio.data.draw import Ints
 from fedradio.data.requests import Floats, Requests, nearest, zipf_mandelbrot
 from fedradio.data.video_features import Catalogue, Features, History, draw_catalogue, features_of
 
-MAX_CELLS = 100_000_000
-"""Of a table with a number for every client and file, or for every client and pair of genres: 800 MB."""
+MAX_VALUES = 100_000_000
+"""Most numbers in a table over clients and files, or over clients and pairs of genres: 800 MB."""
 
 MAX_REQUESTS = 10_000_000
-"""Of all clients, training and test together: 240 MB of random numbers while they are drawn."""
+"""Most requests of all clients, training and test together: 240 MB of random numbers while they are drawn."""
 
 Range = tuple[float, float]
 
@@ -52,7 +52,7 @@ def video_files(
     ),
     test_requests: Annotated[int, Arg("held-out requests of every client", ge=1, le=10**6)] = 500,
 ) -> Tapes:
-    """What clients of a video service request next: images or past requests, 100 files, one test group per client.
+    """Next-request prediction for a video service: images or past requests, 100 files, one test group per client.
 
     A client's first request is a file of a genre drawn by its preferences. Then with probability ``stay`` it requests
     one of the ``top_k`` most similar other files of the same genre, in proportion to ``exp(cosine)``; otherwise
@@ -69,9 +69,9 @@ def video_files(
     ``history``: the numbers of the last ``history`` requests to the next one, ``ceil(log2 files)`` bits each. Both
     kinds of samples are made of the same requests; the tapes hold ``requests - 1`` or ``requests - history`` samples.
 
-    ``bayes`` is the best accuracy that anybody can expect on the test samples: the mean, over the last requests, of
-    the highest probability of the next one. ``top_popular`` is that of always naming the file that is requested most
-    often on all tapes together.
+    ``bayes`` is the best expected accuracy on the test samples: the mean, over the last requests, of the highest
+    probability of the next one. ``top_popular`` is that of always predicting the file that is requested most often on
+    all tapes together.
     """
     window = 1 if sample == "features" else history
     problems = _law_problems(files_per_genre, stay, top_k, zipf_q)
@@ -81,20 +81,20 @@ def video_files(
     catalogue = draw_catalogue(genres, files_per_genre, rng)
     popularity = zipf_mandelbrot(files_per_genre, zipf_gamma, zipf_q)
     law = draw_law(catalogue, clients, preference, stay, top_k, popularity, rng)
-    past, held = law.simulate(requests, rng.child("tape")), law.simulate(test_requests, rng.child("test"))
-    request = np.concatenate([past.ravel(), held.ravel()])
+    train, test = law.simulate(requests, rng.child("tape")), law.simulate(test_requests, rng.child("test"))
+    request = np.concatenate([train.ravel(), test.ravel()])
     client = np.concatenate([np.repeat(np.arange(clients), length) for length in (requests, test_requests)])
     if sample == "features":
         features = features_of(catalogue, law, request, client)
-        return _tapes(law, features, past, held, 1, features.shape, 32 * features.table.shape[1])
+        return _tapes(law, features, train, test, 1, features.shape, 32 * features.table.shape[1])
     ids = History(torch.from_numpy(request), history)
-    return _tapes(law, ids, past, held, history, (history,), history * (law.contents - 1).bit_length())
+    return _tapes(law, ids, train, test, history, (history,), history * (law.contents - 1).bit_length())
 
 
 def draw_law(
     catalogue: Catalogue, clients: int, preference: float, stay: Range, top_k: int, popularity: Floats, rng: Rng
 ) -> Requests:
-    """How clients request the files of a catalogue; ``popularity [M]`` is the law of the ranks of every genre."""
+    """Random law of the clients' requests for a catalogue; ``popularity [M]`` is the law of ranks in every genre."""
     genres, files, _ = catalogue.cosine.shape
     rank = rng.child("popularity").numpy().random((genres, files)).argsort(axis=1)
     return Requests(
@@ -108,71 +108,74 @@ def draw_law(
 def _tapes(
     law: Requests,
     fetch: Features | History,
-    past: Ints,
-    held: Ints,
+    train: Ints,
+    test: Ints,
     window: int,
     shape: tuple[int, ...],
     sample_bits: int,
 ) -> Tapes:
-    """Samples of ``window`` successive requests of ``past [C, requests]`` and ``held``, which lie end to end."""
-    index, test = (
-        torch.from_numpy(_starts(chain.shape, window, first)) for chain, first in ((past, 0), (held, past.size))
+    """Tapes whose samples are ``window`` successive requests of ``train [C, requests]``; of ``test`` for evaluation.
+
+    In ``fetch`` the chains of ``train`` and ``test`` are concatenated, client after client.
+    """
+    index, test_index = (
+        torch.from_numpy(_starts(chain.shape, window, first)) for chain, first in ((train, 0), (test, train.size))
     )
-    label, asked = past[:, window:].ravel(), held[:, window:].ravel()
-    last = held[:, window - 1 : -1]  # [C, samples]
-    who = torch.arange(law.clients)
+    label, test_label = train[:, window:].ravel(), test[:, window:].ravel()
+    last = test[:, window - 1 : -1]  # [C, samples]
+    client = torch.arange(law.clients)
     return Tapes(
         index=index,
-        offset=torch.arange(law.clients + 1) * (past.shape[1] - window),
+        offset=torch.arange(law.clients + 1) * (train.shape[1] - window),
         label=torch.from_numpy(label),
         labelled=torch.ones(len(label), dtype=torch.bool),
         fetch=fetch,
-        test=TestSet(test, who.repeat_interleave(held.shape[1] - window), law.clients, True, fetch),
+        test=TestSet(test_index, client.repeat_interleave(test.shape[1] - window), law.clients, True, fetch),
         shape=shape,
         classes=law.contents,
         sample_bits=float(sample_bits),
         reference={
             "bayes": float(np.take_along_axis(law.ceiling(), last, axis=1).mean()),
-            "top_popular": float((asked == np.bincount(label).argmax()).mean()),
+            "top_popular": float((test_label == np.bincount(label).argmax()).mean()),
         },
     )
 
 
 def _starts(shape: tuple[int, ...], window: int, first: int) -> Ints:
-    """Where the samples of chains ``[C, length]`` begin that lie end to end from ``first`` on."""
+    """First requests of the samples of chains ``[C, length]``, which are concatenated from position ``first`` on."""
     clients, length = shape
     return np.asarray((first + length * np.arange(clients)[:, None] + np.arange(length - window)).ravel())
 
 
 def _law_problems(files: int, stay: Range, top_k: int, q: float) -> list[Problem]:
-    found = []
+    problems = []
     if not 0 <= stay[0] <= stay[1] <= 1:
         reason = "the lowest and the highest of probabilities"
-        found.append(Problem("data.source.stay", reason, "such as [0.4, 0.9]", stay))
+        problems.append(Problem("data.source.stay", reason, "such as [0.4, 0.9]", stay))
     if not 1 <= top_k < files:
         reason = f"a genre has {files - 1} other files"
-        found.append(Problem("data.source.top_k", reason, f"from 1 to {files - 1}, or more files_per_genre", top_k))
+        problems.append(Problem("data.source.top_k", reason, f"from 1 to {files - 1}, or more files_per_genre", top_k))
     if not q > -1:
         reason = "the first rank would have no popularity"
-        found.append(Problem("data.source.zipf_q", reason, "above -1, such as 0", q))
-    return found
+        problems.append(Problem("data.source.zipf_q", reason, "above -1, such as 0", q))
+    return problems
 
 
 def _size_problems(
     clients: int, genres: int, files: int, window: int, requests: int, test_requests: int
 ) -> list[Problem]:
-    """Sequences too short for a single sample, and worlds too large for memory."""
-    found = []
+    """Sequences too short for a single sample, and tables too large for memory."""
+    problems = []
     if window < 1:
-        found.append(Problem("data.source.history", "a sample needs a request", "such as 10", window))
+        problems.append(Problem("data.source.history", "a sample needs a request", "such as 10", window))
     for name, length in (("requests", requests), ("test_requests", test_requests)):
         if length <= window:
             reason = f"a sample takes {window + 1} successive requests"
-            found.append(Problem(f"data.source.{name}", reason, f"more than {window}, or a shorter history", length))
+            problems.append(Problem(f"data.source.{name}", reason, f"more than {window}, or a shorter history", length))
     if clients * (requests + test_requests) > MAX_REQUESTS:
         reason = f"{clients} clients with {requests + test_requests} requests are more than {MAX_REQUESTS:,} in all"
-        found.append(Problem("data.source.requests", reason, "fewer requests, test_requests or clients"))
-    if (cells := clients * max(genres * files, genres**2)) > MAX_CELLS:
-        reason = f"the law of {clients} clients and {genres * files} files has {cells:,} numbers, above {MAX_CELLS:,}"
-        found.append(Problem("data.source.files_per_genre", reason, "fewer files, genres or clients", files))
-    return found
+        problems.append(Problem("data.source.requests", reason, "fewer requests, test_requests or clients"))
+    if (values := clients * max(genres * files, genres**2)) > MAX_VALUES:
+        reason = f"the law of {clients} clients and {genres * files} files has {values:,} numbers, above {MAX_VALUES:,}"
+        problems.append(Problem("data.source.files_per_genre", reason, "fewer files, genres or clients", files))
+    return problems

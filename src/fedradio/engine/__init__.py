@@ -1,4 +1,4 @@
-"""Many clients trained fast: local rules and schedules, kernels, their oracle, and evaluation."""
+"""Local training of many clients: update rules and schedules, kernels, their oracle, and evaluation."""
 
 from fedradio.engine import rules, schedules
 from fedradio.engine.backend import Engine

@@ -1,4 +1,4 @@
-"""The engine: chooses a kernel from the model's structure and works off a cohort in groups, on every core."""
+"""Training engine: chooses a kernel by the model's structure and trains a cohort in groups, on all cores."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from fedradio.engine.layers import dense_layers
 from fedradio.engine.local import Kernel, finish, order, prepare
 from fedradio.engine.module import Autograd
 from fedradio.engine.pair import PairAutograd, PairDense
-from fedradio.engine.threads import cores, each
+from fedradio.engine.threads import cores, parallel_map
 
 
 class Engine:
-    """A :class:`~fedradio.core.contracts.Backend` on this machine.
+    """The multi-threaded :class:`~fedradio.core.contracts.Backend` of this machine.
 
-    ``workers`` threads (default: one per core) train groups of clients, each on one core. The groups depend on the work
-    alone, so that results are bit for bit the same for any number of workers. On a GPU there is one worker (untested
-    here).
+    ``workers`` threads (default: one per core) train groups of clients, each on one core. The groups depend on the
+    cohort alone, so that results are bit for bit the same for any number of workers. On a GPU there is one worker
+    (untested here).
     """
 
     def __init__(self, workers: int | None = None) -> None:
@@ -36,7 +36,7 @@ class Engine:
         kernel = self._kernel(model, rule.objective is not None)
         groups = order(job.updates, kernel.stack(job))
         workers = 1 if start.w.is_cuda else self.workers
-        each(lambda rows: kernel.train(job, rows), groups, workers)
+        parallel_map(lambda rows: kernel.train(job, rows), groups, workers)
         return finish(job)
 
     def _kernel(self, model: Model, objective: bool) -> Kernel:

@@ -1,4 +1,4 @@
-"""Kernel for stacks of linear layers: hand-written backward pass, clients stacked, the update fused into a product.
+"""Training kernel of dense networks: hand-written backward pass, clients stacked, updates fused into products.
 
 For a layer ``h' = relu(h W^T + b)`` with output gradient ``G [b, out]`` the gradients are ``G^T h`` and ``G^T 1``, so
 that plain SGD is one product per tensor, ``W += -rate/b * G^T h``, and no gradient is ever stored.
@@ -18,7 +18,7 @@ from fedradio.engine.update import Update
 from fedradio.engine.workspace import LayerBuffers, Workspace
 
 STACK_BYTES = 4e6
-"""A group's parameters and activations should stay in the cache."""
+"""Cache budget of a group's parameters and activations."""
 MAX_STACK = 64
 SKINNY = 32
 """Up to this many classes, logits are computed class by class, ``W h^T``: long rows suit the product better."""
@@ -27,7 +27,7 @@ relu_backward = torch.ops.aten.threshold_backward.grad_input
 
 
 class Dense:
-    """Trains Flatten/Linear/ReLU stacks in groups of clients, each with so many ``models`` in the cache at a time."""
+    """Kernel for Flatten/Linear/ReLU stacks; every client of a group has ``models`` models in the cache at a time."""
 
     def __init__(self, layers: Sequence[Layer], models: int = 1) -> None:
         self.layers = layers
@@ -35,7 +35,7 @@ class Dense:
         self._thread = threading.local()
 
     def stack(self, job: TrainJob) -> int:
-        """``clamp(4 MB / bytes of one client, 1, 64)``, the bytes being its models' parameters and activations."""
+        """Clients of a group: ``clamp(4 MB / bytes of one client, 1, 64)``, counting parameters and activations."""
         parameters = sum(field.size for layer in self.layers for field in layer.fields)
         units = self.layers[0].inputs + sum(2 * layer.outputs for layer in self.layers)
         each = (parameters + job.batch * units) * job.delta.element_size()
@@ -51,7 +51,7 @@ class Dense:
         store(space, job, base, chosen, len(rows))
 
     def workspace(self, job: TrainJob) -> Workspace:
-        """This thread's buffers; made anew when the work changes its shape."""
+        """This thread's buffers; allocated anew when the job's shapes change."""
         names = _needed(job)
         key = (self.stack(job), job.batch, names, job.delta.dtype, job.delta.device)
         if getattr(self._thread, "key", None) != key:
@@ -63,7 +63,7 @@ class Dense:
 
 
 def _needed(job: TrainJob) -> tuple[str, ...]:
-    """Names of the tensors that this job's update needs beside the parameters."""
+    """Names of the tensors that the job's updates need beside the parameters."""
     names = job.memory_names
     names += ["w0"] if job.rule.prox > 0 else []
     names += ["shift"] if job.start.shift is not None else []
@@ -72,13 +72,14 @@ def _needed(job: TrainJob) -> tuple[str, ...]:
 
 
 def start_rows(job: TrainJob, chosen: slice | Tensor) -> Tensor:
-    """The rows that the clients start from: a view ``[1, d]`` where it is the same for all, else a copy ``[k, d]``."""
+    """Initial models of the clients: a view ``[1, d]`` if it is the same for all, else a copy ``[k, d]``."""
     group = job.start.group[chosen]
     first = int(group[0])
     return job.start.w[first : first + 1] if bool((group == first).all()) else job.start.w[group]
 
 
 def load(space: Workspace, job: TrainJob, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+    """Copy the ``chosen`` clients' initial models, shifts and optimiser memory into the buffers."""
     sources: dict[str, Tensor | None] = {"w": base, "w0": base}
     for name in job.memory_names:
         before = job.remembered(name)
@@ -95,6 +96,7 @@ def load(space: Workspace, job: TrainJob, base: Tensor, chosen: slice | Tensor, 
 
 
 def store(space: Workspace, job: TrainJob, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+    """Copy the ``chosen`` clients' model changes and optimiser memory from the buffers into the job."""
     for field, buffers in space.params.items():
         job.delta[chosen, field.span] = buffers["w"][:k].sub_(base[:, field.span])
         for name, memory in job.memory.items():
@@ -130,7 +132,7 @@ def _steps(space: Workspace, job: TrainJob, rows: list[int], chosen: slice | Ten
 
 
 def forward(view: LayerBuffers, h: Tensor) -> None:
-    """``z = relu(h W^T + b)``, layer after layer; the last one class by class where that is faster."""
+    """Forward pass ``z = relu(h W^T + b)``, layer by layer; the last one class by class where that is faster."""
     product, affine = (torch.mm, torch.addmm) if h.dim() == 2 else (torch.bmm, torch.baddbmm)
     for layer in view.layers:
         left, right, out = (layer.weight.w, h.mT, layer.z_t) if layer.class_major else (h, layer.w_t, layer.z)
@@ -144,7 +146,7 @@ def forward(view: LayerBuffers, h: Tensor) -> None:
 
 
 def _output_gradient(view: LayerBuffers, y: Tensor, counts: list[int] | None) -> Tensor:
-    """``g = softmax(z) - onehot(y)`` of the last layer; returns each client's log likelihood ``[k]``.
+    """Output gradient ``g = softmax(z) - onehot(y)`` of the last layer; returns each client's log likelihood ``[k]``.
 
     Full batches (``counts`` None) give sums, the factor ``1/b`` goes into the update's products. Of ragged ones both
     are means over the real samples, and the padded rows of ``g`` are 0.
@@ -167,7 +169,7 @@ def _output_gradient(view: LayerBuffers, y: Tensor, counts: list[int] | None) ->
 
 
 def backward(view: LayerBuffers, x: Tensor, update: Update, scale: float) -> None:
-    """From the last layer to the first: pass the gradient down, then update with it."""
+    """Backward pass with updates, last layer first: propagate the gradient, then update the layer with it."""
     product = torch.mm if x.dim() == 2 else torch.bmm
     for i in range(len(view.layers) - 1, -1, -1):
         layer = view.layers[i]

@@ -1,4 +1,4 @@
-"""Accuracy and loss of an ensemble on held-out samples, per evaluation group."""
+"""Accuracy and loss of an ensemble on test samples, per evaluation group."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch import Tensor
 from fedradio.core.contracts import Ensemble, Model, TestSet
 from fedradio.core.params import group_sum
 from fedradio.engine.layers import dense_layers
-from fedradio.engine.threads import each
+from fedradio.engine.threads import parallel_map
 
 
 @dataclass(frozen=True)
 class Scores:
     """Top-1 accuracy and cross entropy in nats, per group ``[G]`` (NaN without samples), and plain means over groups.
 
-    ``top [M]`` and ``group_top [G, M]`` count the label among the ``m = 1..M`` likeliest classes: first the accuracy.
-    A group is one of the test set's, or a client where every client has a model of its own and all share the samples.
+    ``top [M]`` and ``group_top [G, M]`` are top-m accuracies, ``m = 1..M``. A group is one of the test set's, or, where
+    every client has a model of its own and all share the samples, a client.
     """
 
     accuracy: float
@@ -33,7 +33,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Samples ``lo:hi`` of the test set, judged by the model of ``client``."""
+    """Samples ``lo:hi`` of the test set, evaluated with the model of ``client``."""
 
     client: int
     lo: int
@@ -49,11 +49,11 @@ def evaluate(
     chunk: int | None = None,
     top: int = 1,
 ) -> Scores:
-    """Evaluate members ``[1, d]`` (everybody's) or ``[C, d]`` (one per client), with local parts ``[1 or C, d_local]``.
+    """Scores of members ``[1, d]`` (one for all) or ``[C, d]`` (one a client), with local parts ``[1 or C, d_local]``.
 
     Probabilities are mixed, ``p = sum_m a_m softmax(z_m)``. One model per client is evaluated on its client's samples
     if the test set has them (``per_client``), and on all samples otherwise. ``chunk`` samples go through a model at
-    once (default: 1000 for dense stacks, 250 for others). Hits count among the ``1..top`` likeliest classes.
+    once (default: 1000 for dense stacks, 250 for others). Hits are counted among the ``1..top`` likeliest classes.
     """
     clients = max([1, *(len(member) for member in ensemble.members), 1 if local is None else len(local)])
     size = chunk or (1000 if dense_layers(model) else 250)
@@ -69,14 +69,14 @@ def evaluate(
     def score(part: _Chunk) -> Tensor:
         return _score(model, ensemble, test, local, part, top)
 
-    results = each(score, chunks, workers)
+    results = parallel_map(score, chunks, workers)
     own = clients > 1 and not test.per_client
     groups = clients if own else test.groups
     total = torch.zeros(groups, 1 + top, dtype=torch.float64)
     count = torch.zeros(groups, dtype=torch.float64)
-    for part, found in zip(chunks, results, strict=True):  # in the order of the chunks, whoever computed them
+    for part, sample_scores in zip(chunks, results, strict=True):  # in the order of the chunks: the same sums
         group = torch.full((part.hi - part.lo,), part.client) if own else test.group[part.lo : part.hi].cpu()
-        total += group_sum(found, group, groups)
+        total += group_sum(sample_scores, group, groups)
         count += torch.bincount(group, minlength=groups)
     mean = total / count[:, None]
     loss, hits = mean[:, 0], mean[:, 1:]
@@ -98,9 +98,9 @@ def _score(model: Model, ensemble: Ensemble, test: TestSet, local: Tensor | None
 
 
 def _rank(likelihood: Tensor, y: Tensor) -> Tensor:
-    """Place ``[n, 1]`` of the label ``y [n, 1]`` among the classes by falling likelihood, 0 the first.
+    """Rank ``[n, 1]`` of the label ``y [n, 1]`` among the classes by decreasing likelihood, 0 the first.
 
-    Of equals the lower number is first, as it is in argmax; what is not a number comes last.
+    Of equals the lower class is first, as in argmax; NaN comes last.
     """
     own = likelihood.gather(1, y)
     number = torch.arange(likelihood.shape[1], device=y.device)
@@ -109,7 +109,7 @@ def _rank(likelihood: Tensor, y: Tensor) -> Tensor:
 
 
 def _mix(likelihoods: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-    """``log sum_m a_m exp(l_m)`` of log likelihoods ``[n, classes]``, without leaving the logarithm."""
+    """Mixture ``log sum_m a_m exp(l_m)`` of log likelihoods ``[n, classes]``, in log space."""
     if len(likelihoods) == 1:
         return likelihoods[0]
     logs = [math.log(weight) if weight > 0 else -math.inf for weight in weights]
@@ -121,7 +121,7 @@ def _of(weight: float | Tensor, client: int) -> float:
 
 
 def _row(member: Tensor, local: Tensor | None, client: int) -> Tensor:
-    """The model's row ``[D]`` for this client."""
+    """Model row ``[D]`` of a client."""
     shared = member[client if len(member) > 1 else 0]
     if local is None:
         return shared

@@ -1,4 +1,4 @@
-"""What a group of clients trains on under an objective: mini-batches ``[L; U]`` and their targets, update by update."""
+"""Mini-batches ``[L; U]`` and targets of semi-supervised training, update by update, for a group of clients."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CHUNK = 250
 
 
 class Feed:
-    """The mini-batches of a group of clients, those with most updates first.
+    """Mini-batches of a group of clients, those with most updates first.
 
-    Pseudo-labels are made here, before anything moves: one forward pass of the received model, in evaluation mode, per
-    distinct unlabelled sample that a client will meet in the round. Their shares of right ones go into the job.
+    Pseudo-labels are computed here, before any update: one forward pass of the received model, in evaluation mode, for
+    every distinct unlabelled sample that a client will use in the round. Their accuracy goes into the job.
     """
 
     def __init__(self, model: Model, job: TrainJob, semi: Semi, rows: list[int]) -> None:
@@ -28,20 +28,22 @@ class Feed:
         self._nu, self._place = _pseudo_labels(model, job, semi, rows)
 
     def __call__(self, j: int, live: int) -> tuple[Tensor, Targets] | None:
-        """Samples ``x [live, n, *shape]`` of update ``j`` and their targets, without the client axis if one is live;
-        None where nobody has any."""
+        """Samples ``x [live, n, *shape]`` of update ``j`` and their targets, without the client axis if one client is
+        live; None if there are no samples."""
         n, m = max(self._labelled.counts[j][:live]), max(self._unlabelled.counts[j][:live])
         if n + m == 0:
             return None
-        who: int | slice = 0 if live == 1 else slice(live)
-        picks = torch.cat([self._labelled.index[j][who, ..., :n], self._unlabelled.index[j][who, ..., :m]], dim=-1)
-        nu = self._nu[self._place[j][who, ..., :m]]
+        rows: int | slice = 0 if live == 1 else slice(live)
+        picks = torch.cat([self._labelled.index[j][rows, ..., :n], self._unlabelled.index[j][rows, ..., :m]], dim=-1)
+        nu = self._nu[self._place[j][rows, ..., :m]]
         x, y = self._fetch(picks)
-        return x, targets(self._objective, y[..., :n], self._labelled.count[j][who], nu, self._unlabelled.count[j][who])
+        return x, targets(
+            self._objective, y[..., :n], self._labelled.count[j][rows], nu, self._unlabelled.count[j][rows]
+        )
 
 
 class _ByUpdate:
-    """Mini-batches of some clients, for every update ``index [k, B]`` and how many of them are real ``count [k]``."""
+    """Mini-batches of the chosen clients by update: ``index [k, B]`` and sizes ``count [k]`` of each."""
 
     def __init__(self, picks: Picks, chosen: slice | Tensor, steps: int) -> None:
         count = picks.count[chosen, :steps].T.contiguous()
@@ -51,17 +53,17 @@ class _ByUpdate:
 
 
 def _pseudo_labels(model: Model, job: TrainJob, semi: Semi, rows: list[int]) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Pseudo-labels ``[n, C]`` of all distinct samples, client after client, and for every update the places ``[k, B]``
-    of its picks among them. Where nothing pulls (``alpha_p = 0``) they are uniform, and neither right nor wrong."""
+    """Pseudo-labels ``[n, C]`` of all distinct samples, client after client, and for every update the positions
+    ``[k, B]`` of its samples among them. With ``alpha_p = 0`` they are uniform, and neither right nor wrong."""
     steps = job.updates[rows[0]]
     index = semi.unlabelled.index[select(rows), :steps]
     place = torch.zeros_like(index)
     tables = [job.delta.new_full((1, model.classes), 1.0 / model.classes)]  # what padded picks point at
-    known = 1
+    offset = 1
     for i, row in enumerate(rows if semi.objective.alpha_p > 0.0 else []):
         real = torch.arange(index.shape[-1], device=index.device) < semi.unlabelled.count[row, :steps, None]
         real[job.updates[row] :] = False
-        distinct, where = torch.unique(index[i][real], return_inverse=True)
+        distinct, inverse = torch.unique(index[i][real], return_inverse=True)
         w = job.start.w[int(job.start.group[row])]
         if job.start.local is not None:
             w = torch.cat([w, job.start.local[row]])
@@ -72,7 +74,7 @@ def _pseudo_labels(model: Model, job: TrainJob, semi: Semi, rows: list[int]) -> 
             hits.append(nu.argmax(-1) == y)
             tables.append(nu)
         if hits:
-            semi.pseudo[row] = torch.cat(hits)[where].to(semi.pseudo).mean()
-        place[i][real] = where + known
-        known += len(distinct)
+            semi.pseudo[row] = torch.cat(hits)[inverse].to(semi.pseudo).mean()
+        place[i][real] = inverse + offset
+        offset += len(distinct)
     return torch.cat(tables), place.transpose(0, 1).contiguous().unbind()

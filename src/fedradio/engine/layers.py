@@ -1,4 +1,4 @@
-"""Reading a module's structure: is it a stack of linear layers with ReLU between them?"""
+"""Recognition of dense networks: the layers of a Flatten/Linear/ReLU stack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fedradio.core.params import Field
 
 @dataclass(frozen=True)
 class Layer:
-    """``h = x W^T + b``, then ``max(h, 0)`` if ``relu``; ``weight`` and ``bias`` are places in the shared row."""
+    """A linear layer ``h = x W^T + b``, then ``max(h, 0)`` if ``relu``; its tensors are fields of the shared row."""
 
     weight: Field
     bias: Field | None

@@ -1,4 +1,4 @@
-"""What every kernel shares: one call of ``Backend.run`` laid out as a job, and the optimisers' arithmetic."""
+"""Training jobs, and the optimiser arithmetic that all kernels share."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
 
 MEMORY = ("momentum", "adam_m", "adam_v")
-"""Optimiser slots that hold one number per trainable parameter."""
+"""Optimiser slots with one number per trainable parameter."""
 
 
 @dataclass(frozen=True)
 class Semi:
-    """What an objective adds to a job: ``unlabelled`` mini-batches; for pair training the weight ``mixture
-    [A]`` of the clients' own models and a job ``own`` for these, with a rule, rates and start rows of their own.
+    """Semi-supervised part of a job: ``unlabelled`` mini-batches; for pair training the weights ``mixture [A]`` of the
+    clients' own models, and the job ``own`` that trains these with a rule, rates and initial rows of their own.
 
-    Results: ``pseudo [A]``, the share of right pseudo-labels; in ``own.delta`` the own models themselves.
+    Results: ``pseudo [A]``, the accuracy of the pseudo-labels; in ``own.delta`` the own models themselves.
     """
 
     objective: Objective
@@ -36,11 +36,11 @@ class Semi:
 
 @dataclass(frozen=True)
 class TrainJob:
-    """One cohort to train. Kernels fill the rows of the results of every client that has updates to make.
+    """Training job of a cohort; kernels fill the result rows of every client that has updates to make.
 
     ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the most samples of an update; ``rates
-    [T]`` the learning rate of each update; ``adam_n [A]`` updates made in earlier rounds; ``semi`` what an objective
-    adds. Results: ``delta [A, d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses),
+    [T]`` the learning rate of each update; ``adam_n [A]`` updates made in earlier rounds; ``semi`` the objective's
+    part. Results: ``delta [A, d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses),
     ``memory`` (the optimiser's ``[A, d_trainable]``, where it is kept).
     """
 
@@ -65,15 +65,15 @@ class TrainJob:
         return [name for name in self.rule.state_names if name in MEMORY]
 
     def remembered(self, name: str) -> Tensor | None:
-        """The optimiser's memory ``[A, d_trainable]`` at the start; None means zero."""
+        """Optimiser memory ``[A, d_trainable]`` at the start of the round; None means zero."""
         return self.start.slots.get(name) if self.rule.keep_state else None
 
 
 class Kernel(Protocol):
-    """A way to train a group of clients at once, on one thread."""
+    """Training kernel: trains a group of clients at once, on one thread."""
 
     def stack(self, job: TrainJob) -> int:
-        """How many clients make a group."""
+        """Number of clients in a group."""
         ...
 
     def train(self, job: TrainJob, rows: list[int]) -> None:
@@ -84,7 +84,7 @@ class Kernel(Protocol):
 def prepare(
     model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
 ) -> TrainJob:
-    """Lay out a job; clients without updates get their results (no change) here."""
+    """The job of one call of ``Backend.run``; clients without updates get their results (no change) here."""
     w, clients, trainable = start.w, len(updates), model.shared.size + model.local.size
     own = model.local.size + model.buffers.size
     if own and start.local is None:
@@ -92,8 +92,8 @@ def prepare(
     idle = (updates <= 0).nonzero().flatten().cpu()
     delta = _result(None, (clients, model.shared.size), w, idle)
     local = None if start.local is None else _result(start.local, (clients, own), w, idle)
-    kept = [name for name in rule.state_names if name in MEMORY] if rule.keep_state else []
-    memory = {name: _result(start.slots.get(name), (clients, trainable), w, idle) for name in kept}
+    names = [name for name in rule.state_names if name in MEMORY] if rule.keep_state else []
+    memory = {name: _result(start.slots.get(name), (clients, trainable), w, idle) for name in names}
     counts = start.slots.get("adam_n") if rule.keep_state else None
     job = TrainJob(
         rule=rule,
@@ -115,7 +115,7 @@ def prepare(
 
 
 def finish(job: TrainJob) -> Trained:
-    """Mean losses and the optimiser's counts of a job that every kernel has worked off."""
+    """Result of a finished job: mean losses and the optimiser's update counts are completed here."""
     updates = torch.tensor(job.updates, device=job.count.device)
     count = job.count if job.semi is None else job.count + job.semi.unlabelled.count
     due = torch.arange(count.shape[1], device=count.device) < updates[:, None]
@@ -131,7 +131,7 @@ def finish(job: TrainJob) -> Trained:
 
 
 def check_objective(objective: Objective, rule: LocalRule, model: Model, start: Start, batches: Batches) -> None:
-    """Refuse what no engine trains with an objective."""
+    """Refuse rules and models that cannot be trained with an objective."""
     problems = []
     if rule.optimiser != "sgd":
         problems.append(
@@ -152,7 +152,7 @@ def check_objective(objective: Objective, rule: LocalRule, model: Model, start: 
 
 
 def own_rule(rule: LocalRule, objective: Objective) -> LocalRule:
-    """How the clients' own models are trained: another rate and momentum, no pull towards the received model."""
+    """Update rule of the clients' own models: another rate and momentum, no proximal term."""
     return replace(
         rule,
         lr=rule.lr * objective.lr_factor,
@@ -163,10 +163,10 @@ def own_rule(rule: LocalRule, objective: Objective) -> LocalRule:
 
 
 def order(updates: Sequence[int], most: int) -> list[list[int]]:
-    """Clients with updates, most of them first (ties by number), in even groups of at most ``most``.
+    """Groups of at most ``most`` clients, sorted by falling number of updates (ties by row); idle ones are left out.
 
-    Live clients are then a prefix of each group. There is one group or an even number of them, so that two cores finish
-    together; how many cores there are does not matter.
+    Clients with updates left are then a prefix of each group. There is one group or an even number of them, so that two
+    cores finish together; the groups do not depend on the number of cores.
     """
     busy = sorted((row for row, n in enumerate(updates) if n > 0), key=lambda row: -updates[row])
     if len(busy) <= most:
@@ -183,8 +183,8 @@ def select(rows: list[int]) -> slice | Tensor:
     return torch.tensor(rows)
 
 
-def drive(g: Tensor, w: Tensor, w0: Tensor | None, shift: Tensor | None, prox: float) -> None:
-    """``g += mu*(w - w0) + shift`` in place."""
+def add_prox_and_shift(g: Tensor, w: Tensor, w0: Tensor | None, shift: Tensor | None, prox: float) -> None:
+    """Proximal term and gradient shift, in place: ``g += mu*(w - w0) + shift``."""
     if w0 is not None and prox > 0:
         g.add_(w, alpha=prox).sub_(w0, alpha=prox)
     if shift is not None:
@@ -192,7 +192,7 @@ def drive(g: Tensor, w: Tensor, w0: Tensor | None, shift: Tensor | None, prox: f
 
 
 def adam_scales(rule: LocalRule, n: float, rate: float) -> tuple[float, float]:
-    """``(size, eps)`` of Adam's update ``n`` (from 1) written without bias-corrected copies:
+    """Scales ``(size, eps')`` of Adam's update ``n`` (from 1), which replace bias-corrected copies of the moments:
 
     ``rate * mhat / (sqrt(vhat) + eps) = size * m / (sqrt(v) + eps')`` with
     ``size = rate * sqrt(1 - b2^n) / (1 - b1^n)`` and ``eps' = eps * sqrt(1 - b2^n)``.
@@ -217,7 +217,7 @@ def adam(
 def _with_objective(
     job: TrainJob, objective: Objective, t: int, model: Model, batches: Batches, idle: Tensor
 ) -> TrainJob:
-    """The job with its unlabelled mini-batches and the clients' own models."""
+    """The job with its semi-supervised part: unlabelled mini-batches and the clients' own models."""
     start, clients = job.start, len(job.updates)
     check_objective(objective, job.rule, model, start, batches)
     unlabelled = batches.unlabelled if objective.unlabelled_batch > 0 else None
@@ -240,7 +240,7 @@ def _with_objective(
 
 
 def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:
-    """Room for results, the idle rows of which keep what was before (zero if nothing was)."""
+    """Uninitialised results whose idle rows are those of ``before`` (zero if None)."""
     out = torch.empty(shape, dtype=like.dtype, device=like.device)
     if len(idle):
         out[idle] = torch.zeros((), dtype=like.dtype, device=like.device) if before is None else before[idle].to(like)

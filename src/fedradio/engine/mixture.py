@@ -1,6 +1,6 @@
-"""The weight of a client's own model in its predictions, learned from held-out labels by expectation maximisation.
+"""Mixture weight of a client's own model, fitted to validation labels by expectation maximisation.
 
-With ``q_n`` and ``h_n`` the probabilities that the own and the shared model give to the label of held-out sample ``n``,
+With ``q_n`` and ``h_n`` the probabilities that the own and the shared model give to the label of validation sample n,
 the share of the own model in the mixture's is ``r_n = b q_n / (b q_n + (1-b) h_n)``, and the next weight its mean.
 One more sample counts as if the share there were the weight ``b_0`` of training, so that b never is 0 or 1, where it
 would stay, and few labels move it little. Training keeps ``b_0``: with a small b an own model would learn no more. It
@@ -16,16 +16,16 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Ensemble, Model, TestSet
-from fedradio.engine.threads import each
+from fedradio.engine.threads import parallel_map
 
 ITERATIONS = 200
-"""At most; the likelihood is concave in b, and a step that changes nothing ends it earlier."""
+"""Most iterations; the likelihood is concave in b, and a step that changes nothing ends the search earlier."""
 
 
 def learned_weights(model: Model, ensemble: Ensemble, validation: TestSet, workers: int) -> Tensor:
-    """Weights ``[C]`` of the first of two members, ``[C, d]`` and everybody's ``[1, d]``; the ensemble's are the start.
+    """Fitted weights ``[C]`` of the first of two members, ``[C, d]`` and ``[1, d]``, starting at the ensemble's.
 
-    Without held-out samples a client's weight stays what it is.
+    Without validation samples a client's weight stays what it is.
     """
     own, common = ensemble.members
     start: list[float] = torch.as_tensor(ensemble.weight[0], dtype=torch.float64).expand(len(own)).tolist()
@@ -39,15 +39,15 @@ def learned_weights(model: Model, ensemble: Ensemble, validation: TestSet, worke
         log_q, log_h = (_log_likelihood(model, row, x, y) for row in (own[client], common[0]))
         return maximise(log_q, log_h, start[client])
 
-    return torch.tensor(each(learned, range(len(own)), workers), dtype=torch.float64)
+    return torch.tensor(parallel_map(learned, range(len(own)), workers), dtype=torch.float64)
 
 
 def maximise(log_q: Tensor, log_h: Tensor, prior: float) -> float:
-    """The fixed point ``b = (b_0 + sum_n r_n) / (1 + n)`` from log-probabilities ``[n]`` of the labels."""
-    odds, b = (log_q - log_h).double(), torch.tensor(prior, dtype=torch.float64)
+    """Fixed point ``b = (b_0 + sum_n r_n) / (1 + n)`` of EM, from log-probabilities ``[n]`` of the labels."""
+    log_ratio, b = (log_q - log_h).double(), torch.tensor(prior, dtype=torch.float64)
     for _ in range(ITERATIONS):
-        share = torch.sigmoid(torch.logit(b) + odds)
-        before, b = b, (prior + share.sum()) / (1 + len(odds))
+        share = torch.sigmoid(torch.logit(b) + log_ratio)
+        before, b = b, (prior + share.sum()) / (1 + len(log_ratio))
         if abs(float(b - before)) < 1e-9:
             break
     return float(b)

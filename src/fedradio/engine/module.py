@@ -1,4 +1,4 @@
-"""Kernel for any other network: autograd, one client at a time, on parameters that are views of one flat buffer."""
+"""Training kernel of any other network: autograd, one client at a time, on parameters that are views of a flat row."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch.nn.functional import cross_entropy
 
 from fedradio.core.contracts import Model
 from fedradio.core.errors import Problem, SpecError
-from fedradio.engine.local import TrainJob, adam, adam_scales, drive
+from fedradio.engine.local import TrainJob, adam, adam_scales, add_prox_and_shift
 from fedradio.models.checks import refuses_single
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
 
 
 class Autograd:
-    """Trains any module; convolutions on channels-last images where the module allows it."""
+    """Kernel for any module; convolutions use channels-last images where the module allows it."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -38,7 +38,7 @@ class Autograd:
             if self.needs_two:
                 _check_counts(job, row)
             if self.dropout:
-                set_generator(network.module, job.rng.child("dropout", job.start.name(row)).torch(job.delta.device))
+                set_generator(network.module, job.rng.child("dropout", job.start.client(row)).torch(job.delta.device))
             network.load(job, row)
             job.loss[row] = self._steps(network, job, row)
             network.store(job, row)
@@ -87,6 +87,7 @@ class Network:
 
     @torch.no_grad()
     def load(self, job: TrainJob, row: int) -> None:
+        """Copy a client's initial model, local parameters, buffers and optimiser memory into the network."""
         self.w0 = job.start.w[int(job.start.group[row])]
         self.w[: self.shared] = self.w0
         if job.start.local is not None:
@@ -99,12 +100,13 @@ class Network:
 
     @torch.no_grad()
     def store(self, job: TrainJob, row: int) -> None:
+        """Copy the client's model change, local parameters, buffers and optimiser memory into the job."""
         torch.sub(self.w[: self.shared], self.w0, out=job.delta[row])
         if job.local is not None:
             torch.cat([self.w[self.shared :], self.buffers], out=job.local[row])
-        for name, kept in job.memory.items():
-            kept[row] = self.memory[name]
-        self.w0 = self.w[: self.shared]  # lets go of the start rows
+        for name, rows in job.memory.items():
+            rows[row] = self.memory[name]
+        self.w0 = self.w[: self.shared]  # releases the received models
 
     @torch.no_grad()
     def update(self, job: TrainJob, row: int, j: int, rate: float, gradients: Sequence[Tensor | None]) -> None:
@@ -126,7 +128,7 @@ class Network:
             self._add(gradients, -rate)
             return
         self._add(gradients, 1.0)
-        drive(self.sum[own], self.w[own], self.w0, shift, rule.prox)
+        add_prox_and_shift(self.sum[own], self.w[own], self.w0, shift, rule.prox)
         if rule.optimiser == "adam":
             size, eps = adam_scales(rule, job.adam_n[row] + j + 1, rate)
             adam(rule, self.w, self.sum, self.memory["adam_m"], self.memory["adam_v"], size, eps)
@@ -136,13 +138,13 @@ class Network:
     def _add(self, gradients: Sequence[Tensor | None], factor: float) -> None:
         pairs = [(part, g) for part, g in zip(self._parts, gradients, strict=False) if g is not None]
         if pairs:
-            parts, found = map(list, zip(*pairs, strict=True))
-            torch._foreach_add_(parts, found, alpha=factor)
+            parts, present = map(list, zip(*pairs, strict=True))
+            torch._foreach_add_(parts, present, alpha=factor)
 
 
 def _check_counts(job: TrainJob, row: int) -> None:
     if bool((job.count[row, : job.updates[row]] == 1).any()):
-        reason = f"client {job.start.name(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        reason = f"client {job.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
         remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
         raise SpecError(Problem("rule.batch", reason, remedy, job.rule.batch))
 
@@ -154,7 +156,7 @@ def _views(model: Model, row: Tensor) -> dict[str, Tensor]:
 
 
 def _bind(module: nn.Module, values: Mapping[str, Tensor]) -> None:
-    """Put the module's tensors where the flat ones are; it keeps its parameter objects, so that ties stay tied."""
+    """Make the module's tensors share memory with ``values``; its parameter objects stay, so that ties stay tied."""
     for name, parameter in module.named_parameters():
         parameter.data = values[name]
     for name, buffer in module.named_buffers():

@@ -22,7 +22,7 @@ from fedradio.core.contracts import Objective
 
 @dataclass(frozen=True)
 class Targets:
-    """What a mini-batch is trained towards: ``label [..., n, C]`` one-hot or pseudo, each row a distribution.
+    """Training targets of a mini-batch: ``label [..., n, C]``, one-hot or pseudo, each row a distribution.
 
     ``pull [..., n, 1]`` weighs a sample's cross entropy: ``1/n_L`` if labelled, ``alpha_p/n_U`` if not; ``flat
     [..., n, 1]`` its divergence from the uniform distribution: 0 and ``alpha_r/n_U``. Both are 0 for padded samples.
@@ -55,7 +55,7 @@ def cost(log_p: Tensor, to: Targets) -> Tensor:
 
 
 def gradient(log_h: Tensor, to: Targets) -> Tensor:
-    """``df/dz [..., n, C]`` of ``log_h = log_softmax(z)``.
+    """Gradient ``df/dz [..., n, C]`` of the cost, from ``log_h = log_softmax(z)``.
 
     Per sample ``pull (h - t) + flat h (log h - <h, log h>)``.
     """
@@ -65,12 +65,12 @@ def gradient(log_h: Tensor, to: Targets) -> Tensor:
 
 
 def mix(log_own: Tensor, log_h: Tensor, b: Tensor) -> Tensor:
-    """``log(b h_own + (1-b) h)`` (5); ``b`` in [0, 1] broadcasts. The ends are exact: ``-inf`` drops out of the sum."""
+    """Mixture ``log(b h_own + (1-b) h)`` (5); ``b`` in [0, 1] broadcasts. Its ends are exact: ``-inf`` adds nothing."""
     return torch.logaddexp(b.log() + log_own, torch.log1p(-b) + log_h)
 
 
 def mixture_gradient(log_own: Tensor, log_h: Tensor, b: Tensor, to: Targets) -> Tensor:
-    """``dF/dz_own [..., n, C]`` of ``log_own = log_softmax(z_own)``, the other model's ``log_h`` held fixed.
+    """Gradient ``dF/dz_own [..., n, C]``, from ``log_own = log_softmax(z_own)`` and the other model's fixed ``log_h``.
 
     With ``q = h_own`` and its share ``r = b q/p`` of the mixture ``p``, per sample
     ``pull (q <t, r> - t r) + flat b q (log p - <q, log p>)``: for ``b = 1`` :func:`gradient`, for ``b = 0`` zero.
@@ -105,10 +105,10 @@ def pseudo_labels(objective: Objective, z: Tensor) -> Tensor:
 
 
 def project(v: Tensor) -> Tensor:
-    """The points of the probability simplex nearest to ``v [..., C]``: ``max(v - tau, 0)`` with the right ``tau``.
+    """Euclidean projection of ``v [..., C]`` on the probability simplex: ``max(v - tau, 0)`` with the right ``tau``.
 
-    In falling order, the first ``m`` entries stay positive, ``m`` the last place where the entry exceeds the ``tau``
-    that the entries up to it ask for. Entries of ``-inf`` become 0.
+    In decreasing order the first ``m`` entries stay positive, ``m`` the last position at which the entry exceeds the
+    ``tau`` that makes the entries up to it sum to 1. Entries of ``-inf`` become 0.
     """
     v = v - v.amax(-1, keepdim=True)  # the projection does not change, and the sums below lose no digits
     falling = v.sort(-1, descending=True).values
@@ -120,7 +120,7 @@ def project(v: Tensor) -> Tensor:
 
 
 def _mean_weights(count: Tensor, width: int, like: Tensor) -> Tensor:
-    """``[..., width, 1]``: one over ``count [...]`` for that many samples, then 0."""
+    """Weights ``[..., width, 1]`` of a mean over the first ``count [...]`` samples: ``1/count``, then 0."""
     count = count.unsqueeze(-1)
     real = torch.arange(width, device=count.device) < count
     return (real.to(like) / count.clamp(min=1)).unsqueeze(-1)

@@ -1,8 +1,8 @@
-"""Kernels for objectives: semi-supervised costs and pairs of models (FedCPSL, Algorithm 1, the local updates).
+"""Training kernels of semi-supervised objectives and pairs of models (FedCPSL, Algorithm 1, the local updates).
 
 Both models of a pair see the same samples ``[L; U]``, both gradients are taken before either moves (11)-(14), and both
-enter the backward pass in closed form. The clients' own models are a job of their own, with another rule, so that all
-but the output gradients is the other kernels' work.
+enter the backward pass in closed form. The clients' own models are a job of their own, with another rule, so that
+everything but the output gradients is done by the other kernels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fedradio.models.model import as_input, prefers_channels_last
 
 
 class PairDense:
-    """Stacks of linear layers: the dense kernel's passes with other output gradients, for each model of a pair."""
+    """Kernel for stacks of linear layers: the dense kernel with other output gradients, for each model of a pair."""
 
     def __init__(self, model: Model, layers: Sequence[Layer]) -> None:
         self.model = model
@@ -107,9 +107,9 @@ class _Stack:
 
 
 class PairAutograd:
-    """Any module, one client at a time. Dropout draws masks of their own for the two models of a pair.
+    """Kernel for any module, one client at a time. Dropout draws separate masks for the two models of a pair.
 
-    Without a pair, norm layers work as in training on labelled samples: statistics of a batch are those of ``[L; U]``.
+    Without a pair, norm layers work as in supervised training: the statistics of a batch are those of ``[L; U]``.
     """
 
     def __init__(self, model: Model) -> None:
@@ -157,16 +157,16 @@ class PairAutograd:
         return total
 
     def _network(self, name: str, job: TrainJob, row: int) -> Network:
-        """This thread's copy of the module, one for each half, with the client's model and dropout masks."""
+        """This thread's copy of the module, one for each model of a pair, with the client's parameters and dropout."""
         key = (job.rule.state_names, job.delta.dtype, job.delta.device)
-        kept: tuple[object, Network] | None = getattr(self._thread, name, None)
-        if kept is None or kept[0] != key:
-            kept = (key, Network(self.model, job.memory_names, job.delta))
-            setattr(self._thread, name, kept)
-        network = kept[1]
+        cached: tuple[object, Network] | None = getattr(self._thread, name, None)
+        if cached is None or cached[0] != key:
+            cached = (key, Network(self.model, job.memory_names, job.delta))
+            setattr(self._thread, name, cached)
+        network = cached[1]
         network.load(job, row)
         if self.dropout:
-            set_generator(network.module, job.rng.child(name, job.start.name(row)).torch(job.delta.device))
+            set_generator(network.module, job.rng.child(name, job.start.client(row)).torch(job.delta.device))
         return network
 
 
@@ -179,6 +179,6 @@ def _semi(job: TrainJob) -> Semi:
 def _check_counts(job: TrainJob, semi: Semi, row: int) -> None:
     counts = (job.count + semi.unlabelled.count)[row, : job.updates[row]]
     if bool((counts == 1).any()):
-        reason = f"client {job.start.name(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        reason = f"client {job.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
         remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
         raise SpecError(Problem("rule.batch", reason, remedy, job.rule.batch))

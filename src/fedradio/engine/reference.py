@@ -1,4 +1,4 @@
-"""The oracle: one client at a time, plain autograd, textbook updates. Every kernel must equal it."""
+"""Oracle of the training kernels: one client at a time, plain autograd, textbook updates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fedradio.models.dropout import set_generator
 
 
 class Reference:
-    """A :class:`~fedradio.core.contracts.Backend` that is written to be read."""
+    """The reference :class:`~fedradio.core.contracts.Backend`, slow but plain; all kernels must equal it."""
 
     def run(
         self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
@@ -29,12 +29,12 @@ class Reference:
             check_objective(rule.objective, rule, model, start, batches)
         rows = [(model, rule, t, start, batches, int(n), rng, row) for row, n in enumerate(updates)]
         results = [_client(*row) if rule.objective is None else _pair(rule.objective, *row) for row in rows]
-        kept = {n: torch.stack([r.slots[n] for r in results]) for n in rule.state_names} if rule.keep_state else {}
+        slots = {n: torch.stack([r.slots[n] for r in results]) for n in rule.state_names} if rule.keep_state else {}
         return Trained(
             torch.stack([r.delta for r in results]),
             None if start.local is None else _stack([r.local for r in results]),
             torch.stack([r.loss for r in results]),
-            kept,
+            slots,
             _stack([r.own for r in results]),
             _stack([r.pseudo for r in results]),
         )
@@ -43,10 +43,10 @@ class Reference:
 def _client(
     model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: int, rng: Rng, row: int
 ) -> Trained:
-    """What one client's training on labelled samples gives, without the client axis."""
-    w0, w, buffers = _begin(model, start, row)
+    """Supervised training of one client; the result has no client axis."""
+    w0, w, buffers = _initial(model, start, row)
     state = _state(rule, start, row, w)
-    module = _module(model, rng.child("dropout", start.name(row)), w)
+    module = _module(model, rng.child("dropout", start.client(row)), w)
     losses = []
     for j, rate in enumerate(rule.rates(t, updates)):
         count = int(batches.labelled.count[row, j])
@@ -57,7 +57,7 @@ def _client(
             loss = cross_entropy(_logits(model, module, leaf, buffers, x), y)
             (gradient,) = torch.autograd.grad(loss, leaf)
             losses.append(loss.detach())
-        w = _update(rule, rate, w, _driven(rule, start, row, w, w0, gradient), state)
+        w = _update(rule, rate, w, _with_prox_and_shift(rule, start, row, w, w0, gradient), state)
     return Trained(w[: len(w0)] - w0, torch.cat([w[len(w0) :], buffers]), _mean(losses, w), state)
 
 
@@ -72,17 +72,17 @@ def _pair(
     rng: Rng,
     row: int,
 ) -> Trained:
-    """What one client's training under an objective gives (FedCPSL, Algorithm 1): the costs (4) and (6c) of plain
-    probabilities, both gradients at the models before the update."""
-    w0, w, buffers = _begin(model, start, row)
+    """Semi-supervised training of one client, or of its pair of models (FedCPSL, Algorithm 1): costs (4) and (6c) of
+    plain probabilities, both gradients at the models before the update; the result has no client axis."""
+    w0, w, buffers = _initial(model, start, row)
     state = _state(rule, start, row, w)
-    module = _module(model, rng.child("dropout", start.name(row)), w)
+    module = _module(model, rng.child("dropout", start.client(row)), w)
     received = torch.cat([w, buffers])
     second = own_rule(rule, objective)
     own = w if start.own is None else start.own[row].clone()
     b = 0.0 if start.mixture is None else float(start.mixture[row])
     own_state = _state(second, start, row, own)
-    own_module = _module(model, rng.child("dropout_own", start.name(row)), w)
+    own_module = _module(model, rng.child("dropout_own", start.client(row)), w)
     losses, hits = [], [torch.zeros(0)]
     for j, (rate, own_rate) in enumerate(zip(rule.rates(t, updates), second.rates(t, updates), strict=True)):
         index, n = batches.labelled.index[row, j], int(batches.labelled.count[row, j])
@@ -105,11 +105,11 @@ def _pair(
                 leaf = own.clone().requires_grad_(True)
                 p = b * _logits(model, own_module, leaf, buffers, x).softmax(1) + (1 - b) * h.detach()
                 (own_gradient,) = torch.autograd.grad(_cost(objective, p, y[:n], nu), leaf)
-        w = _update(rule, rate, w, _driven(rule, start, row, w, w0, gradient), state)
+        w = _update(rule, rate, w, _with_prox_and_shift(rule, start, row, w, w0, gradient), state)
         own = _update(second, own_rate, own, own_gradient, own_state)
-    right = torch.cat(hits).to(w).mean() if objective.alpha_p > 0 else w.new_full((), math.nan)
+    pseudo = torch.cat(hits).to(w).mean() if objective.alpha_p > 0 else w.new_full((), math.nan)
     result = Trained(w[: len(w0)] - w0, torch.cat([w[len(w0) :], buffers]), _mean(losses, w), state)
-    return replace(result, own=own if objective.pair else None, pseudo=right)
+    return replace(result, own=own if objective.pair else None, pseudo=pseudo)
 
 
 def _cost(objective: Objective, p: Tensor, y: Tensor, nu: Tensor) -> Tensor:
@@ -125,30 +125,30 @@ def _cost(objective: Objective, p: Tensor, y: Tensor, nu: Tensor) -> Tensor:
     return total
 
 
-def _begin(model: Model, start: Start, row: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The received row ``[d]``, the trainable one ``[shared | local]`` and the buffers."""
+def _initial(model: Model, start: Start, row: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Initial rows of a client: the received ``[d]``, the trainable ``[shared | local]``, and the buffers."""
     w0 = start.w[start.group[row]]
-    rest = w0.new_zeros(0) if start.local is None else start.local[row]
-    return w0, torch.cat([w0, rest[: model.local.size]]), rest[model.local.size :].clone()
+    local = w0.new_zeros(0) if start.local is None else start.local[row]
+    return w0, torch.cat([w0, local[: model.local.size]]), local[model.local.size :].clone()
 
 
 def _module(model: Model, rng: Rng, like: Tensor) -> nn.Module:
-    """A copy that trains, with dropout from this node."""
+    """Copy of the module in training mode, with dropout masks from ``rng``."""
     module = copy.deepcopy(model.module).to(like.device).train()
     set_generator(module, rng.torch(like.device))
     return module
 
 
 def _logits(model: Model, module: nn.Module, w: Tensor, buffers: Tensor, x: Tensor) -> Tensor:
-    """Logits of a training pass, which moves ``buffers``."""
+    """Logits of a forward pass in training mode, which updates ``buffers``."""
     x = x.to(w.dtype) if x.is_floating_point() else x
     tensors = {**_named(model.shared, model.local, w), **model.buffers.views(buffers)}
     logits: Tensor = functional_call(module, tensors, (x,))
     return logits
 
 
-def _driven(rule: LocalRule, start: Start, row: int, w: Tensor, w0: Tensor, gradient: Tensor) -> Tensor:
-    """``g + mu*(w - w0) + shift``; both terms act on the shared part."""
+def _with_prox_and_shift(rule: LocalRule, start: Start, row: int, w: Tensor, w0: Tensor, gradient: Tensor) -> Tensor:
+    """Gradient with proximal term and shift, ``g + mu*(w - w0) + shift``; both act on the shared part."""
     d = len(w0)
     gradient[:d] += rule.prox * (w[:d] - w0)
     if start.shift is not None:
@@ -161,8 +161,8 @@ def _mean(losses: list[Tensor], like: Tensor) -> Tensor:
 
 
 def _stack(rows: list[Tensor | None]) -> Tensor | None:
-    found = [row for row in rows if row is not None]
-    return torch.stack(found) if found else None
+    present = [row for row in rows if row is not None]
+    return torch.stack(present) if present else None
 
 
 def _named(shared: Layout, local: Layout, row: Tensor) -> dict[str, Tensor]:
@@ -170,7 +170,7 @@ def _named(shared: Layout, local: Layout, row: Tensor) -> dict[str, Tensor]:
 
 
 def _state(rule: LocalRule, start: Start, row: int, w: Tensor) -> Slots:
-    """The client's kept memory, or zeros."""
+    """Optimiser memory of a client: kept from earlier rounds, or zeros."""
     blank = {"adam_n": w.new_zeros(())}
     return {
         name: start.slots[name][row].clone()
@@ -181,7 +181,7 @@ def _state(rule: LocalRule, start: Start, row: int, w: Tensor) -> Slots:
 
 
 def _update(rule: LocalRule, rate: float, w: Tensor, g: Tensor, state: Slots) -> Tensor:
-    """``v = gam*v + g; w - rate*v``, or Adam with bias correction."""
+    """One update: ``v = gam*v + g; w - rate*v``, or Adam with bias correction."""
     if rule.optimiser == "adam":
         state["adam_n"] = state["adam_n"] + 1
         n = float(state["adam_n"])  # powers in double precision: 1 - 0.999 loses four digits in float32

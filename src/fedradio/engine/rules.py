@@ -1,4 +1,4 @@
-"""Local rules as parts: what one mini-batch does to a client's model."""
+"""Local update rules: SGD with momentum, and Adam."""
 
 from __future__ import annotations
 

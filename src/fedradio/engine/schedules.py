@@ -12,7 +12,7 @@ from fedradio.core.registry import Arg, register
 
 @register("schedule", "constant")
 def constant() -> Schedule:
-    """The same rate in every round."""
+    """Constant learning rate."""
     return lambda _t, _j: 1.0
 
 
@@ -22,7 +22,7 @@ def step(
     at: Annotated[tuple[int, ...], Arg("rounds at which the rate drops", ge=1)],
     factor: Annotated[float, Arg("what the rate is multiplied with at each of them", gt=0, le=1)] = 0.1,
 ) -> Schedule:
-    """The rate drops by a factor at each of some rounds."""
+    """Step decay: the learning rate drops by a factor at given rounds."""
     if list(at) != sorted(set(at)):
         raise SpecError(Problem("schedule.at", "rounds must increase", "sort them, each once", list(at)))
     return lambda t, _j: factor ** sum(t >= drop for drop in at)
@@ -34,7 +34,7 @@ def linear(
     rounds: Annotated[int, Arg("rounds until the last factor is reached", ge=1)],
     last: Annotated[float, Arg("factor from then on", ge=0, le=1)] = 0.0,
 ) -> Schedule:
-    """A straight line from 1 down to a last factor."""
+    """Linear decay of the learning rate, from 1 down to a last factor."""
     return lambda t, _j: 1.0 + (last - 1.0) * min(t / rounds, 1.0)
 
 
@@ -44,7 +44,7 @@ def cosine(
     rounds: Annotated[int, Arg("rounds until the last factor is reached", ge=1)],
     last: Annotated[float, Arg("factor from then on", ge=0, le=1)] = 0.0,
 ) -> Schedule:
-    """Half a cosine from 1 down to a last factor."""
+    """Cosine decay of the learning rate, from 1 down to a last factor."""
     return lambda t, _j: last + (1.0 - last) * 0.5 * (1.0 + math.cos(math.pi * min(t / rounds, 1.0)))
 
 
@@ -54,7 +54,7 @@ def inverse(
     decay: Annotated[float, Arg("how fast the rate falls: 1 / (1 + decay * n)", ge=0, le=1e6)] = 0.01,
     per: Annotated[Literal["round", "update"], Arg("what n counts: rounds, or local updates of this round")] = "round",
 ) -> Schedule:
-    """``1 / (1 + decay n)`` in rounds, or in the local updates of a round."""
+    """Inverse decay of the learning rate, ``1 / (1 + decay n)``, in rounds or in the local updates of a round."""
     if per == "round":
         return lambda t, _j: 1.0 / (1.0 + decay * t)
     return lambda _t, j: 1.0 / (1.0 + decay * j)

@@ -1,4 +1,4 @@
-"""Worker threads, each with one torch thread: parallel over clients, never inside a product."""
+"""Worker threads with one torch thread each: parallel over clients, never inside a matrix product."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 SWITCH_S = 2e-4
-"""Longest time that a waiting thread leaves the interpreter to another one; the default is 25 times as long."""
+"""Longest time in seconds that a thread waits for the interpreter; the default is 25 times as long."""
 
 
 def cores() -> int:
@@ -24,10 +24,10 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def each(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
-    """``[function(item) for item in items]``, on up to ``workers`` threads with one torch thread each.
+def parallel_map(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
+    """Parallel ``[function(item) for item in items]``, on up to ``workers`` threads with one torch thread each.
 
-    Every item is a piece of work of its own, so that results do not depend on ``workers``.
+    Items are independent of each other, so that results do not depend on ``workers``.
     """
     with one_torch_thread():
         if workers == 1 or len(items) <= 1:
@@ -38,7 +38,7 @@ def each(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """One thread inside torch's own operations: the same sums in the same order on every machine."""
+    """A single thread inside torch's own operations: the same sums in the same order on every machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -49,7 +49,7 @@ def one_torch_thread() -> Iterator[None]:
 
 @contextmanager
 def _quick_turns() -> Iterator[None]:
-    """Threads that compute outside of the interpreter and come back for microseconds must not wait 5 ms for it."""
+    """Short switch interval: threads that need the interpreter for microseconds must not wait 5 ms for it."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     try:
@@ -60,7 +60,7 @@ def _quick_turns() -> Iterator[None]:
 
 @cache
 def _pool(workers: int) -> ThreadPoolExecutor:
-    """Kept for the life of the process: threads own buffers and copies of modules."""
+    """Thread pool, kept for the life of the process: its threads own buffers and copies of modules."""
     return ThreadPoolExecutor(workers, "fedradio", initializer=torch.set_num_threads, initargs=(1,))
 
 

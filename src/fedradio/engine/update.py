@@ -1,4 +1,4 @@
-"""The dense kernel's update: a gradient that is a product ``left @ right`` goes straight into what it changes."""
+"""Parameter updates of the dense kernel: the gradient, a product ``left @ right``, is added in one fused call."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import LocalRule
-from fedradio.engine.local import adam, adam_scales, drive
+from fedradio.engine.local import adam, adam_scales, add_prox_and_shift
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One tensor of the ``k`` live clients and what its update needs, all of the shape ``[k, rows, columns]``."""
+    """A parameter of ``k`` clients with the tensors that its update needs, all ``[k, rows, columns]``."""
 
     w: Tensor
     w0: Tensor | None = None
@@ -25,7 +25,7 @@ class Parameter:
 
 
 class Update:
-    """One local update after the other for a group of clients, of which ``adam_n [k]`` were made in earlier rounds."""
+    """Successive local updates of a group of clients; ``adam_n [k]`` were made in earlier rounds."""
 
     def __init__(self, rule: LocalRule, adam_n: list[float]) -> None:
         self.rule = rule
@@ -35,7 +35,7 @@ class Update:
         self._eps: float | Tensor = 0.0
 
     def advance(self, j: int, live: int, rate: float, like: Tensor) -> None:
-        """Go to update ``j`` of the first ``live`` clients."""
+        """Set rate and Adam's scales of update ``j``, for the first ``live`` clients."""
         self._rate = rate
         if self.rule.optimiser == "adam":
             scales = [adam_scales(self.rule, n + j + 1, rate) for n in self._adam_n[:live]]
@@ -45,7 +45,7 @@ class Update:
                 self._size, self._eps = torch.tensor(scales, dtype=like.dtype, device=like.device).T[..., None, None]
 
     def apply(self, p: Parameter, left: Tensor, right: Tensor, scale: float) -> None:
-        """Update with the gradient ``scale * left @ right`` (``[k, rows, b] @ [k, b, columns]``; ``b`` may be 0).
+        """Update ``p`` with the gradient ``scale * left @ right`` (``[k, rows, b] @ [k, b, columns]``; ``b`` may be 0).
 
         Plain SGD adds ``-rate*scale*left @ right`` to the parameters; momentum adds the product to ``gam*v``; Adam
         needs the gradient itself.
@@ -53,11 +53,11 @@ class Update:
         rule, rate = self.rule, self._rate
         if p.adam_m is not None and p.adam_v is not None and p.grad is not None:
             _accumulate(p.grad, left, right, 0.0, scale)
-            drive(p.grad, p.w, p.w0, p.shift, rule.prox)
+            add_prox_and_shift(p.grad, p.w, p.w0, p.shift, rule.prox)
             adam(rule, p.w, p.grad, p.adam_m, p.adam_v, self._size, self._eps)
         elif p.momentum is not None:
             _accumulate(p.momentum, left, right, rule.momentum, scale)
-            drive(p.momentum, p.w, p.w0, p.shift, rule.prox)
+            add_prox_and_shift(p.momentum, p.w, p.w0, p.shift, rule.prox)
             p.w.add_(p.momentum, alpha=-rate)
         else:
             if p.w0 is not None:

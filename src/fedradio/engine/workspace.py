@@ -1,4 +1,4 @@
-"""Buffers of the dense kernel: parameters, activations and gradients of a group of clients, allocated once a thread."""
+"""Buffers of the dense kernel: parameters, activations and gradients of a group of clients, one set per thread."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fedradio.engine.layers import Layer
 from fedradio.engine.update import Parameter
 
 MOST_VIEWS = 256
-"""Views are a few kilobytes each; a cohort of uneven batches could ask for any number of shapes."""
+"""Most cached views, of a few kilobytes each; a cohort of uneven batches could ask for any number of shapes."""
 
 
 @dataclass(frozen=True)
 class LayerView:
-    """A layer as ``k`` live clients with ``b`` samples each see it; without the client axis when ``k = 1``.
+    """Buffers of one layer for ``k`` clients with ``b`` samples each; without the client axis if ``k = 1``.
 
     ``z [k, b, out]`` are its outputs and ``g [k, b, out]`` their gradients; ``z_t`` and ``g_t`` are the same memory
     with the last two axes exchanged. Where ``class_major``, the latter are the contiguous ones and biases are columns.
@@ -37,7 +37,7 @@ class LayerView:
 
 @dataclass(frozen=True)
 class LayerBuffers:
-    """All layers, and constants ``[k, b, 1]`` and ``[k, 1, b]``: 1 to sum over samples with, -1 for the true class."""
+    """Buffers of all layers, and constants ``[k, b, 1]`` and ``[k, 1, b]``: 1 for sums over samples, -1 for labels."""
 
     layers: tuple[LayerView, ...]
     ones: Tensor
@@ -47,7 +47,7 @@ class LayerBuffers:
 
 
 class Workspace:
-    """Room for ``clients`` with batches of ``batch``; ``names`` are the optional tensors of ``Parameter`` in use."""
+    """Memory for ``clients`` clients with batches of ``batch``; ``names`` are the tensors of ``Parameter`` in use."""
 
     def __init__(
         self, layers: Sequence[Layer], clients: int, batch: int, names: Sequence[str], class_major: bool, like: Tensor
@@ -65,7 +65,7 @@ class Workspace:
         self._views: dict[tuple[int, int], LayerBuffers] = {}
 
     def view(self, k: int, b: int) -> LayerBuffers:
-        """The buffers of the first ``k`` clients for ``b`` samples each; the same views every time."""
+        """Buffers of the first ``k`` clients for ``b`` samples each; the views are cached."""
         if (k, b) not in self._views:
             if len(self._views) >= MOST_VIEWS:
                 self._views.clear()
@@ -101,5 +101,5 @@ def _pair(flat: Tensor, k: int, b: int, outputs: int, flipped: bool) -> tuple[Te
 
 
 def _squeeze(stack: Tensor) -> Tensor:
-    """A stack of one as a plain matrix: mm is faster than bmm."""
+    """A stack of one matrix without its first axis: mm is faster than bmm."""
     return stack[0] if len(stack) == 1 else stack

@@ -1,4 +1,4 @@
-"""What devices can do, in seconds and joules."""
+"""Device fleets: CPUs, transmitters and energy budgets, and the seconds and joules of using them."""
 
 from fedradio.fleet import profile
 

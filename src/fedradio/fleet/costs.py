@@ -1,4 +1,4 @@
-"""Seconds and joules of computing and transmitting, per sender ``[S]``.
+"""Time and energy of computing and transmitting, in seconds and joules per sender ``[S]``.
 
 The CMOS model that wireless federated learning uses: a task of ``n`` cycles at frequency ``f`` takes ``n / f``
 seconds and ``zeta/2 * n * f^2`` joules (RawHFL, eqs. (10) and (11)); sending for ``tau`` seconds at power ``P`` takes
@@ -18,15 +18,15 @@ def cycles_per_step(fleet: Fleet, sample_bits: float, samples_per_step: int, pas
 
 
 def compute_s(cycles: Tensor, cpu_hz: Tensor) -> Tensor:
-    """Seconds of a task of that many cycles (10); a sender without work takes none."""
+    """Computing time of a task of ``cycles`` (10); 0 for a sender without work."""
     return (cycles / cpu_hz).where(cycles > 0, 0.0)
 
 
 def compute_j(fleet: Fleet, cycles: Tensor, cpu_hz: Tensor) -> Tensor:
-    """Joules of a task of that many cycles (11), with the CPU's static power while it runs."""
+    """Computing energy of a task of ``cycles`` (11), with the CPU's static power while it runs."""
     return 0.5 * fleet.capacitance * cycles * cpu_hz**2 + fleet.cpu_static_w * compute_s(cycles, cpu_hz)
 
 
 def transmit_j(fleet: Fleet, power_w: Tensor, tx_s: Tensor) -> Tensor:
-    """Joules of sending (14), with the circuit's power while the sender is on the air."""
+    """Transmit energy (14), with the circuit's power while the sender is on the air."""
     return (power_w + fleet.circuit_w) * tx_s

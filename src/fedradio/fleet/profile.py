@@ -1,4 +1,4 @@
-"""What devices can do, drawn once from the seed."""
+"""Random hardware of mobile devices, drawn once from the seed."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def cellular(
         problems.append(Problem("fleet.tx_min_w", "above the lowest p_max_dbm", remedy, tx_min_w))
     if problems:
         raise SpecError(problems)
-    drawn = {name: _uniform(senders, limits, rng.child(name)) for name, limits in ranges.items()}
+    sampled = {name: _uniform(senders, limits, rng.child(name)) for name, limits in ranges.items()}
     return Fleet(
-        cycles_per_bit=drawn["cycles_per_bit"],
-        f_max_hz=drawn["f_max_hz"],
-        p_max_w=torch.pow(10.0, (drawn["p_max_dbm"] - 30.0) / 10.0),
-        energy_j=drawn["energy_j"],
+        cycles_per_bit=sampled["cycles_per_bit"],
+        f_max_hz=sampled["f_max_hz"],
+        p_max_w=torch.pow(10.0, (sampled["p_max_dbm"] - 30.0) / 10.0),
+        energy_j=sampled["energy_j"],
         capacitance=capacitance,
         cpu_min_hz=cpu_min_hz,
         tx_min_w=tx_min_w,

@@ -40,15 +40,15 @@ Normaliser = Literal["mean", "sum"]
 Floats = NDArray[np.float64]
 
 CACHED, DIRECT = 2**18, 2**18
-"""Numbers of a piece of the payload, and complex channel coefficients of the direct simulation, handled at a time."""
+"""Payload numbers, and complex channel coefficients of the direct simulation, that are processed at a time."""
 
 
 @dataclass(frozen=True)
 class Air:
-    """One exchange: A senders on the air, R receivers.
+    """One over-the-air exchange of A senders and R receivers.
 
     ``gain [R, A]`` large-scale beta of all pairs, ``parent [A]`` each sender's own receiver, ``amplitude [A]`` P_m,
-    ``factor [A]`` what a sender multiplies its payload with before that (its weight, of mean 1 over the own set);
+    ``factor [A]`` by which a sender multiplies its payload before that (its weight, of mean 1 over the own set);
     ``noise`` sigma_z^2 and ``sigma_h2`` per symbol and antenna. ``normaliser``: (12) with beta-bar as the mean of the
     own set's gains, or as their sum, as printed, which shrinks the estimate by 1/M. Numpy, whose calls on such small
     matrices cost a fraction of torch's: for MNIST's few symbols they would take as long as the symbols themselves.
@@ -69,54 +69,54 @@ class Air:
 
     @cached_property
     def own(self) -> Floats:
-        """Who belongs to whom, 0 or 1, ``[R, A]``."""
+        """Own sets as a matrix of 0 and 1, ``[R, A]``: 1 where the sender is the receiver's."""
         return np.equal(np.arange(self.receivers)[:, None], self.parent).astype(np.float64)
 
     @cached_property
     def members(self) -> Floats:
-        """``M [R]``, or 1 where nobody sends."""
+        """Senders of each own set, ``M [R]``; 1 where nobody sends."""
         return np.maximum(1.0, _over_senders(self.own))
 
     @cached_property
     def strength(self) -> Floats:
-        """``S = sum_c beta_m [R]``; 0 where nobody sends."""
+        """Total gain of the own set, ``S = sum_c beta_m [R]``; 0 where nobody sends."""
         return _over_senders(self.gain * self.own)
 
     @cached_property
     def relative(self) -> Floats:
-        """``beta_m / S [R, A]``; 0 where nobody sends."""
+        """Relative gain ``beta_m / S [R, A]``; 0 where nobody sends."""
         return self.gain * inverse(self.strength)[:, None]
 
     @cached_property
     def near(self) -> Floats:
-        """``beta_m / S`` of the own set, else 0, ``[R, A]``."""
+        """Relative gain ``beta_m / S`` of the own set, 0 elsewhere, ``[R, A]``."""
         return self.relative * self.own
 
     @cached_property
     def level(self) -> Floats:
-        """``Pbar = sum_c beta_m P_m / S [R]``; 0 where nobody sends."""
+        """Mean amplitude ``Pbar = sum_c beta_m P_m / S [R]``; 0 where nobody sends."""
         return self.near @ self.amplitude
 
     @cached_property
     def scale(self) -> Floats:
-        """What makes the payload x' at each receiver: ``factor P_m / Pbar [R, A]``."""
+        """Factor from the payload to x' at each receiver: ``factor P_m / Pbar [R, A]``."""
         return self.factor * self.amplitude * inverse(self.level)[:, None]
 
     @cached_property
     def floor(self) -> Floats:
-        """The noise's part of D: ``sigma_z^2 / (Pbar^2 sigma_h^2 S) [R]``."""
+        """Noise term of D: ``sigma_z^2 / (Pbar^2 sigma_h^2 S) [R]``."""
         return self.noise / self.sigma_h2 * inverse(self.strength) * inverse(self.level) ** 2
 
     @cached_property
     def slope(self) -> Floats:
-        """What the estimate is multiplied with at last ``[R]``: 1, or 1/M as printed."""
+        """Final factor of the estimate ``[R]``: 1, or 1/M as printed."""
         return np.ones(self.receivers) if self.normaliser == "mean" else 1.0 / self.members
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What the sampler needs, and what the accounts want: ``mean [R, k, d]`` is xbar, ``spread [R, k, n]`` D;
-    ``power [A]`` the payload's mean ``|x|^2`` and ``bias [R]`` the mean ``|E yhat - true mean|^2``, per symbol."""
+    """Moments of the received symbols: ``mean [R, k, d]`` is xbar, ``spread [R, k, n]`` D; for the records, per symbol,
+    ``power [A]``, the payload's mean ``|x|^2``, and ``bias [R]``, the mean ``|E yhat - true mean|^2``."""
 
     mean: Tensor
     spread: Tensor
@@ -125,7 +125,7 @@ class Heard:
 
 
 def symbols(d: int) -> int:
-    """Complex symbols of a block of ``d`` real numbers."""
+    """Number of complex symbols of a block of ``d`` real numbers."""
     return (d + 1) // 2
 
 
@@ -135,7 +135,7 @@ def inverse(values: Floats) -> Floats:
 
 
 def hear(air: Air, payload: Tensor) -> Heard:
-    """xbar and D of every symbol; in pieces that stay in cache, so that beside the results nothing large is held."""
+    """Moments xbar and D of every symbol, computed in pieces that stay in cache and need no other large memory."""
     a, k, d = payload.shape
     n, receivers = symbols(d), air.receivers
     share = air.near * air.scale
@@ -143,7 +143,7 @@ def hear(air: Air, payload: Tensor) -> Heard:
     coefficients = (share, bias_of, air.near, (air.relative - air.near) * air.scale**2)
     rows = _like(payload, np.concatenate(coefficients))
     mix, near, far = rows[: 2 * receivers], rows[2 * receivers : 3 * receivers], rows[3 * receivers :]
-    mine, floor = _like(payload, air.scale[air.parent, np.arange(a)])[:, None], _like(payload, air.floor)[:, None]
+    own_scale, floor = _like(payload, air.scale[air.parent, np.arange(a)])[:, None], _like(payload, air.floor)[:, None]
     parent = torch.from_numpy(air.parent).to(payload.device)
     mean, spread = payload.new_empty(receivers, k, 2 * n), payload.new_empty(receivers, k, n)
     power = torch.zeros(a, dtype=torch.float64, device=payload.device)
@@ -153,7 +153,7 @@ def hear(air: Air, payload: Tensor) -> Heard:
         mean[:, block, piece] = bar[:receivers, :c]
         mean[:, block, n + piece.start : n + piece.stop] = bar[:receivers, c:]
         energy = x * x
-        deviation = bar.index_select(0, parent).addcmul_(x, mine, value=-1.0).square_()
+        deviation = bar.index_select(0, parent).addcmul_(x, own_scale, value=-1.0).square_()
         both = (far @ energy).addmm_(near, deviation)
         spread[:, block, piece] = (both[:, :c] + both[:, c:]).add_(floor)
         power += energy.sum(dim=1)
@@ -162,7 +162,7 @@ def hear(air: Air, payload: Tensor) -> Heard:
 
 
 def exact(air: Air, heard: Heard, rng: Rng) -> Tensor:
-    """The estimates ``[R, k, d]``, drawn exactly from a Gamma and a complex normal for each receiver and symbol."""
+    """Exact sampler of the estimates ``[R, k, d]``: one Gamma and one complex normal for each receiver and symbol."""
     (receivers, k, d), n = heard.mean.shape, heard.spread.shape[-1]
     # numpy is the faster one for Gammas, torch for normals; both on the CPU, so that every device sees the same air
     gamma = rng.child("gamma").numpy().standard_gamma(air.antennas, (receivers, k, n), dtype=np.float32)
@@ -181,7 +181,7 @@ def exact(air: Air, heard: Heard, rng: Rng) -> Tensor:
 
 
 def direct(air: Air, payload: Tensor, rng: Rng) -> Tensor:
-    """The same estimates by simulating every antenna, sender and channel, (8), (10), (12): slow, and an oracle."""
+    """Antenna-by-antenna oracle of :func:`exact`: simulates every antenna and channel, (8), (10), (12); slow."""
     a, k, d = payload.shape
     n = symbols(d)
     out = payload.new_zeros(air.receivers, k, 2 * n)
@@ -194,21 +194,21 @@ def direct(air: Air, payload: Tensor, rng: Rng) -> Tensor:
         weights = (beta * air.amplitude)[own]
         divisor = air.sigma_h2 * len(weights) * (weights.mean() if air.normaliser == "mean" else weights.sum())
         std = _like(payload, np.sqrt(air.sigma_h2 * beta))[:, None, None]
-        mine = torch.from_numpy(own).to(payload.device)
+        own_rows = torch.from_numpy(own).to(payload.device)
         for block, piece, parts in _pieces(payload, DIRECT // (a * air.antennas)):
             x = torch.complex(*(sent * parts).chunk(2, dim=1))  # [A, c]
             shape = (air.antennas, x.shape[1])
             h = std * torch.randn(a, *shape, dtype=x.dtype, generator=generator).to(x)
             z = air.noise**0.5 * torch.randn(shape, dtype=x.dtype, generator=generator).to(x)
             y = (h * x[:, None]).sum(dim=0) + z  # (8), [K, c]
-            combined = (h[mine].sum(dim=0).conj() * y).mean(dim=0) / float(divisor)  # (10), (12)
+            combined = (h[own_rows].sum(dim=0).conj() * y).mean(dim=0) / float(divisor)  # (10), (12)
             out[r, block, piece] = combined.real
             out[r, block, n + piece.start : n + piece.stop] = combined.imag
     return out[:, :, :d]
 
 
 def error_split(air: Air, power: Floats) -> dict[str, Floats]:
-    """``E|yhat - E yhat|^2`` per symbol ``[R]``, by cause; ``power [A]`` is ``E|x_m|^2`` of the payload.
+    """Variance ``E|yhat - E yhat|^2`` per symbol ``[R]``, by cause; ``power [A]`` is ``E|x_m|^2`` of the payload.
 
     Fading of a sender's own channel, interference inside the own set, interference from outside, receiver noise; the
     four add up to the variance of :func:`exact`.
@@ -224,7 +224,7 @@ def error_split(air: Air, power: Floats) -> dict[str, Floats]:
 
 
 def weighted(weight: Floats, parent: NDArray[np.int64], receivers: int) -> tuple[Floats, Floats]:
-    """Weights as factors ``w M / W [A]`` of mean 1 over each own set, and their sums ``W [R]``; 0 where W is 0."""
+    """Weights as factors ``w M / W [A]`` of mean 1 over each own set, and the sums ``W [R]``; 0 where W is 0."""
     total: Floats = np.bincount(parent, weight, receivers).astype(np.float64)
     members = np.bincount(parent, minlength=receivers)
     per = np.divide(members, total, out=np.zeros(receivers), where=total != 0)
@@ -232,18 +232,18 @@ def weighted(weight: Floats, parent: NDArray[np.int64], receivers: int) -> tuple
 
 
 def _over_senders(values: Floats) -> Floats:
-    """``[R, A] -> [R]``."""
+    """Sum over the senders, ``[R, A] -> [R]``."""
     total: Floats = values.sum(axis=1)
     return total
 
 
 def _like(payload: Tensor, values: Floats) -> Tensor:
-    """On the payload's device, in its precision."""
+    """``values`` on the payload's device, in its precision."""
     return torch.from_numpy(values).to(payload)
 
 
 def _pieces(payload: Tensor, size: int) -> Iterator[tuple[int, slice, Tensor]]:
-    """Block, place and numbers ``[A, 2 c]`` of ``size`` symbols at a time: c real parts, then c imaginary ones."""
+    """The payload in pieces: block, range, and ``[A, 2 c]`` numbers, c real parts, then c imaginary."""
     _, k, d = payload.shape
     n, size = symbols(d), max(1, size)
     for block in range(k):

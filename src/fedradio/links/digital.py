@@ -1,4 +1,4 @@
-"""Digital links: every sender has a band of its own, a rate, an airtime, and may be late or lost."""
+"""Digital uplink: orthogonal bands with Shannon rates, airtimes, deadlines and erasures (RawHFL)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Digital:
         rng: Rng,
         blocks: int = 1,
     ) -> Airtime:
-        """A payload is there after computing and airtime; it is lost if late or, with a known probability, erased."""
+        """A payload arrives after computing and airtime; it is lost if late or, with a known probability, erased."""
         assert channel is not None
         assert alloc.power_w is not None
         unit_w = noise_over_gain(channel, parent, self.bandwidth_hz)
@@ -71,7 +71,7 @@ class Digital:
         airtime: Airtime,
         rng: Rng,
     ) -> Delivery:
-        """Exact sums of what arrived; the energy ``P tau`` of all who sent, lost or not (14)."""
+        """Exact sums of the payloads that arrived; transmit energy ``P tau`` of all senders, lost or not (14)."""
         assert alloc.power_w is not None
         assert airtime.tx_s is not None
         total = weighted_total(payload, weight, parent, receivers)
@@ -85,5 +85,5 @@ def digital(
     bits_per_value: Annotated[float, Arg("bits that one number of a payload takes", unit="bit", gt=0, le=1024)] = 33.0,
     erasure: Annotated[float, Arg("probability that a payload in time is lost all the same", ge=0, lt=1)] = 0.0,
 ) -> Digital:
-    """Shannon rate on a band of one's own: airtime, transmit energy, deadlines, erasures of known probability."""
+    """Digital uplink: Shannon rate on a band per sender, airtime, transmit energy, deadlines, random erasures."""
     return Digital(bandwidth_hz, bits_per_value, erasure)

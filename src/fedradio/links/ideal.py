@@ -1,4 +1,4 @@
-"""A link without air: every payload arrives, exactly, at once and for free."""
+"""Ideal link: every payload arrives exactly, at once and without transmit energy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fedradio.core.rng import Rng
 
 
 def weighted_total(payload: Tensor, weight: Tensor, parent: Tensor, receivers: int) -> Tensor:
-    """``total[r] = sum_{i: parent_i = r} weight_i payload_i`` as one matrix product; ``[A, k, d] -> [R, k, d]``."""
+    """Weighted sums ``total[r] = sum_{i: parent_i = r} weight_i payload_i``, ``[A, k, d] -> [R, k, d]``."""
     mix = torch.zeros(receivers, len(payload), dtype=weight.dtype)
     mix[parent, torch.arange(len(payload))] = weight
     return (mix.to(payload) @ payload.reshape(len(payload), -1)).view(receivers, *payload.shape[1:])
@@ -22,7 +22,7 @@ def weighted_total(payload: Tensor, weight: Tensor, parent: Tensor, receivers: i
 
 @dataclass(frozen=True)
 class Ideal:
-    """See :func:`ideal`; without ``bits_per_value`` nothing is sent that could be counted."""
+    """See :func:`ideal`; without ``bits_per_value`` bits are undefined."""
 
     bits_per_value: float | None
     offers = frozenset({"individual", "lossless"})
@@ -42,7 +42,7 @@ class Ideal:
         rng: Rng,
         blocks: int = 1,
     ) -> Airtime:
-        """A payload is there when it is ready; later than the deadline it does not count."""
+        """A payload arrives as soon as it is ready; after the deadline it does not count."""
         arrived = alloc.active
         if ready_s is not None and deadline_s is not None:
             arrived = arrived & (ready_s <= deadline_s)
@@ -67,7 +67,7 @@ class Ideal:
         airtime: Airtime,
         rng: Rng,
     ) -> Delivery:
-        """The exact weighted sum of every receiver."""
+        """Exact weighted sums."""
         total = weighted_total(payload, weight, parent, receivers)
         return Delivery(total, payload, torch.zeros(len(alloc.active), dtype=torch.float64))
 
@@ -77,5 +77,5 @@ def ideal(
     *,
     bits_per_value: Annotated[float, Arg("bits that one number of a payload takes", unit="bit", gt=0, le=1024)] = 32.0,
 ) -> Ideal:
-    """Exact weighted sums, no airtime, no transmit energy; bits are counted all the same."""
+    """Ideal link: exact weighted sums, no airtime, no transmit energy; bits are still counted."""
     return Ideal(bits_per_value)

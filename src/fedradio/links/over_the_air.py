@@ -1,4 +1,4 @@
-"""Over the air: everybody sends at once, the air adds. Sums without bits, exact in distribution (see ``air``)."""
+"""Over-the-air computation: all senders transmit at once and the channel adds their analogue symbols (see ``air``)."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class OverTheAir:
     ) -> Airtime:
         """All senders of the hop start together, when the last of them is ready.
 
-        Whoever could not end before the deadline stays silent; without a symbol rate the air takes no defined time and
-        only being ready counts. ``expect`` is a sender's share of the air: ``M beta_m P_m / sum_own beta P``, the mean
-        coefficient of its weighted payload (1/M of that with normaliser ``sum``).
+        A sender that cannot end before the deadline stays silent; without a symbol rate the airtime is undefined and
+        only the computing time counts. ``expect`` is a sender's share of the air: ``M beta_m P_m / sum_own beta P``,
+        the mean coefficient of its weighted payload (1/M of that with normaliser ``sum``).
         """
         assert channel is not None
         uses = blocks * symbols(values // blocks)
@@ -59,10 +59,10 @@ class OverTheAir:
         sends = alloc.active & ~late
         done_s = None
         if ready_s is not None and air_s is not None:
-            together = torch.where(sends, ready_s, 0.0).max()
-            done_s = torch.where(sends, together, ready_s) + air_s
-        pull = channel.gain[parent, torch.arange(len(parent))] * _amplitude(alloc) * sends
-        share = group_share(pull, parent, len(channel.gain))
+            slowest_s = torch.where(sends, ready_s, 0.0).max()
+            done_s = torch.where(sends, slowest_s, ready_s) + air_s
+        strength = channel.gain[parent, torch.arange(len(parent))] * _amplitude(alloc) * sends
+        share = group_share(strength, parent, len(channel.gain))
         members = torch.bincount(parent[sends], minlength=len(channel.gain))[parent]
         return Airtime(
             tx_s=None if air_s is None else sends.double() * air_s,
@@ -85,7 +85,7 @@ class OverTheAir:
         airtime: Airtime,
         rng: Rng,
     ) -> Delivery:
-        """Senders scale their payload by ``w M / W`` (mean 1), the receiver its estimate by W; without senders: 0.
+        """Noisy sums: senders scale their payload by ``w M / W`` (mean 1), receivers their estimate by W; 0 if silent.
 
         Notes: ``bias`` and the variance by cause, ``fading``, ``intra``, ``inter`` and ``noise``, of ``total`` per
         symbol ``[R]``; they add up to its expected squared error. ``tx_power [S]``: mean ``P^2 |x|^2`` per symbol.
@@ -93,14 +93,13 @@ class OverTheAir:
         assert channel is not None
         sends = airtime.arrived[ids]
         if not bool(sends.all()):
-            there = sends.to(payload.device)
-            payload, weight, ids, parent = payload[there], weight[sends], ids[sends], parent[sends]
-        here, group = ids.numpy(), parent.numpy()
+            payload, weight, ids, parent = payload[sends.to(payload.device)], weight[sends], ids[sends], parent[sends]
+        senders, group = ids.numpy(), parent.numpy()
         factor, summed = weighted(weight.double().numpy(), group, receivers)
         air = Air(
-            gain=channel.gain.double().numpy()[:, here],
+            gain=channel.gain.double().numpy()[:, senders],
             parent=group,
-            amplitude=_amplitude(alloc).numpy()[here],
+            amplitude=_amplitude(alloc).numpy()[senders],
             factor=factor,
             noise=channel.noise_w_hz,
             antennas=self.antennas,
@@ -140,13 +139,14 @@ def over_the_air(
         float | None, Arg("power of a symbol of size 1; without it joules are undefined", unit="W", gt=0, le=1e12)
     ] = None,
 ) -> OverTheAir:
-    """Uncoded symbols of all senders at once over Rayleigh fading, combined by many antennas into a noisy mean.
+    """Over-the-air uplink: uncoded symbols of all senders at once, Rayleigh fading, many antennas, a noisy mean.
 
-    Neighbours interfere, nobody equalises: each sender counts by its gain. Fading is fresh for every symbol.
+    Neighbouring cells interfere and no sender equalises its channel: each counts by its gain. Fading is fresh for every
+    symbol.
     """
     return OverTheAir(antennas, normaliser, sampler, sigma_h2, symbol_rate_hz, power_unit_w)
 
 
 def _amplitude(alloc: Allocation) -> Tensor:
-    """``P_m [S]``, 1 unless the policy says otherwise."""
+    """Amplitudes ``P_m [S]``; 1 unless the policy sets them."""
     return torch.ones(len(alloc.active), dtype=torch.float64) if alloc.amplitude is None else alloc.amplitude.double()

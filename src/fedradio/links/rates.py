@@ -1,4 +1,4 @@
-"""Shannon rates on a band of their own: bits, seconds and watts, per sender ``[S]`` (RawHFL, eqs. (12) and (13))."""
+"""Shannon rates of senders on bands of their own: airtime and power per sender ``[S]`` (RawHFL, eqs. (12), (13))."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from fedradio.core.contracts import ChannelState
 
 
 def noise_over_gain(channel: ChannelState, parent: Tensor, bandwidth_hz: float) -> Tensor:
-    """``N0 w / g`` in watt ``[S]``: the transmit power at which a sender's own receiver sees an SNR of 1."""
+    """Transmit power for an SNR of 1 at the sender's own receiver, ``N0 w / g`` in watt ``[S]``."""
     own = channel.gain[parent, torch.arange(len(parent))]
     return channel.noise_w_hz * bandwidth_hz / own
 
 
 def airtime_s(bits: float, bandwidth_hz: float, power_w: Tensor, unit_w: Tensor) -> Tensor:
-    """Seconds to send ``bits``: ``s / (w log2(1 + P/unit))``; infinite without power."""
+    """Airtime of ``bits`` in seconds, ``s / (w log2(1 + P/unit))``; infinite without power."""
     return bits / (bandwidth_hz * torch.log1p(power_w / unit_w) / torch.log(torch.tensor(2.0, dtype=power_w.dtype)))
 
 
 def power_for_w(bits: float, bandwidth_hz: float, seconds: Tensor, unit_w: Tensor) -> Tensor:
-    """Watts that send ``bits`` in that time: ``unit (2^(s/(w tau)) - 1)``."""
+    """Transmit power in watt that sends ``bits`` in ``seconds``, ``unit (2^(s/(w tau)) - 1)``."""
     return unit_w * torch.expm1(bits / (bandwidth_hz * seconds) * torch.log(torch.tensor(2.0, dtype=unit_w.dtype)))

@@ -1,4 +1,4 @@
-"""Networks as flat rows: what is learnt."""
+"""Neural networks whose parameters are one flat vector."""
 
 from fedradio.models.convolutional import cnn3x3, cnn5x5, cnn_batchnorm, squeezenet
 from fedradio.models.model import FlatModel, wrap

@@ -1,4 +1,4 @@
-"""What a network must not be: too large, lazy, frozen, or random by other means than ``nn.Dropout``."""
+"""Checks of a torch network: not too large, lazy or frozen, and random by ``nn.Dropout`` only."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.models.dropout import set_generator
 
 PARAMETER_LIMIT = 200_000_000
-"""More parameters than this are refused before memory is taken (a cohort holds many rows of float32)."""
+"""Most parameters of a network; larger ones are refused before memory is taken (a cohort has many float32 rows)."""
 
 
 DTYPES = (torch.float32, torch.int64)
-"""What inputs are tried as: numbers first, ids second."""
+"""Types of the trial inputs: numbers first, ids second."""
 
 
 def check_size(parameters: int) -> None:
@@ -39,18 +39,18 @@ def check_module(module: nn.Module) -> None:
 
 
 def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
-    """One training pass of two zero samples on a copy: it must give finite-shaped logits ``[2, classes]``, draw nothing
-    from torch's global generator and keep its integer buffers."""
+    """Trial forward pass of two zero samples, in training mode on a copy: the logits must be ``[2, classes]``, torch's
+    global generator untouched and integer buffers unchanged."""
     probe = copy.deepcopy(module).train()
     set_generator(probe, torch.Generator())
     before = _integers(probe)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         random_layers = _watch_randomness(probe)
         logits = _forward(probe, shape)
-    wanted = (2, classes)
-    if not isinstance(logits, Tensor) or tuple(logits.shape) != wanted:
+    expected = (2, classes)
+    if not isinstance(logits, Tensor) or tuple(logits.shape) != expected:
         given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        raise SpecError(Problem("model", f"two samples must give logits of shape {wanted}", "change the head", given))
+        raise SpecError(Problem("model", f"two samples must give logits of shape {expected}", "change the head", given))
     if random_layers:
         reason = "the layer draws from torch's global generator"
         raise SpecError(Problem(f"model.{random_layers[0]}".rstrip("."), reason, "use nn.Dropout, or no randomness"))
@@ -61,8 +61,8 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
 
 
 def refuses_single(module: nn.Module, shape: Sequence[int]) -> bool:
-    """Whether a mini-batch of one sample leaves a batch norm layer a single value per channel, which has no variance:
-    torch refuses to train on it."""
+    """Whether torch refuses to train on a mini-batch of one sample: a batch norm layer would see a single value per
+    channel, which has no variance."""
     if not any(isinstance(layer, nn.modules.batchnorm._BatchNorm) for layer in module.modules()):
         return False
     probe = copy.deepcopy(module).train()
@@ -91,7 +91,7 @@ def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:
 
 
 def _forward(probe: nn.Module, shape: Sequence[int]) -> object:
-    """The output for zeros, taken as numbers first and as ids second."""
+    """Output for two samples of zeros, tried as numbers first and as ids second."""
     failures = []
     for dtype in DTYPES:
         try:
@@ -103,7 +103,7 @@ def _forward(probe: nn.Module, shape: Sequence[int]) -> object:
 
 
 def _watch_randomness(probe: nn.Module) -> list[str]:
-    """A list that will name the layers, innermost first, that move torch's global generator."""
+    """Hooks that collect, in the returned list, the layers that draw from torch's global generator, innermost first."""
     culprits: list[str] = []
 
     def watch(name: str, layer: nn.Module) -> None:

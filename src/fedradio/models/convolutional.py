@@ -1,4 +1,4 @@
-"""Convolutional models of the papers."""
+"""Convolutional networks: the CNNs of the papers and SqueezeNet 1.1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.models.dropout import SeededDropout
 from fedradio.models.model import FlatModel, Norms
-from fedradio.models.start import build, he, usual
+from fedradio.models.start import build, default_init, he
 
 MAX_CHANNELS = 1024
 MAX_FEATURES = 65_536
@@ -133,7 +133,7 @@ def cnn_batchnorm(
 
 
 class Fire(nn.Module):
-    """``squeeze`` channels by a 1x1 convolution, from them ``expand`` by 1x1 and ``expand`` by 3x3; ReLU after each."""
+    """Fire module: 1x1 convolution to ``squeeze`` channels, from these ``expand`` by 1x1 and as many by 3x3."""
 
     def __init__(self, inputs: int, squeeze: int, expand: int) -> None:
         super().__init__()
@@ -143,12 +143,12 @@ class Fire(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = relu_(self.squeeze(x))
-        # a ReLU each: going back, it turns its half of the gradient into whole memory, which a convolution needs
+        # a ReLU each: its backward pass makes its half of the gradient contiguous, which a convolution needs
         return torch.cat([relu_(self.expand1(x)), relu_(self.expand3(x))], dim=1)
 
 
 class SqueezeNet(nn.Module):
-    """Version 1.1: ``x [n, channels, height, width] -> logits [n, classes]``."""
+    """SqueezeNet 1.1: ``x [n, channels, height, width] -> logits [n, classes]``."""
 
     def __init__(self, channels: int, classes: int, dropout: float) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class SqueezeNet(nn.Module):
 
 def _squeezenet_start(model: FlatModel, rng: Rng) -> Tensor:
     convolutions = {name: he for name, layer in model.module.named_modules() if isinstance(layer, nn.Conv2d)}
-    return usual(model, rng, convolutions | {"last": _around_one})
+    return default_init(model, rng, convolutions | {"last": _around_one})
 
 
 def _around_one(_layer: nn.Module, own: Mapping[str, Tensor], generator: Generator) -> None:
@@ -188,7 +188,7 @@ def _around_one(_layer: nn.Module, own: Mapping[str, Tensor], generator: Generat
 def _two_convolutions(
     shape: Sequence[int], classes: int, kernel: int, padding: str, width: int, features: int, sides: Sequence[int]
 ) -> FlatModel:
-    """Two pooled convolutions and two dense layers; ``sides`` are the height and width of the last images."""
+    """Two pooled convolutions and two dense layers; ``sides`` are the height and width of the last feature maps."""
     border = kernel // 2 if padding == "same" else 0
 
     def make() -> nn.Module:
@@ -209,7 +209,7 @@ def _two_convolutions(
     return build(make, shape, classes)
 
 
-def _check_image(who: str, shape: Sequence[int], smallest: int, remedy: str) -> None:
+def _check_image(kind: str, shape: Sequence[int], smallest: int, remedy: str) -> None:
     if len(shape) != 3 or min(shape[1:]) < smallest:
-        reason = f"{who} needs images [channels, height, width] of at least {smallest} pixels"
+        reason = f"{kind} needs images [channels, height, width] of at least {smallest} pixels"
         raise SpecError(Problem("model", reason, remedy, tuple(shape)))

@@ -1,4 +1,4 @@
-"""Dropout whose masks come from the run's own generators: torch's layer draws from the global one."""
+"""Dropout with masks from the run's own generators, where torch's layer draws from the global one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 
 class SeededDropout(nn.Module):
-    """``x * mask / (1 - p)`` in training, ``mask ~ Bernoulli(1 - p)`` drawn from ``generator``; identity in evaluation.
+    """Dropout layer: ``x * mask / (1 - p)`` in training, ``mask ~ Bernoulli(1 - p)`` drawn from ``generator``.
 
-    Whoever trains the module sets ``generator`` first (:func:`set_generator`), once per client.
+    The identity in evaluation. Kernels set ``generator`` before training (:func:`set_generator`), once per client.
     """
 
     def __init__(self, p: float) -> None:
@@ -23,7 +23,7 @@ class SeededDropout(nn.Module):
         if self.generator is None:
             raise RuntimeError("dropout without a generator: call set_generator(module, generator) before training")
         keep = 1.0 - self.p
-        # drawn in logical order, so that the memory format of x does not change who is dropped
+        # drawn in logical order, so that the memory format of x does not change which units are dropped
         mask = torch.empty(x.shape, dtype=x.dtype, device=x.device).bernoulli_(keep, generator=self.generator)
         return x * mask.mul_(1.0 / keep if keep > 0.0 else 0.0)
 
@@ -32,7 +32,7 @@ class SeededDropout(nn.Module):
 
 
 def set_generator(module: nn.Module, generator: torch.Generator | None) -> None:
-    """Let every dropout layer of ``module`` draw from ``generator``, in the order of execution."""
+    """Make every dropout layer of ``module`` draw from ``generator``, in the order of execution."""
     for layer in module.modules():
         if isinstance(layer, SeededDropout):
             layer.generator = generator

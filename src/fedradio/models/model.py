@@ -1,4 +1,4 @@
-"""Any torch network as a flat row ``[D] = [shared d | local trainable | buffers]``."""
+"""Flat models: any torch network as one row ``[D] = [shared d | local trainable | buffers]``."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from fedradio.models.checks import check_module, check_size, trial
 from fedradio.models.dropout import seed_dropout
 
 NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
-"""Layers whose affine parameters never leave the client."""
+"""Norm layers, whose affine parameters never enter a payload."""
 
 
 Norms = Literal["local", "shared"]
-"""Whether norm layers' numbers stay with the client, or are averaged on a side channel."""
+"""Whether norm layers stay with the client, or are averaged on a side channel."""
 
 
 class FlatModel:
-    """A torch network and where each of its tensors lies in the row.
+    """A torch network and the place of each of its tensors in the row.
 
-    ``shared``: every parameter that travels; ``local``: scale and offset of norm layers; ``buffers``: the
+    ``shared``: every parameter that is sent; ``local``: scale and offset of norm layers; ``buffers``: the
     floating-point buffers (running statistics). Offsets of each layout count from the start of its own part. Tied
     parameters appear once. Integer buffers (``num_batches_tracked``) are not part of the row.
     """
@@ -59,7 +59,7 @@ class FlatModel:
         return self._row.views(row)
 
     def init(self, rng: Rng) -> Tensor:
-        """A start row ``[D]``, float32 on the CPU; depends on ``rng`` alone."""
+        """Initial row ``[D]``, float32 on the CPU; depends on ``rng`` alone."""
         return self._initial(self, rng)
 
     def apply(self, row: Tensor, x: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ class FlatModel:
         return logits
 
     def _copy(self, device: torch.device) -> nn.Module:
-        """This thread's own copy: ``functional_call`` swaps parameters in place and must not be shared."""
+        """This thread's copy of the module: ``functional_call`` swaps parameters in place and must not be shared."""
         module: nn.Module | None = getattr(self._copies, "module", None)
         if module is None or self._copies.device != device:
             module = copy.deepcopy(self.module).to(device).eval()
@@ -81,7 +81,7 @@ class FlatModel:
 
 
 def wrap(module: nn.Module, shape: Sequence[int], classes: int, norms: Norms = "local") -> FlatModel:
-    """The model of any classifier ``x [n, *shape] -> logits [n, classes]``; it starts from the module's own values.
+    """Flat model of any torch classifier ``x [n, *shape] -> logits [n, classes]``, initialised with its own values.
 
     The module is copied. ``nn.Dropout`` draws from the run's generators; a module that is random in any other way,
     lazy, frozen or of another output shape is refused. Inputs may be floating point or integers (ids).
@@ -102,8 +102,8 @@ def layouts(module: nn.Module) -> tuple[Layout, Layout, Layout]:
 
 
 def as_input(x: Tensor, dtype: torch.dtype, channels_last: bool) -> Tensor:
-    """Floating-point inputs in the row's type, images ``[n, channels, height, width]`` in the wanted memory order; ids
-    stay integers."""
+    """Inputs in the row's floating-point type and, for images ``[n, channels, height, width]``, in channels-last
+    memory if asked for; ids stay integers."""
     if not x.is_floating_point():
         return x
     x = x.to(dtype)
@@ -116,7 +116,7 @@ def as_input(x: Tensor, dtype: torch.dtype, channels_last: bool) -> Tensor:
 
 
 def prefers_channels_last(module: nn.Module, shape: Sequence[int]) -> bool:
-    """Two-dimensional convolutions run faster on channels-last images, unless the module's ``view`` calls forbid it."""
+    """Whether channels-last images suit the module: 2-d convolutions, and no ``view`` call that forbids them."""
     if len(shape) != 3 or not any(isinstance(layer, nn.Conv2d) for layer in module.modules()):
         return False
     probe = copy.deepcopy(module).eval()
@@ -129,6 +129,7 @@ def prefers_channels_last(module: nn.Module, shape: Sequence[int]) -> bool:
 
 
 def _tensors(module: nn.Module) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
+    """Tensors by name of the three parts of a row: shared, local, buffers."""
     norms = {id(p) for layer in module.modules() if isinstance(layer, NORMS) for p in layer.parameters(recurse=False)}
     shared: dict[str, Tensor] = {}
     local: dict[str, Tensor] = {}

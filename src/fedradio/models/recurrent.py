@@ -1,4 +1,4 @@
-"""Recurrent models: sequences of ids."""
+"""Recurrent networks for sequences of ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lstm(
     width: Annotated[int, Arg("hidden units of a layer", ge=1, le=MAX_WIDTH)] = 256,
     layers: Annotated[int, Arg("layers on top of each other", ge=1, le=16)] = 3,
 ) -> FlatModel:
-    """Sequences of ids ``[n, T]`` through an embedding and LSTM layers; the last time step gives the logits.
+    """LSTM for sequences of ids ``[n, T]``: an embedding, LSTM layers, logits from the last time step.
 
     1,378,532 parameters for 100 ids and classes, whatever the length ``T``.
     """
@@ -37,7 +37,7 @@ def lstm(
 
 
 class Lstm(nn.Module):
-    """Ids ``x [n, T]`` of any integer type, ``0 <= x < ids``, to logits ``[n, classes]``."""
+    """LSTM classifier: ids ``x [n, T]`` of any integer type, ``0 <= x < ids``, to logits ``[n, classes]``."""
 
     def __init__(self, ids: int, embedding: int, width: int, layers: int, classes: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Building a registered network without memory or chance, and the row that it starts from."""
+"""Construction of registered networks and initialisation of their parameters from the run's generators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fedradio.models.checks import check_size
 from fedradio.models.model import NORMS, FlatModel, Norms
 
 Fill = Callable[[nn.Module, Mapping[str, Tensor], Generator], None]
-"""Writes the start values of one layer's own tensors, by their names inside the layer."""
+"""Initialises the tensors of one layer, given by their names inside the layer."""
 
 
 def build(
@@ -23,11 +23,11 @@ def build(
     initial: Callable[[FlatModel, Rng], Tensor] | None = None,
     norms: Norms = "local",
 ) -> FlatModel:
-    """The model of ``make()``, refused if it is too large; it starts from :func:`usual` unless told otherwise."""
+    """Flat model of ``make()``, refused if too large; its first row comes from ``initial``, or :func:`default_init`."""
     with torch.device("meta"):  # counts parameters without memory, and without torch's global generator
         module = make()
     check_size(sum(p.numel() for p in module.parameters()))
-    return FlatModel(_with_memory(module), shape, classes, initial or usual, norms)
+    return FlatModel(_with_memory(module), shape, classes, initial or default_init, norms)
 
 
 def _with_memory(module: nn.Module) -> nn.Module:
@@ -42,12 +42,12 @@ def _with_memory(module: nn.Module) -> nn.Module:
 
 
 def zeros(model: FlatModel, _rng: Rng) -> Tensor:
-    """All parameters zero."""
+    """Initial row of zeros."""
     return torch.zeros(model.size)
 
 
-def usual(model: FlatModel, rng: Rng, special: Mapping[str, Fill] | None = None) -> Tensor:
-    """A start row ``[D]``, layer after layer from one generator; ``special`` says otherwise for layers by name.
+def default_init(model: FlatModel, rng: Rng, special: Mapping[str, Fill] | None = None) -> Tensor:
+    """Initial row ``[D]``, layer by layer from one generator; ``special`` initialises layers by name differently.
 
     As in torch: ``U(-1/sqrt(n), 1/sqrt(n))`` for weights and biases, ``n`` the inputs of a unit of linear and
     convolution layers (Kaiming uniform with ``a = sqrt(5)``) and the hidden units of an LSTM; ``N(0, 1)`` for
@@ -65,8 +65,8 @@ def usual(model: FlatModel, rng: Rng, special: Mapping[str, Fill] | None = None)
 
 
 def he(_layer: nn.Module, own: Mapping[str, Tensor], generator: Generator) -> None:
-    """``U(-sqrt(6/n), sqrt(6/n))`` for the weight, ``n`` the inputs of a unit, which keeps the variance through ReLUs;
-    no bias."""
+    """He initialisation: weights ``U(-sqrt(6/n), sqrt(6/n))``, ``n`` the inputs of a unit, which keeps the variance
+    through ReLUs; biases 0."""
     bound = math.sqrt(6.0 / own["weight"][0].numel())
     own["weight"].uniform_(-bound, bound, generator=generator)
     own["bias"].zero_()

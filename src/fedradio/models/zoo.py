@@ -1,4 +1,4 @@
-"""Dense models: stacks of linear layers."""
+"""Dense networks: logistic regression and multilayer perceptrons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.models.model import FlatModel
-from fedradio.models.start import build, usual, zeros
+from fedradio.models.start import build, default_init, zeros
 
 MAX_WIDTH = 65_536
 MAX_DEPTH = 64
@@ -26,8 +26,8 @@ def logistic(
     *,
     init: Annotated[Literal["zeros", "uniform"], Arg("start at zero, or uniform in +-1/sqrt(inputs)")] = "zeros",
 ) -> FlatModel:
-    """One linear layer, ``z = W x + b``: convex, 7850 parameters on MNIST."""
-    return build(lambda: _dense_stack(shape, (), classes), shape, classes, zeros if init == "zeros" else usual)
+    """Logistic regression, one linear layer ``z = W x + b``: convex, 7850 parameters on MNIST."""
+    return build(lambda: _dense_stack(shape, (), classes), shape, classes, zeros if init == "zeros" else default_init)
 
 
 @register("model", "mlp")
@@ -38,7 +38,7 @@ def mlp(
     *,
     hidden: Annotated[tuple[int, ...], Arg("widths of the hidden layers, input side first")] = (200,),
 ) -> FlatModel:
-    """Linear layers with ReLU between them; inputs are flattened.
+    """Multilayer perceptron: linear layers with ReLU between them; inputs are flattened.
 
     43-512-256-256 has 219,648 parameters, 784-200-10 159,010, 3168-512-512-100 1,936,484.
     """

@@ -1,4 +1,4 @@
-"""Where nodes are and what the air does."""
+"""Network topologies and radio channels."""
 
 from fedradio.network import channel, clusters, power_law, topology
 

@@ -1,4 +1,4 @@
-"""Channels: positions to linear power gains of all pairs, drawn anew for every exchange."""
+"""Urban macro channel of 3GPP TR 38.901: power gains of all pairs of nodes, drawn anew for every exchange."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class UrbanMacro:
         return self.fading == "rayleigh"
 
     def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
-        """Sight, shadowing and fading of every pair; a pair's draws do not depend on who is active."""
+        """Line of sight, shadowing and fading of every pair ``[R, S]``; no draw depends on which senders are active."""
         distance = torch.cdist(receivers_m, senders_m)  # [R, S]
-        place = (self.carrier_hz, self.mast_m, self.terminal_m)
+        radio = (self.carrier_hz, self.mast_m, self.terminal_m)
         sight = _draw(rng.child("sight").numpy().random(distance.shape)) < urban_macro_sight(distance)
-        loss = torch.where(sight, urban_macro_los_db(distance, *place), urban_macro_nlos_db(distance, *place))
+        loss = torch.where(sight, urban_macro_los_db(distance, *radio), urban_macro_nlos_db(distance, *radio))
         sigma = torch.where(sight, self.los_sigma_db, self.nlos_sigma_db)
         shadow = sigma * _draw(rng.child("shadow").numpy().standard_normal(distance.shape))
         gain = torch.pow(10.0, -(loss + shadow) / 10.0)
@@ -59,7 +59,7 @@ def urban_macro(
     noise_dbm_hz: Annotated[float, Arg("thermal noise density", unit="dBm/Hz", ge=-250, le=0)] = -174.0,
     noise_figure_db: Annotated[float, Arg("noise figure of the receiver", unit="dB", ge=0, le=50)] = 0.0,
 ) -> UrbanMacro:
-    """Urban macro cells: sight, log-normal shadowing and, if wanted, Rayleigh fading, drawn anew for every exchange."""
+    """Urban macro cells: random line of sight, log-normal shadowing, optional Rayleigh fading, anew every exchange."""
     noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
     return UrbanMacro(carrier_hz, mast_m, terminal_m, los_sigma_db, nlos_sigma_db, fading, noise_w_hz)
 

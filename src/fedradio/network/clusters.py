@@ -1,4 +1,4 @@
-"""Clusters thrown around a server, in normalised units of length."""
+"""Topology of random clusters around a server, in normalised units of length (W-HFL)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Span = tuple[float, float]
 
 BATCH, BATCHES = 2**14, 1000
-"""Pairs of edges, or clients, looked at in one go, and how often: a million layouts of four clusters."""
+"""Pairs of edges, or clients, that are drawn and tested together, and how often: a million layouts of four clusters."""
 
 
 @register("topology", "clusters", paper="W-HFL, section V")
@@ -40,8 +40,8 @@ def clusters(
 ) -> Topology:
     """Three tiers in normalised units: clusters of clients around their edges, edges around the server.
 
-    Distances are uniform (not areas), angles too. A layout with two edges closer than ``min_edge_spacing`` or a client
-    closer to the server than ``min_server_distance`` is thrown away as a whole: moving only the offenders would draw
+    Distances and angles are uniform (not areas). A layout with two edges closer than ``min_edge_spacing`` or a client
+    closer to the server than ``min_server_distance`` is rejected as a whole: moving only the offending nodes would draw
     from another distribution.
     """
     spans = {"edge_distance": edge_distance, "client_distance": client_distance}
@@ -50,13 +50,13 @@ def clusters(
     for batch in range(BATCHES):
         edges = _apart(clusters, edge_distance, min_edge_spacing, rng.child("edges", batch))
         edges = edges[: max(1, BATCH // (clusters * clients_per_cluster))]
-        around = _ring((len(edges), clusters, clients_per_cluster), client_distance, rng.child("clients", batch))
-        clients = edges[:, :, None] + around  # [layouts, clusters, clients, 2]
+        offsets = _ring((len(edges), clusters, clients_per_cluster), client_distance, rng.child("clients", batch))
+        clients = edges[:, :, None] + offsets  # [layouts, clusters, clients, 2]
         nearest = np.linalg.norm(clients, axis=-1).min(axis=(1, 2), initial=math.inf)
-        good = np.flatnonzero(nearest >= min_server_distance)
-        if len(good):
-            found = _topology(edges[good[0]], clients[good[0]])
-            return found.flat() if flat else found
+        valid = np.flatnonzero(nearest >= min_server_distance)
+        if len(valid):
+            topology = _topology(edges[valid[0]], clients[valid[0]])
+            return topology.flat() if flat else topology
     raise SpecError(
         Problem(
             "topology.min_edge_spacing",
@@ -70,22 +70,22 @@ def clusters(
 
 
 def _layouts(clusters: int) -> int:
-    """Layouts drawn at a time, so that memory stays bounded."""
+    """Number of layouts drawn at a time, which bounds memory."""
     return max(1, BATCH // clusters**2)
 
 
 def _apart(clusters: int, span: Span, spacing: float, rng: Rng) -> Floats:
-    """The layouts of one batch, in the order drawn, whose edges ``[layouts, clusters, 2]`` keep their distance."""
+    """Edges ``[layouts, clusters, 2]`` of the layouts of a batch, in the order drawn, that are ``spacing`` apart."""
     edges: Floats = _ring((_layouts(clusters), clusters), span, rng)
     if clusters == 1 or spacing == 0:
         return edges
-    one, other = np.triu_indices(clusters, 1)
-    apart: NDArray[np.bool_] = (np.linalg.norm(edges[:, one] - edges[:, other], axis=-1) >= spacing).all(axis=1)
+    first, second = np.triu_indices(clusters, 1)
+    apart: NDArray[np.bool_] = (np.linalg.norm(edges[:, first] - edges[:, second], axis=-1) >= spacing).all(axis=1)
     return edges[apart]
 
 
 def _ring(shape: tuple[int, ...], span: Span, rng: Rng) -> Floats:
-    """Points ``[*shape, 2]`` at a uniform distance and angle from the origin."""
+    """Points ``[*shape, 2]`` at uniform distances and angles from the origin."""
     u = rng.numpy().random((*shape, 2))
     r, angle = span[0] + (span[1] - span[0]) * u[..., 0], 2 * math.pi * u[..., 1]
     points: Floats = np.stack((r * np.cos(angle), r * np.sin(angle)), axis=-1)
@@ -99,22 +99,22 @@ def _topology(edges: Floats, clients: Floats) -> Topology:
 
 
 def _check(clusters: int, each: int, spans: dict[str, Span], spacing: float, server: float) -> None:
-    """Everything that can be known without a draw."""
-    found = []
+    """Refuse settings that no draw can satisfy."""
+    problems = []
     if clusters * each > MOST_CLIENTS:
         reason = f"more than {MOST_CLIENTS} clients in all"
-        found.append(Problem("topology.clients_per_cluster", reason, value=clusters * each))
+        problems.append(Problem("topology.clients_per_cluster", reason, value=clusters * each))
     for name, (low, high) in spans.items():
         if low > high:
-            found.append(Problem(f"topology.{name}", "the nearest stands first", "swap the two", (low, high)))
+            problems.append(Problem(f"topology.{name}", "the nearest stands first", "swap the two", (low, high)))
     farthest = max(spans["edge_distance"])
     # disjoint discs of radius s/2 around n edges fit into one of radius r + s/2: n (s/2)^2 <= (r + s/2)^2
     if (math.sqrt(clusters) - 1) * spacing > 2 * farthest:
         reason = f"{clusters} edges within {farthest:g} of the server cannot all be {spacing:g} apart"
-        found.append(Problem("topology.min_edge_spacing", reason, "fewer clusters or less spacing", spacing))
+        problems.append(Problem("topology.min_edge_spacing", reason, "fewer clusters or less spacing", spacing))
     reach = farthest + max(spans["client_distance"])
     if server > reach:
         reason = f"no client is farther than {reach:g} from the server"
-        found.append(Problem("topology.min_server_distance", reason, f"at most {reach:g}", server))
-    if found:
-        raise SpecError(found)
+        problems.append(Problem("topology.min_server_distance", reason, f"at most {reach:g}", server))
+    if problems:
+        raise SpecError(problems)

@@ -1,4 +1,4 @@
-"""Path loss in dB over horizontal distance ``d2`` in metres. 3GPP TR 38.901, table 7.4.1-1, urban macro (UMa)."""
+"""Path loss in dB of urban macro cells (UMa) over the horizontal distance ``d2_m``; 3GPP TR 38.901, table 7.4.1-1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LIGHT_M_S = 3.0e8
 
 
 def urban_macro_los_db(d2_m: Tensor, carrier_hz: float, mast_m: float, terminal_m: float) -> Tensor:
-    """In sight: 22 log d3 before the breakpoint ``4 (h_BS - 1)(h_UT - 1) f/c``, 40 log d3 beyond it."""
+    """Line-of-sight path loss: 22 log d3 before the breakpoint ``4 (h_BS - 1)(h_UT - 1) f/c``, 40 log d3 beyond it."""
     height = mast_m - terminal_m
     d3 = torch.hypot(d2_m, torch.full_like(d2_m, height))
     frequency = 20 * torch.log10(torch.tensor(carrier_hz / 1e9, dtype=d2_m.dtype))
@@ -22,7 +22,7 @@ def urban_macro_los_db(d2_m: Tensor, carrier_hz: float, mast_m: float, terminal_
 
 
 def urban_macro_nlos_db(d2_m: Tensor, carrier_hz: float, mast_m: float, terminal_m: float) -> Tensor:
-    """Out of sight: ``13.54 + 39.08 log d3 + 20 log f - 0.6 (h_UT - 1.5)``, never less than in sight."""
+    """Non-line-of-sight path loss: ``13.54 + 39.08 log d3 + 20 log f - 0.6 (h_UT - 1.5)``, at least that in sight."""
     d3 = torch.hypot(d2_m, torch.full_like(d2_m, mast_m - terminal_m))
     frequency = 20 * torch.log10(torch.tensor(carrier_hz / 1e9, dtype=d2_m.dtype))
     hidden = 13.54 + 39.08 * torch.log10(d3) + frequency - 0.6 * (terminal_m - 1.5)
@@ -30,6 +30,6 @@ def urban_macro_nlos_db(d2_m: Tensor, carrier_hz: float, mast_m: float, terminal
 
 
 def urban_macro_sight(d2_m: Tensor) -> Tensor:
-    """Probability of sight for terminals below 13 m: 1 up to 18 m, then ``18/d + exp(-d/63)(1 - 18/d)``."""
+    """Line-of-sight probability of terminals below 13 m: 1 up to 18 m, then ``18/d + exp(-d/63)(1 - 18/d)``."""
     near = 18.0 / d2_m.clamp(min=18.0)
     return near + torch.exp(-d2_m / 63.0) * (1.0 - near)

@@ -1,4 +1,4 @@
-"""Where nodes stand. Coordinates are float64 metres, ``[n, 2]``."""
+"""Placement of nodes in the plane: coordinates ``[n, 2]`` in metres, float64."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def square(n: int, half_diagonal_m: float, min_distance_m: float, rng: Rng) -> T
     """``n`` points uniform in the square around the origin with its corners ``half_diagonal_m`` away, none nearer to
     the origin than ``min_distance_m``.
 
-    By rejection: points too near are drawn again, from draws made for everybody, so that nobody's place depends on the
+    By rejection: points too near are drawn again, from draws made for all points, so that no position depends on the
     others. The hole has to fit into the square (``min_distance_m <= half_diagonal_m / sqrt(2)``): then at least a
-    fifth of the draws holds.
+    fifth of the draws is accepted.
     """
     if min_distance_m > half_diagonal_m / math.sqrt(2):
         raise ValueError("the circle of min_distance_m does not fit into the square")
-    side, draws = math.sqrt(2) * half_diagonal_m, rng.numpy()
-    points = side * (draws.random((n, 2)) - 0.5)
+    side_m, draws = math.sqrt(2) * half_diagonal_m, rng.numpy()
+    points = side_m * (draws.random((n, 2)) - 0.5)
     near = np.hypot(points[:, 0], points[:, 1]) < min_distance_m
     while near.any():
-        again = side * (draws.random((n, 2)) - 0.5)
-        points[near] = again[near]
+        redrawn = side_m * (draws.random((n, 2)) - 0.5)
+        points[near] = redrawn[near]
         near = np.hypot(points[:, 0], points[:, 1]) < min_distance_m
     return torch.from_numpy(points)
 
 
 def square_grid(n: int, spacing_m: float) -> Tensor:
-    """``n`` points of a square grid, row by row, with the grid's middle at the origin."""
+    """``n`` points of a square grid centred at the origin, row by row."""
     columns = math.ceil(math.sqrt(n))
     rows = math.ceil(n / columns)
     number = torch.arange(n)

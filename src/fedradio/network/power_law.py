@@ -1,4 +1,4 @@
-"""Path loss as a plain power of the distance, in any unit of length."""
+"""Power-law channel: deterministic path loss ``d^-p``, in any unit of length."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class PowerLaw:
     block_fading = False
 
     def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
-        """``beta = d^-p`` of all pairs ``[R, S]``; nothing is drawn. A sender on top of a receiver is refused."""
+        """Gains ``beta = d^-p`` of all pairs ``[R, S]``; refuses a sender at the position of a receiver."""
         # the default mode of cdist goes through a matrix product and loses the distance of close pairs
         distance = torch.cdist(receivers_m, senders_m, compute_mode="donot_use_mm_for_euclid_dist")
         if bool((distance == 0).any()):
-            where = (distance == 0).nonzero().tolist()
-            receiver, sender = where[0]
-            more = f" (and {len(where) - 1} more such pairs)" if len(where) > 1 else ""
+            pairs = (distance == 0).nonzero().tolist()
+            receiver, sender = pairs[0]
+            more = f" (and {len(pairs) - 1} more such pairs)" if len(pairs) > 1 else ""
             reason = f"sender {sender} stands on receiver {receiver}{more}: its gain is infinite"
             raise SpecError(Problem("topology", reason, "move them apart"))
         return ChannelState(distance**-self.exponent, self.noise_w_hz)
@@ -41,5 +41,5 @@ def power_law(
     exponent: Annotated[float, Arg("path loss exponent p", ge=0, le=10)] = 4.0,
     noise: Annotated[float, Arg("noise variance per symbol sigma_z^2", unit="W/Hz", ge=0, le=1e12)] = 10.0,
 ) -> PowerLaw:
-    """Large-scale gain ``d^-p`` of the distance alone, the same in every exchange, and white noise."""
+    """Path loss with exponent p: gain ``d^-p``, the same in every exchange, and white noise."""
     return PowerLaw(exponent, noise)

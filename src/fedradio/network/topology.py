@@ -1,4 +1,4 @@
-"""Who exists, where, and who reports to whom."""
+"""Topologies of two and three tiers: positions of the nodes, and each sender's receiver."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def flat(
     _check_ring(radius_m, min_distance_m)
     if area == "square":
         _check_hole(radius_m, min_distance_m)
-    places = {"disc": disc, "square": square}[area](clients, radius_m, min_distance_m, rng.child("clients"))
-    positions = (places, torch.zeros(1, 2, dtype=torch.float64))
+    clients_m = {"disc": disc, "square": square}[area](clients, radius_m, min_distance_m, rng.child("clients"))
+    positions = (clients_m, torch.zeros(1, 2, dtype=torch.float64))
     return Topology((torch.zeros(clients, dtype=torch.long),), positions)
 
 
@@ -61,8 +61,8 @@ def hierarchical(
         raise SpecError(Problem("topology.clients_per_edge", f"more than {MOST_CLIENTS} clients in all", value=clients))
     cell = torch.arange(clients) // clients_per_edge
     centre = square_grid(edges, 2 * radius_m)
-    around = disc(clients, radius_m, min_distance_m, rng.child("clients"))
-    positions = (centre[cell] + around, centre, torch.zeros(1, 2, dtype=torch.float64))
+    offsets = disc(clients, radius_m, min_distance_m, rng.child("clients"))
+    positions = (centre[cell] + offsets, centre, torch.zeros(1, 2, dtype=torch.float64))
     return Topology((cell, torch.zeros(edges, dtype=torch.long)), positions)
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fedradio.core.contracts import Clock, ExchangeRecord, Memory, RoundRecord, SimState, Slots
 from fedradio.core.errors import DivergenceError
-from fedradio.core.mapped import make_room, spare
+from fedradio.core.mapped import make_room, release_memory
 from fedradio.core.units import add
 from fedradio.engine.threads import one_torch_thread
 from fedradio.rounds import accounts as account
@@ -80,7 +80,7 @@ def run_round(
         record = replace(record, metrics=found.metrics, groups=found.groups)
         if not all(map(math.isfinite, record.metrics.values())):
             raise DivergenceError(state.t, [], "the test loss")
-    spare(memory.client)
+    release_memory(memory.client)
     return after, record, tiers.exchanges
 
 

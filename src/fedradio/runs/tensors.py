@@ -18,7 +18,7 @@ from torch import Tensor
 
 from fedradio.core.errors import StoreError
 from fedradio.core.files import replacing
-from fedradio.core.mapped import LARGE, make_room, spare
+from fedradio.core.mapped import LARGE, make_room, release_memory
 
 TYPES = {
     torch.float64: "F64",
@@ -67,7 +67,7 @@ def _read(file: Any, name: str, large: int) -> Tensor:
     rows = max(1, PIECE // (first.numel() * first.element_size()))
     for lo in range(0, shape[0], rows):
         room[name][lo : lo + rows] = piece[lo : lo + rows]
-        spare(room)
+        release_memory(room)
     return room[name]
 
 

@@ -14,7 +14,7 @@ from scipy.stats import binom, chi2
 from fedradio.core.contracts import Clock, Samples, Slots, Tapes
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.data.fifo import Fifo, fifo, slots_of
+from fedradio.data.fifo import Fifo, chances_of, fifo
 from fedradio.data.sources import synthetic_images
 from fedradio.data.streams import Pooled, static
 from fedradio.data.tapes import make_tapes
@@ -92,11 +92,11 @@ def test_by_hand(tapes: Tapes) -> None:
 def test_slots_by_hand() -> None:
     """ceil(32 p); the same for all; and eq. (36), min(floor((n - D) / T), 5)."""
     room, p = np.array([700, 480, 90, 0]), np.array([0.3, 0.75, 0.8, 0.5])
-    assert slots_of(room, p, 32, True, None).tolist() == [10, 24, 26, 16]
-    assert slots_of(room, p, 5, False, None).tolist() == [5] * 4
-    assert slots_of(room, p, 5, False, 100).tolist() == [5, 4, 0, 0]
-    assert slots_of(np.array([10]), np.array([0.28]), 25, True, None).tolist() == [7]  # 25 * .28 is above 7 in floats
-    assert slots_of(np.array([10]), np.array([0.0]), 25, True, None).tolist() == [0]
+    assert chances_of(room, p, 32, True, None).tolist() == [10, 24, 26, 16]
+    assert chances_of(room, p, 5, False, None).tolist() == [5] * 4
+    assert chances_of(room, p, 5, False, 100).tolist() == [5, 4, 0, 0]
+    assert chances_of(np.array([10]), np.array([0.28]), 25, True, None).tolist() == [7]  # 25 * .28 is above 7 in floats
+    assert chances_of(np.array([10]), np.array([0.0]), 25, True, None).tolist() == [0]
 
 
 def test_the_papers_buffers() -> None:

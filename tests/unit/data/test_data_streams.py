@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedradio.core.contracts import Clock, Picks, Samples, Slots, Tapes
 from fedradio.core.rng import Rng
-from fedradio.data.draw import Runs, draw_epochs
+from fedradio.data.draw import Segments, draw_epochs
 from fedradio.data.streams import Pooled, Window, static
 from fedradio.data.tapes import make_tapes
 
@@ -206,7 +206,7 @@ def test_static_never_moves(tapes: Tapes) -> None:
 
 def test_shuffling_is_uniform() -> None:
     """Which of five samples comes first, second...: every cell of 5 x 5 within five deviations of its mean."""
-    runs = Runs(np.arange(5), np.zeros(1, np.int64), np.array([5]))
+    runs = Segments(np.arange(5), np.zeros(1, np.int64), np.array([5]))
     draws = 2000
     index, _ = draw_epochs(runs, np.zeros(1, np.int64), np.array([5 * draws]), 1, Rng(11))
     seen = np.zeros((5, 5))

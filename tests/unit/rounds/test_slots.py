@@ -10,7 +10,7 @@ import torch
 
 from fedradio.core import mapped as slots
 from fedradio.core.errors import StoreError
-from fedradio.core.mapped import make_room, on_file, spare
+from fedradio.core.mapped import make_room, on_file, release_memory
 from fedradio.rounds.round import begin, run_round
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
@@ -39,7 +39,7 @@ def test_rows_on_file_equal_rows_in_memory(dtype: torch.dtype, tmp_path: Path, m
     for room in (mapped, plain):
         for name in given:
             room[name].index_copy_(0, torch.tensor([2]), torch.full((1, 3), 5.0, dtype=dtype))
-        spare(room)
+        release_memory(room)
     assert all(on_file(rows) for rows in mapped.values())
     assert all(torch.equal(mapped[name], plain[name]) for name in given)
     assert all(mapped[name] is rows for name, rows in make_room(mapped, large=1).items())
@@ -51,7 +51,7 @@ def test_spared_rows_leave_the_memory(tmp_path: Path, monkeypatch: pytest.Monkey
     room = make_room({"own": torch.ones(1_000_000).expand(16, -1)}, large=1)  # 64 MB
     assert float(room["own"].sum()) == 16e6
     held = _resident_bytes()
-    spare(room)
+    release_memory(room)
     assert held - _resident_bytes() > 50e6
     assert float(room["own"].sum()) == 16e6
 

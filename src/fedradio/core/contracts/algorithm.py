@@ -1,4 +1,4 @@
-"""Algorithms: client side, receiver side, and what each may know."""
+"""Contract of a federated learning algorithm: what clients compute and send, what receivers know and merge."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fedradio.core.contracts.radio import Delivery, Slots
 
 @dataclass(frozen=True)
 class Work:
-    """What each active client did: local ``steps [A]``, ``updates [A]``, ``effective [A]`` plain steps (Qt), and
-    ``rate [A]``, the sum of learning rates over its updates."""
+    """Local work done by the active clients: ``steps [A]``, ``updates [A]``, ``effective [A]`` plain steps (Qt), and
+    ``rate [A]``, the sum of the learning rates over a client's updates."""
 
     steps: Tensor
     updates: Tensor
@@ -26,12 +26,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Info:
-    """What the receivers of hop 0 know when they merge.
+    """Knowledge of the receivers of hop 0 when they weigh and merge the payloads of one exchange.
 
-    ``known`` holds the per-client vectors ``[A]`` that the algorithm ``reveals``, and nothing else: a subset of
-    ``samples, start_seen, labelled, label_counts, steps, updates, effective, rate``; ``announced`` those of them that
-    every client can tell before it trains, ``[C]``, whether it takes part or not. ``parent [C]`` is the receiver of
-    every client.
+    ``ids [A]`` are the active clients, ``group [A]`` their receivers, ``parent [C]`` the receiver of every client;
+    ``arrived [A]`` and ``expect [A]`` are those of :class:`~fedradio.core.contracts.Airtime`. ``known`` holds the
+    per-client vectors ``[A]`` that the algorithm ``reveals``, and nothing else: a subset of ``samples, start_seen,
+    labelled, label_counts, steps, updates, effective, rate``; ``announced [C]`` those of them that every client can
+    report before it trains, whether it takes part or not.
     """
 
     ids: Tensor
@@ -45,14 +46,14 @@ class Info:
 
     @property
     def members(self) -> Tensor:
-        """How many clients each receiver has, present or not, ``[R]``."""
+        """Clients of each receiver, active or not, ``[R]``."""
         return torch.bincount(self.parent, minlength=self.receivers)
 
 
 @dataclass(frozen=True)
 class Memory:
-    """``shared`` vectors ``[d]`` go down and are relayed up; ``client`` rows ``[C, ...]`` never leave the client;
-    ``ledger`` rows ``[C, ...]`` are the receiver's notes on each client."""
+    """State of an algorithm: ``shared`` vectors ``[d]`` are broadcast and relayed up; ``client`` rows ``[C, ...]``
+    never leave the client; ``ledger`` rows ``[C, ...]`` are what the receivers remember of each client."""
 
     shared: Slots
     client: Slots = field(default_factory=dict)
@@ -61,9 +62,9 @@ class Memory:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """A prediction: probabilities of the members, mixed with ``weight``. A member is ``[1, d]`` (everybody's) or
-    ``[C, d]`` (one per client), a weight a number for all or ``[C]``. ``learned``: of two members, whoever predicts
-    finds the weights on held-out labels, starting at these."""
+    """A mixture of models that predicts ``sum_m weight_m softmax(z_m)``. A member is ``[1, d]`` (one model for all) or
+    ``[C, d]`` (one per client), a weight a number for all or ``[C]``. ``learned``: the weights of two members are only
+    a starting point, and are fitted to validation labels at every prediction."""
 
     members: tuple[Tensor, ...]
     weight: tuple[float | Tensor, ...] = (1.0,)
@@ -72,7 +73,8 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Pooling:
-    """All data in one place: the network is replaced by a single client without radio that trains this much a round."""
+    """Central training: the network is replaced by a single client that has all data, no radio, and trains for so many
+    ``steps`` or ``epochs`` a round."""
 
     steps: int | None
     epochs: int | None
@@ -80,10 +82,12 @@ class Pooling:
 
 @runtime_checkable
 class Algorithm(Protocol):
-    """What clients send and what receivers do with it. An algorithm never sums: it gives weights and gets a total.
+    """A federated learning algorithm: what clients send and how receivers merge it.
 
-    ``blocks`` vectors are sent, in units of a change. ``relay``: outer hops weigh receivers by the mass that
-    ``arrived`` (averaging) or by fixed ``standing`` (control variates). ``reveals``: see :class:`Info`.
+    It never sums: it gives weights, and the link returns a weighted total. A payload has ``blocks`` vectors, each in
+    units of a model change. ``needs``: traits of the link; ``reveals``: see :class:`Info`; ``publishes``: signals
+    ``[C]`` for policies and records. ``relay``: outer hops weigh their senders by the mass that ``arrived`` (averaging)
+    or by ``fixed`` shares (control variates).
     """
 
     @property
@@ -103,45 +107,46 @@ class Algorithm(Protocol):
 
     @property
     def remembers(self) -> bool:
-        """Whether receivers step on remembered contributions, also when nobody has arrived."""
+        """Whether receivers move on remembered contributions, even when no payload has arrived."""
         ...
 
     @property
     def pooling(self) -> Pooling | None: ...
 
     def rule(self, rule: LocalRule) -> LocalRule:
-        """The local rule as this algorithm wants it."""
+        """The local update rule as this algorithm changes it; refuses one that it cannot use."""
         ...
 
     def init(self, w: Tensor, clients: int) -> Memory: ...
 
     # client side: never sees what the receiver knows
     def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
-        """``got`` are the received shared vectors ``[G, d]``, ``mine`` the client slots of the active ``[A, ...]``."""
+        """Starting point of local training; ``got`` are the received shared vectors ``[G, d]``, of which client ``i``
+        has row ``group[i]``, ``mine`` the active clients' own slots ``[A, ...]``."""
         ...
 
     def upload(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work) -> Tensor:
-        """The payload ``[A, k, d]``; comes after ``keep`` and may be made in place of ``trained.delta``."""
+        """The payload ``[A, k, d]``; called after ``keep``, it may overwrite ``trained.delta``."""
         ...
 
     def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
-        """New client slots of the active; ``acked [A]`` tells whose upload arrived."""
+        """New slots of the active clients; ``acked [A]`` marks the uploads that arrived."""
         ...
 
     # receiver side
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
-        """Relative mass of each client, ``[n]`` for ``known`` vectors of length ``n``."""
+        """Relative aggregation mass of each client, ``[n]`` for ``known`` vectors of length ``n``."""
         ...
 
     def weights(self, ledger: Slots, info: Info) -> Tensor:
-        """Coefficient ``[A]`` of each active client's payload in its receiver's total."""
+        """Aggregation weight ``[A]`` of each active client's payload in its receiver's total."""
         ...
 
     def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
-        """New shared vectors ``[R, d]``, ledger and published signals ``[C]``."""
+        """The receivers' update: new shared vectors ``[R, d]``, ledger and published signals ``[C]``."""
         ...
 
     # both sides
     def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
-        """Named predictions; the first is the run's ``accuracy``."""
+        """Predictors by name; the first one's accuracy is the run's ``accuracy``."""
         ...

@@ -1,4 +1,4 @@
-"""Samples, tapes, streams and mini-batches."""
+"""Contracts of data: samples, their order per client (tapes), their arrival (streams) and mini-batches."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fedradio.core.contracts.radio import Clock, Slots
 from fedradio.core.rng import Rng
 
 Fetch = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""Sample numbers of any shape to ``(x [*index, *shape], y [*index])``."""
+"""Loads samples: sample numbers ``index`` of any shape to ``(x [*index, *shape], y [*index])``."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """A labelled data set, standardised: ``x [n, *shape]`` float, ``y [n]`` int64, and its own test part."""
+    """A standardised, labelled data set: ``x [n, *shape]`` float, ``y [n]`` int64, and its test split."""
 
     x: Tensor
     y: Tensor
@@ -43,7 +43,8 @@ class Samples:
 
 @dataclass(frozen=True)
 class TestSet:
-    """Held-out samples: ``index [n]`` sorted by ``group [n]``; with ``per_client`` group ``g`` is client ``g``."""
+    """Test or validation samples: ``index [n]`` sorted by evaluation ``group [n]``; with ``per_client`` group ``g`` is
+    client ``g``."""
 
     __test__ = False  # the name begins like a test class; pytest must not collect it
 
@@ -54,7 +55,7 @@ class TestSet:
     fetch: Fetch
 
     def bounds(self) -> list[tuple[int, int]]:
-        """First and behind the last sample of each group."""
+        """Half-open range ``(first, end)`` of every group's samples."""
         ends = torch.bincount(self.group.cpu(), minlength=self.groups).cumsum(0).tolist()
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
@@ -65,11 +66,11 @@ class TestSet:
 
 @dataclass(frozen=True)
 class Tapes:
-    """One tape of samples per client: what it will ever see, in order. A stream is a window on the tapes.
+    """Every client's samples of the whole run in order of arrival, one tape per client. A stream is a window on them.
 
     ``index [n]`` are sample numbers for ``fetch``, client ``c`` owning ``offset[c]:offset[c+1]``; ``label [n]`` are
     their labels, which a client knows where ``labelled [n]``. ``reference`` holds accuracies that need no training;
-    ``held`` labelled samples of every client that it never trains on, where the spec asks for them.
+    ``validation`` labelled samples of every client that it never trains on, where the spec asks for them.
     """
 
     index: Tensor
@@ -89,7 +90,7 @@ class Tapes:
         return len(self.offset) - 1
 
     def to(self, device: torch.device | str) -> Tapes:
-        """The same tapes with everything that is fetched on another device; samples stay where they are gathered."""
+        """The same tapes with indices and fetched samples on another device; the data set itself stays where it is."""
         if torch.device(device) == self.index.device:
             return self
         return replace(
@@ -105,7 +106,7 @@ class Tapes:
 
 
 def _onto(fetch: Fetch, home: torch.device, device: torch.device | str) -> Fetch:
-    """A fetch whose samples are gathered on their home device and handed over."""
+    """A :data:`Fetch` that gathers samples on their ``home`` device and copies them to ``device``."""
 
     def fetched(index: Tensor) -> tuple[Tensor, Tensor]:
         x, y = fetch(index.to(home))
@@ -116,7 +117,7 @@ def _onto(fetch: Fetch, home: torch.device, device: torch.device | str) -> Fetch
 
 @dataclass(frozen=True)
 class Picks:
-    """Mini-batches: sample numbers ``index [A, T, B]``, of which the first ``count [A, T]`` of each batch are real."""
+    """Padded mini-batches: sample numbers ``index [A, T, B]``, the first ``count [A, T]`` of each batch being real."""
 
     index: Tensor
     count: Tensor
@@ -124,7 +125,7 @@ class Picks:
 
 @dataclass(frozen=True)
 class Batches:
-    """The labelled mini-batches of a cohort, unlabelled ones beside them where asked for, and how to fetch them."""
+    """Labelled mini-batches of a cohort, unlabelled ones where the objective uses them, and their :data:`Fetch`."""
 
     labelled: Picks
     unlabelled: Picks | None
@@ -132,7 +133,10 @@ class Batches:
 
 
 class Stream(Protocol):
-    """How samples arrive. Static, growing and first-in-first-out streams differ by the rule that moves the window."""
+    """The clients' data sets over time: a moving window ``[lo, hi)`` on every tape.
+
+    Static, growing and first-in-first-out streams differ only in the rule that moves the window.
+    """
 
     @property
     def clients(self) -> int: ...
@@ -149,17 +153,18 @@ class Stream(Protocol):
     def start(self) -> Slots: ...
 
     def lasts(self, rounds: int, exchanges: int = 1) -> str:
-        """Why the samples may not last for so many rounds of so many edge rounds, or an empty string."""
+        """Why the tapes may be too short for ``rounds`` rounds of ``exchanges`` edge rounds; empty if they suffice."""
         ...
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
-        """The state after the arrivals before this edge round."""
+        """The state after the samples that arrive before this edge round."""
         ...
 
     def stats(self, state: Slots) -> Slots:
-        """What clients hold now, ``samples [C]``, ``labelled [C]``, ``label_counts [C, classes]``, and ``seen [C]``.
+        """Statistics of the clients' present data: ``samples [C]``, ``labelled [C]``, ``label_counts [C, classes]`` and
+        ``seen [C]``.
 
-        ``seen`` counts all samples that a client has held so far, those of the start included; it never falls, and a
+        ``seen`` counts all samples that a client has had so far, those of the start included; it never falls, and a
         sample that arrives again counts again.
         """
         ...
@@ -176,9 +181,9 @@ class Stream(Protocol):
     def test(self) -> TestSet: ...
 
     def validation(self) -> TestSet | None:
-        """Labelled samples of every client that it keeps out of its training; None where nobody was asked to."""
+        """Labelled samples that every client keeps out of its training; None where the spec asks for none."""
         ...
 
     def reference(self, state: Slots) -> dict[str, float]:
-        """Accuracies that need no training (``bayes``, ``top_popular``), where the world knows them."""
+        """Accuracies that need no training (``bayes``, ``top_popular``), where the source knows them."""
         ...

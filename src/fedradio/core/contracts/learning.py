@@ -1,4 +1,4 @@
-"""Models, the local rule and the engine that trains a cohort."""
+"""Contracts of learning: the model, the local update rule, its objective, and the backend that trains a cohort."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Model(Protocol):
 
 
 Schedule = Callable[[int, int], float]
-"""Factor on the learning rate in round ``t`` at local update ``j``."""
+"""Learning-rate schedule: the factor on the rate in round ``t`` at local update ``j``."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A cost beyond labelled cross-entropy; ``z`` logits, ``h = softmax(z)``, ``n`` classes (FedCPSL, eq. (4))::
+    """Local objective beyond labelled cross entropy; ``z`` logits, ``h = softmax(z)``, ``n`` classes (FedCPSL, (4))::
 
         f = mean_L CE(y, h) + alpha_p mean_U CE(nu, h) + alpha_r mean_U [KL(nu, 1/n) + KL(h, 1/n)]
 
@@ -64,7 +64,7 @@ class Objective:
     the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
     ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step. With ``pair`` every client
     also trains a model of its own on the mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times
-    the rate, with ``momentum_own``, and on a ``schedule`` of its own where there is one.
+    the rate, with ``momentum_own``, and with a ``schedule`` of its own if there is one.
     """
 
     alpha_p: float = 0.0
@@ -79,9 +79,9 @@ class Objective:
 
 @dataclass(frozen=True)
 class LocalRule:
-    """One local update, as data: ``v = gam*v + g + mu*(w - w0) + shift;  w -= lr*v``, or Adam on the same gradient.
+    """Local update rule: ``v = gam*v + g + mu*(w - w0) + shift;  w -= lr*v``, or Adam on the same gradient.
 
-    ``batch`` samples make an update, ``updates_per_step`` updates a local step (the unit of policies). With
+    An update takes ``batch`` samples, a local step (the unit of policies) ``updates_per_step`` updates. With
     ``keep_state`` every client keeps its optimiser's memory across rounds and never sends it.
     """
 
@@ -100,7 +100,7 @@ class LocalRule:
 
     @property
     def passes(self) -> float:
-        """Training passes per labelled sample; enters cycles, seconds and joules.
+        """Training passes per labelled sample, a factor of CPU cycles, seconds and joules.
 
         Unlabelled samples are trained on too, and their pseudo-labels cost a forward pass, a third of a training pass;
         a pair of models doubles the passes, not the pseudo-labels.
@@ -113,7 +113,7 @@ class LocalRule:
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Per-client optimiser slots, each ``[C, d_trainable]`` (``adam_n``: ``[C]``)."""
+        """Names of the optimiser's slots, each ``[C, d_trainable]`` (``adam_n``: ``[C]``)."""
         if self.optimiser == "adam":
             return ("adam_m", "adam_v", "adam_n")
         return ("momentum",) if self.momentum > 0 else ()
@@ -123,16 +123,23 @@ class LocalRule:
         return [self.lr * self.schedule(t, j) for j in range(updates)]
 
     def effective_steps(self, updates: Tensor) -> Tensor:
-        """``Qt = Q/(1-gam) - gam(1-gam^Q)/(1-gam)^2``: by how many plain steps a constant gradient moves the model."""
+        """Plain steps that ``Q = updates`` with momentum are worth: ``Qt = Q/(1-gam) - gam(1-gam^Q)/(1-gam)^2``.
+
+        With a constant gradient ``g`` and rate ``lr`` the model moves by ``-lr Qt g``.
+        """
         gam, q = self.momentum, updates.double()
         return q / (1 - gam) - gam * (1 - gam**q) / (1 - gam) ** 2
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a cohort starts: ``w [G, d]`` and for each client its row ``group [A]``; a constant added to its gradients
-    ``shift [A, d]``; its local parameters and buffers ``local [A, d_local]``; its optimiser's memory; its number; for
-    pair training the models of its ``own [A, d]`` and their weight ``mixture [A]`` in the mixture."""
+    """Starting point of a cohort's local training.
+
+    ``w [G, d]`` are the received models and ``group [A]`` each client's row of them; ``shift [A, d]`` is a constant
+    added to its gradients; ``local [A, d_local]`` its local parameters and buffers; ``slots`` its optimiser's memory;
+    ``ids [A]`` its number. For pair training ``own [A, d]`` are the clients' own models and ``mixture [A]`` their
+    weights in the mixture.
+    """
 
     w: Tensor
     group: Tensor
@@ -143,15 +150,16 @@ class Start:
     own: Tensor | None = None
     mixture: Tensor | None = None
 
-    def name(self, row: int) -> int:
-        """The client's number, so that its dropout masks do not depend on who else is active."""
+    def client(self, row: int) -> int:
+        """Number of the client in a row of the cohort: its dropout masks must not depend on who else is active."""
         return row if self.ids is None else int(self.ids[row])
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What local training gave: ``delta [A, d] = new - old``, local part, mean loss ``[A]``, optimiser memory; the new
-    models ``own [A, d]`` of pair training; the share of right pseudo-labels ``pseudo [A]`` (NaN: there were none)."""
+    """Result of local training: ``delta [A, d] = new - old``, ``local [A, d_local]``, mean ``loss [A]``, the
+    optimiser's ``slots``; of pair training the new models ``own [A, d]``; the accuracy ``pseudo [A]`` of the
+    pseudo-labels (NaN: there were none)."""
 
     delta: Tensor
     local: Tensor | None
@@ -162,7 +170,7 @@ class Trained:
 
 
 class Backend(Protocol):
-    """Trains many clients; every kernel equals the plain reference loop."""
+    """Trainer of a cohort of clients; every implementation equals the reference loop of ``engine/reference.py``."""
 
     def run(
         self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng

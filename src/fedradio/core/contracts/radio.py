@@ -1,4 +1,4 @@
-"""Time, network, policies and links: all that is radio."""
+"""Contracts of the radio: clock, topology, channel, fleet, policy, link and hop."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch import Tensor
 from fedradio.core.rng import Rng
 
 Slots = dict[str, Tensor]
-"""The only kind of state: named tensors."""
+"""Named tensors, the only kind of state."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Round ``t`` and number ``e`` of the hop's exchange inside the round (on hop 0: the edge round), both from 0."""
+    """Simulated time in counts: round ``t`` and exchange ``e`` of the hop inside it (hop 0: the edge round), from 0."""
 
     t: int
     e: int = 0
@@ -24,11 +24,11 @@ class Clock:
 
 @dataclass(frozen=True)
 class Topology:
-    """Tiers of nodes, clients first, server last: who reports to whom, and where they stand.
+    """Tree of nodes in tiers, clients first and server last: every sender's receiver and every node's position.
 
     ``parents[h] [S_h]`` holds the receiver of every sender of hop ``h``; ``positions[tier] [n, 2]`` in metres.
-    ``cell [C]`` is where a client belongs by its place and its data, also where it reports elsewhere (None: to its
-    receiver). Drawn from the seed, never checkpointed.
+    ``cell [C]`` is the cell that a client belongs to by its position and its data, even if it reports elsewhere (None:
+    its receiver's). Drawn from the seed, never checkpointed.
     """
 
     parents: tuple[Tensor, ...]
@@ -50,41 +50,42 @@ class Topology:
         return len(self.positions[hop + 1])
 
     def flat(self) -> Topology:
-        """The same clients of the same cells radiating straight to the server."""
+        """The same clients, of the same cells, sending straight to the server."""
         parent = torch.zeros(self.clients, dtype=torch.long)
         return Topology((parent,), (self.positions[0], self.positions[-1]), self.cells)
 
     @property
     def cells(self) -> Tensor:
-        """The cell of every client, ``[C]``."""
+        """Cell of every client, ``[C]``."""
         return self.parents[0] if self.cell is None else self.cell
 
 
 @dataclass(frozen=True)
 class ChannelState:
-    """One realisation: linear power gain of ALL pairs ``gain [R, S]`` (foreign ones interfere), noise in W/Hz."""
+    """Channel realisation: linear power ``gain [R, S]`` of ALL pairs (foreign ones interfere), noise in W/Hz."""
 
     gain: Tensor
     noise_w_hz: float
 
 
 class Channel(Protocol):
-    """What the air does; drawn anew for every exchange from ``rng``."""
+    """Propagation model: power gains of all pairs of nodes, drawn anew for every exchange from ``rng``."""
 
     @property
     def block_fading(self) -> bool:
-        """Whether small-scale fading is part of the gains and stays the same for a whole exchange; links that superpose
-        symbols draw fading of their own, fresh for every symbol, and cannot take it."""
+        """Whether the gains contain small-scale fading, constant for a whole exchange; links that superpose symbols
+        draw fresh fading for every symbol themselves and cannot be combined with it."""
         ...
 
     def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
-        """``receivers_m [R, 2]``, ``senders_m [S, 2]``, ``parent [S]``."""
+        """Gains between ``receivers_m [R, 2]`` and ``senders_m [S, 2]``; ``parent [S]`` is each sender's receiver."""
         ...
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """What the senders of a hop can do. Vectors are ``[S]``; floors and circuit powers are 0 unless wanted."""
+    """Hardware of a hop's senders: CPU, transmitter, energy budget. Vectors are ``[S]``; the lowest CPU frequency and
+    transmit power and the static powers are 0 by default."""
 
     cycles_per_bit: Tensor
     f_max_hz: Tensor
@@ -99,10 +100,10 @@ class Fleet:
 
 @dataclass(frozen=True)
 class Allocation:
-    """A policy's answer for every sender ``[S]``: who sends, after how many local steps, with which CPU and power.
+    """A policy's decision for every sender ``[S]``: participation, local steps, CPU frequency and transmit power.
 
-    ``notes`` go into the records as they are: what else the policy found, per receiver ``[R]`` or per sender ``[S]``.
-    ``amplitude [S]`` multiplies analogue symbols (None: 1); the power on the air then depends on the payload.
+    ``notes`` go into the records as they are: further results of the policy, per receiver ``[R]`` or sender ``[S]``.
+    ``amplitude [S]`` multiplies analogue symbols (None: 1); the transmit power then depends on the payload.
     """
 
     active: Tensor
@@ -116,8 +117,8 @@ class Allocation:
 
 @dataclass(frozen=True)
 class View:
-    """All that a policy may see. ``signals`` are plain per-sender vectors ``[S]`` (sizes, losses, scores...);
-    ``able [S]`` tells who has data, or news, at all (None: everybody)."""
+    """A policy's input, all that it may see of an exchange. ``signals`` are plain per-sender vectors ``[S]`` (sizes,
+    losses, scores...); ``able [S]`` marks the senders that have data, or a change to relay (None: all)."""
 
     clock: Clock
     parent: Tensor
@@ -137,7 +138,7 @@ class View:
 
 
 class Policy(Protocol):
-    """Decides who takes part. ``needs``: traits of the link, or pieces of the hop; ``reads``: signals."""
+    """Client selection and resource allocation. ``needs``: link traits, or parts of the hop; ``reads``: signals."""
 
     @property
     def needs(self) -> frozenset[str]: ...
@@ -151,11 +152,11 @@ class Policy(Protocol):
         ...
 
     def check(self, parent: Tensor, receivers: int) -> str:
-        """Why this policy cannot serve these senders, or an empty string."""
+        """Why this policy cannot serve these senders; empty if it can."""
         ...
 
     def start(self, senders: int) -> Slots:
-        """Its memory before the first round."""
+        """The policy's state before the first round."""
         ...
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]: ...
@@ -163,9 +164,10 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class Airtime:
-    """What a link foresees, per sender ``[S]``, before any payload exists.
+    """A link's forecast of an exchange, per sender ``[S]``, made before any payload exists.
 
-    ``expect`` is the mean coefficient of a sender: its probability to arrive, or its share of the air.
+    ``tx_s`` seconds on the air, ``done_s`` seconds until the upload ends, ``reason`` why it will not arrive.
+    ``expect`` is the mean coefficient of a sender's payload: its probability of arrival, or its share of the air.
     ``uses`` counts channel uses where there are symbols instead of bits.
     """
 
@@ -179,10 +181,10 @@ class Airtime:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a hop's receivers got: ``total [R, k, d]`` estimates the sum over arrived of weight times payload.
+    """Received sums of an exchange: ``total [R, k, d]`` estimates the sum over arrived of weight times payload.
 
     ``rows [A, k, d]`` are the single payloads, for links that offer them; ``tx_j [S]`` the senders' transmit energy.
-    ``notes`` go into the records: what else the link knows of this exchange, per receiver ``[R]``, or sender ``[S]``.
+    ``notes`` go into the records: further results of the link, per receiver ``[R]`` or sender ``[S]``.
     """
 
     total: Tensor
@@ -192,8 +194,11 @@ class Delivery:
 
 
 class Link(Protocol):
-    """How payloads become sums. ``offers`` is a subset of ``{"individual", "rate", "superposition", "lossless"}``
-    (lossless: every payload in time arrives), ``needs`` of ``{"channel", "fleet"}``."""
+    """Uplink of a hop: turns the senders' payloads into one weighted sum per receiver.
+
+    ``offers`` is a subset of ``{"individual", "rate", "superposition", "lossless"}`` (lossless: every payload in time
+    arrives), ``needs`` of ``{"channel", "fleet"}``.
+    """
 
     @property
     def offers(self) -> frozenset[str]: ...
@@ -202,7 +207,7 @@ class Link(Protocol):
     def needs(self) -> frozenset[str]: ...
 
     def bits(self, values: int) -> float | None:
-        """Bits of a payload of that many numbers; None where there are no bits."""
+        """Bits of a payload of ``values`` numbers; None for links without bits."""
         ...
 
     def plan(
@@ -216,8 +221,8 @@ class Link(Protocol):
         rng: Rng,
         blocks: int = 1,
     ) -> Airtime:
-        """Who will have arrived when, given when each sender has its payload of ``values`` numbers in so many
-        ``blocks`` ready (``ready_s [S]``)."""
+        """Forecast of arrivals and airtimes; at ``ready_s [S]`` each sender has its payload of ``values`` numbers in
+        ``blocks`` blocks ready."""
         ...
 
     def combine(
@@ -232,7 +237,8 @@ class Link(Protocol):
         airtime: Airtime,
         rng: Rng,
     ) -> Delivery:
-        """``payload [A, k, d]``, ``weight [A]`` (0 where nothing arrived), ``ids [A]``, ``parent [A]``."""
+        """Weighted sums of ``payload [A, k, d]`` of the senders ``ids [A]`` at their receivers ``parent [A]``; ``weight
+        [A]`` is 0 where the payload does not arrive."""
         ...
 
 
@@ -245,7 +251,10 @@ class RateLink(Link, Protocol):
 
 @dataclass(frozen=True)
 class Hop:
-    """Everything radio belongs to the hop. It is run ``period`` times for one run of the hop above."""
+    """One hop of the network with everything radio: link, policy, channel, fleet and deadline.
+
+    It is run ``period`` times for one run of the hop above.
+    """
 
     link: Link
     policy: Policy

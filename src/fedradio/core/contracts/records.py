@@ -1,4 +1,4 @@
-"""State and records."""
+"""Contracts of results: the simulation's state and the records of exchanges and rounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SimState:
-    """All there is to checkpoint: numbers and named tensors; randomness has no state. Totals may be undefined."""
+    """State of a simulation, all that is checkpointed: counters and named tensors; random numbers have no state. Totals
+    of seconds, joules and bits are None where they are undefined."""
 
     t: int
     time_s: float | None
@@ -26,7 +27,7 @@ class SimState:
 
 @dataclass(frozen=True)
 class ExchangeRecord:
-    """One run of a hop: per-sender vectors, totals, seconds per receiver. Undefined quantities are None."""
+    """Record of one exchange of a hop: per-sender vectors, totals, seconds per receiver. None is undefined."""
 
     t: int
     hop: int
@@ -49,9 +50,9 @@ class ExchangeRecord:
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """A round's totals: simulated seconds, joules (computing, transmitting per hop), bits per hop, training loss.
+    """Record of one round: simulated seconds, joules (computing, transmitting per hop), bits per hop, training loss.
 
-    Where the round was evaluated: metrics, and the accuracies of every evaluation group where there are several,
+    If the round was evaluated: metrics, and, with several evaluation groups, the accuracies of each of them,
     ``groups[metric] [G]`` (None for a group without samples).
     """
 

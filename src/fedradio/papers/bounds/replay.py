@@ -15,7 +15,7 @@ from fedradio.algorithms.fedavg import FedAvg
 from fedradio.core.contracts import Clock, ExchangeRecord, Slots
 from fedradio.core.errors import StoreError
 from fedradio.core.params import group_share, group_sum
-from fedradio.engine.threads import each
+from fedradio.engine.threads import parallel_map
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.folder import SPEC_FILE, read_summary
@@ -174,7 +174,7 @@ def _look(sim: Simulation, part: Shares, t: int, stream: Slots, w: Tensor, after
                 power.append(float(estimate.squared_norm(one)))
         return loss, full, later, end, sum(noise) / max(len(noise), 1), sum(power) / max(len(power), 1)
 
-    losses, rows, later, ends, noise, power = zip(*each(client, range(len(ids)), sim.workers), strict=True)
+    losses, rows, later, ends, noise, power = zip(*parallel_map(client, range(len(ids)), sim.workers), strict=True)
     gradients, moved = torch.stack(rows), float(estimate.squared_norm(after - w).sqrt())
     alpha_b, alpha_u, steps, edge = part.alpha_b[0], part.alpha_u[0][:, ids], part.steps[0][:, ids], part.edge[ids]
     weight = part.alpha[0][:, ids].sum(dim=0) / part.alpha[0].sum()
