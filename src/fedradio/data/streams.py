@@ -42,6 +42,7 @@ class Window:
         self._labelled: Ints = index[labelled] if labelled.any() else index[:1]
         self._unlabelled: Ints = index[~labelled] if not labelled.all() else index[:1]
         self._labels: Ints = tapes.label.cpu().numpy()[labelled]
+        self._counted: tuple[Slots, Slots] | None = None
 
     def start(self) -> Slots:
         size = self.tapes.offset.diff()
@@ -54,6 +55,12 @@ class Window:
         return state
 
     def stats(self, state: Slots) -> Slots:
+        """Sizes and label counts of every window; kept while the state is the same object, as of static data."""
+        if self._counted is None or self._counted[0] is not state:
+            self._counted = state, self._count(state)
+        return self._counted[1]
+
+    def _count(self, state: Slots) -> Slots:
         start, end = self._window(state)
         first, last = self._before[start], self._before[end]
         size = last - first

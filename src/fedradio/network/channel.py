@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import torch
@@ -15,6 +16,9 @@ from fedradio.core.units import dbm_to_w
 from fedradio.network.path_loss import urban_macro_los_db, urban_macro_nlos_db, urban_macro_sight
 
 Fading = Literal["none", "rayleigh"]
+
+GEOMETRIES = 4
+"""Pairs of tiers whose path losses are kept: those of the hops of a run, and of the run before."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +39,15 @@ class UrbanMacro:
 
     def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
         """Line of sight, shadowing and fading of every pair ``[R, S]``; no draw depends on which senders are active."""
-        distance = torch.cdist(receivers_m, senders_m)  # [R, S]
-        radio = (self.carrier_hz, self.mast_m, self.terminal_m)
-        sight = _draw(rng.child("sight").numpy().random(distance.shape)) < urban_macro_sight(distance)
-        loss = torch.where(sight, urban_macro_los_db(distance, *radio), urban_macro_nlos_db(distance, *radio))
+        p_sight, los_db, nlos_db = _geometry(receivers_m, senders_m, self.carrier_hz, self.mast_m, self.terminal_m)
+        shape = p_sight.shape  # [R, S]
+        sight = _draw(rng.child("sight").numpy().random(shape)) < p_sight
+        loss = torch.where(sight, los_db, nlos_db)
         sigma = torch.where(sight, self.los_sigma_db, self.nlos_sigma_db)
-        shadow = sigma * _draw(rng.child("shadow").numpy().standard_normal(distance.shape))
+        shadow = sigma * _draw(rng.child("shadow").numpy().standard_normal(shape))
         gain = torch.pow(10.0, -(loss + shadow) / 10.0)
         if self.fading == "rayleigh":
-            gain = gain * _draw(rng.child("fading").numpy().exponential(size=distance.shape))
+            gain = gain * _draw(rng.child("fading").numpy().exponential(size=shape))
         return ChannelState(gain, self.noise_w_hz)
 
 
@@ -62,6 +66,19 @@ def urban_macro(
     """Urban macro cells: random line of sight, log-normal shadowing, optional Rayleigh fading, anew every exchange."""
     noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
     return UrbanMacro(carrier_hz, mast_m, terminal_m, los_sigma_db, nlos_sigma_db, fading, noise_w_hz)
+
+
+@lru_cache(maxsize=GEOMETRIES)
+def _geometry(
+    receivers_m: Tensor, senders_m: Tensor, carrier_hz: float, mast_m: float, terminal_m: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Probability of line of sight, and the path loss in dB in and out of sight, of all pairs ``[R, S]`` each.
+
+    Kept while the positions are the same objects, as they are where nobody moves: tensors are told apart by identity.
+    """
+    distance = torch.cdist(receivers_m, senders_m)
+    radio = (carrier_hz, mast_m, terminal_m)
+    return urban_macro_sight(distance), urban_macro_los_db(distance, *radio), urban_macro_nlos_db(distance, *radio)
 
 
 def _draw(values: object) -> Tensor:
