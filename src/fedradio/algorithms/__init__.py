@@ -1,4 +1,4 @@
-"""What clients send and what receivers do with it."""
+"""Federated learning algorithms."""
 
 from fedradio.algorithms import apfl, fedavg, fedcpsl, feddisco, fednova, osafl, scaffold
 

@@ -1,6 +1,6 @@
-"""APFL and APSFL: every client keeps a model of its own and predicts with a mixture of it and the shared one.
+"""APFL and APSFL, personalised learning: every client predicts with a mixture of its own model and the shared one.
 
-What pair training asks of an algorithm is here; FedCPSL adds control variates to it.
+Pair training of the two models is implemented here; FedCPSL adds control variates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fedradio.core.registry import Arg, register
 
 Pseudo = Literal["closed", "gradient"]
 Mixture = float | tuple[float, ...]
-"""Weight of own models in the prediction: of all, or of each client."""
+"""Weight of own models in the prediction: one for all clients, or one per client."""
 
 PAIR = Objective(pair=True)
 """Labelled cross entropy of both models, at the same rate and without momentum."""
@@ -26,11 +26,12 @@ PAIR = Objective(pair=True)
 
 @dataclass(frozen=True)
 class Personal(FedAvg):
-    """``client``: ``own [C, d]``, the models that never leave their clients (with ``objective.pair``).
+    """Federated averaging with personal models: ``client`` has ``own [C, d]``, which are never sent (if
+    ``objective.pair``).
 
     ``mixture [C]`` is the weight b of the own model in training and in the prediction ``b softmax(z_own) + (1-b)
-    softmax(z)`` (5); with ``learn_mixture`` whoever predicts learns a weight from held-out labels first. The other
-    fields make the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
+    softmax(z)`` (5); with ``learn_mixture`` the weight of predictions is fitted to validation labels first. The other
+    fields set the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
     ``finetune_after`` on (counted from 0) the shared model stays as it is, and only own models are trained (Remark 3).
     """
 
@@ -42,7 +43,7 @@ class Personal(FedAvg):
     finetune_after: int | None = None
 
     def rule(self, rule: LocalRule) -> LocalRule:
-        """The costs and the momentum are the algorithm's; without any cost of its own the rule stays plain."""
+        """The rule with the algorithm's objective and momentum; none without unlabelled costs and own models."""
         refuse_rule(rule)
         cost = self.objective
         unlabelled = 0 if cost.alpha_p == cost.alpha_r == 0 else self.unlabelled_batch or rule.batch
@@ -51,7 +52,7 @@ class Personal(FedAvg):
         return rule if self.finetune_after is None else finetuned(rule, self.finetune_after)
 
     def init(self, w: Tensor, clients: int) -> Memory:
-        """Own models begin at the shared one, ``theta_lc^0 = theta^0``: one row for all until there is room made."""
+        """Own models start at the shared one, ``theta_lc^0 = theta^0``: one expanded row until ``make_room``."""
         if not self.objective.pair:
             return Memory(shared={"w": w})
         b = weights_of(self.mixture, clients).to(w)
@@ -64,24 +65,24 @@ class Personal(FedAvg):
         return Start(w, group, own=mine["own"], mixture=mine["mixture"])
 
     def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
-        """The own model stays with its client, whether the upload arrived or not."""
+        """The client keeps its new own model, whether the upload arrived or not."""
         if not self.objective.pair:
             return {}
         assert trained.own is not None
         return {"own": trained.own}
 
     def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
-        """The mixture first; then each of the two models alone. Everybody predicts, also who was never sampled."""
-        together = super().predict(shared, client)
+        """The mixture first, then each of the two models alone; for all clients, even those never sampled."""
+        common = super().predict(shared, client)
         if not self.objective.pair:
-            return together
+            return common
         own, b = client["own"], client["mixture"]
         personal = Ensemble((own, shared["w"]), (b, 1.0 - b), self.learn_mixture)
-        return {"personal": personal, **together, "local": Ensemble((own,))}
+        return {"personal": personal, **common, "local": Ensemble((own,))}
 
 
 def refuse_rule(rule: LocalRule) -> None:
-    """Refuse a local rule that has what the algorithm sets, or that is no (momentum) SGD of this round alone."""
+    """Refuse a local rule other than SGD, with kept state, or with a momentum, which the algorithm sets itself."""
     problems = []
     if rule.optimiser != "sgd":
         reason = "pair training and control variates are defined for (momentum) SGD"
@@ -98,7 +99,7 @@ def refuse_rule(rule: LocalRule) -> None:
 
 
 def check_mixture(mixture: Mixture, learn: bool = False) -> None:
-    """A mixture of probabilities has a weight from 0 to 1; one that is learned must be able to move."""
+    """Refuse mixture weights outside [0, 1], and weights 0 or 1 if they are to be learned."""
     for b in mixture if isinstance(mixture, tuple) else (mixture,):
         if not 0 <= b <= 1:
             raise SpecError(Problem("algorithm.mixture", "the weight of the own model lies in [0, 1]", "0.75", b))
@@ -108,7 +109,7 @@ def check_mixture(mixture: Mixture, learn: bool = False) -> None:
 
 
 def weights_of(mixture: Mixture, clients: int) -> Tensor:
-    """One weight for each client ``[C]``."""
+    """Mixture weight of every client ``[C]``."""
     if not isinstance(mixture, tuple):
         return torch.full((clients,), mixture)
     if len(mixture) != clients:
@@ -133,20 +134,20 @@ PSEUDO = Arg("pseudo-labels that minimise the cost (7a), or one projected gradie
 def costs(
     alpha_p: float, alpha_r: float, pseudo: Pseudo = "closed", *, lr_factor: float | None, momentum: float = 0.0
 ) -> Objective:
-    """The costs (4) and (6c); without an ``lr_factor`` there is no own model."""
+    """Objective with the costs (4) and (6c); without an ``lr_factor`` there is no own model."""
     if lr_factor is None:
         return Objective(alpha_p, alpha_r, pseudo=pseudo)
     return Objective(alpha_p, alpha_r, pseudo=pseudo, pair=True, lr_factor=lr_factor, momentum_own=momentum)
 
 
 def finetuned(rule: LocalRule, after: int) -> LocalRule:
-    """The same rule with a rate of 0 for the shared model from round ``after`` on; own models keep theirs."""
+    """The rule with rate 0 for the shared model from round ``after`` on; own models keep their rate."""
     assert rule.objective is not None
-    usual = rule.schedule
+    schedule = rule.schedule
     return replace(
         rule,
-        schedule=lambda t, j: 0.0 if t >= after else usual(t, j),
-        objective=replace(rule.objective, schedule=usual),
+        schedule=lambda t, j: 0.0 if t >= after else schedule(t, j),
+        objective=replace(rule.objective, schedule=schedule),
     )
 
 
@@ -158,7 +159,7 @@ def apfl(
     weighting: Annotated[Weighting, SIZES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
-    """Averaging, and beside it an own model of every client, trained on the mixture of both; labelled data only.
+    """Adaptive personalised averaging: every client also trains its own model, on the mixture of both; labelled data.
 
     ``w_i -= eta grad f(w_i)``, ``v_i -= eta grad_v CE(b h(v_i) + (1-b) h(w_i))``; the server takes the weighted mean
     of the ``w_i``.
@@ -177,7 +178,7 @@ def apfl_tuned(
     weighting: Annotated[Weighting, SIZES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
-    """APFL with the momentum and the doubled own rate that the published comparison gives to FedCPSL alone."""
+    """APFL with the momentum and doubled rate of own models that the published comparison gives to FedCPSL alone."""
     check_mixture(mixture, learn_mixture)
     objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum)
     return Personal(

@@ -1,4 +1,4 @@
-"""Contribution buffers: receivers that remember what each client sent last (OSAFL, Algorithms 2 and 6-10).
+"""Contribution buffers: receivers remember each client's last upload (OSAFL, Algorithms 2 and 6-10).
 
 A ``gradients`` buffer keeps the last change of a client and repeats it while the client is away; a ``models`` buffer
 keeps its last model, so that an absent client pulls the mean back to where it once was. By hand, with two clients,
@@ -21,13 +21,13 @@ Buffer = Literal["none", "gradients", "models"]
 NeverSeen = Literal["nothing", "literal"]
 
 SENT = "sent"
-"""Ledger rows ``[C, d]``: what each client sent last."""
+"""Ledger slot ``[C, d]``: the last upload of each client."""
 
 AGE = "age"
-"""Exchanges since each client last arrived ``[C]``; -1 before the first time."""
+"""Ledger slot ``[C]``: exchanges since each client last arrived; -1 before the first time."""
 
 FEW = 16
-"""Rows that are written in one go: the copy of a whole cohort would double the memory."""
+"""Rows written at a time: a copy of the whole cohort would double the memory."""
 
 
 def open_buffer(w: Tensor, clients: int) -> Slots:
@@ -39,39 +39,39 @@ def open_buffer(w: Tensor, clients: int) -> Slots:
 
 
 def file_arrivals(ledger: Slots, delivery: Delivery, info: Info, base: Tensor | None = None) -> Slots:
-    """Write the rows that arrived into the buffer, in place, and let the others grow older.
+    """Write the rows that arrived into the buffer, in place, and increase the ages of the others.
 
     With ``base [R, d]``, the model that the receiver's clients started from, models are kept instead of changes.
     """
     assert delivery.rows is not None
     sent, age = ledger[SENT], ledger[AGE]
     age = torch.where(age >= 0, age + 1, age)
-    here = info.arrived.nonzero().flatten()
-    for some in _few(here):
-        change = delivery.rows[some.to(sent.device), 0]
+    arrived = info.arrived.nonzero().flatten()
+    for rows in _few(arrived):
+        change = delivery.rows[rows.to(sent.device), 0]
         if base is not None:
-            change += base[info.group[some].to(sent.device)]
-        sent.index_copy_(0, info.ids[some].to(sent.device), change)
-    return ledger | {AGE: age.index_fill(0, info.ids[here], 0.0)}
+            change += base[info.group[rows].to(sent.device)]
+        sent.index_copy_(0, info.ids[rows].to(sent.device), change)
+    return ledger | {AGE: age.index_fill(0, info.ids[arrived], 0.0)}
 
 
-def _few(places: Tensor) -> Iterator[Tensor]:
-    """``places [n]`` a few at a time."""
-    return (places[first : first + FEW] for first in range(0, len(places), FEW))
+def _few(rows: Tensor) -> Iterator[Tensor]:
+    """Row numbers ``[n]``, ``FEW`` at a time."""
+    return (rows[first : first + FEW] for first in range(0, len(rows), FEW))
 
 
 def take_literally(ledger: Slots, info: Info, w: Tensor) -> None:
-    """The published gradient of a client that was never seen, ``w/eta``, which is the change ``-w``; in place.
+    """Give clients that were never seen the published gradient ``w/eta``, which is the change ``-w``; in place.
 
     It pulls the model to zero, and at a high global rate far beyond.
     """
     sent = ledger[SENT]
-    for some in _few((ledger[AGE] < 0).nonzero().flatten()):
-        sent.index_copy_(0, some.to(sent.device), -w[info.parent[some].to(sent.device)])
+    for rows in _few((ledger[AGE] < 0).nonzero().flatten()):
+        sent.index_copy_(0, rows.to(sent.device), -w[info.parent[rows].to(sent.device)])
 
 
 def remembered_step(ledger: Slots, coefficient: Tensor, info: Info, models_of: Tensor | None = None) -> Tensor:
-    """The change ``[R, d]`` that all contributions make, weighed by ``coefficient [C]``.
+    """Model change ``[R, d]`` of all remembered contributions, weighed by ``coefficient [C]``.
 
     With ``models_of [R, d]``, the receivers' models, the buffer holds models; a client that was never seen then has the
     receiver's own, which changes nothing.
@@ -79,12 +79,12 @@ def remembered_step(ledger: Slots, coefficient: Tensor, info: Info, models_of: T
     total = mix(ledger[SENT], coefficient, info.parent, info.receivers)
     if models_of is None:
         return total
-    held = group_sum(coefficient.double() * (ledger[AGE] >= 0), info.parent, info.receivers)
-    return total - held.to(models_of).unsqueeze(1) * models_of
+    seen = group_sum(coefficient.double() * (ledger[AGE] >= 0), info.parent, info.receivers)
+    return total - seen.to(models_of).unsqueeze(1) * models_of
 
 
 def mix(rows: Tensor, coefficient: Tensor, parent: Tensor, receivers: int) -> Tensor:
-    """``out[r] = sum_{u: parent_u = r} coefficient_u rows_u``; ``rows [C, d]``, result ``[R, d]``."""
+    """Weighted sums ``out[r] = sum_{u: parent_u = r} coefficient_u rows_u``; ``rows [C, d]``, result ``[R, d]``."""
     matrix = torch.zeros(receivers, len(rows), dtype=torch.float64)
     matrix[parent, torch.arange(len(rows))] = coefficient.double()
     return matrix.to(rows) @ rows

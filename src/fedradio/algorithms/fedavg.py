@@ -1,4 +1,4 @@
-"""Federated averaging, and what every averaging algorithm shares."""
+"""Federated averaging (FedAvg, FedProx), central training, and the base of all averaging algorithms."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class FedAvg:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Rows of single clients for a buffer; and whoever divides by arrival probabilities needs arrivals to be each
-        client's own: over the air that would let the weakest shout."""
+        """Single clients' rows for a buffer; division by arrival probabilities needs independent arrivals: over the air
+        it would amplify the weakest clients."""
         return frozenset({"individual"}) if self.remembers or self.normalise == "inverse" else frozenset()
 
     @property
@@ -95,8 +95,8 @@ class FedAvg:
         return torch.ones(clients, dtype=torch.float64)
 
     def weights(self, ledger: Slots, info: Info) -> Tensor:
-        """``a_i``: shares of the arrived; shares of the selected; or those divided by the probability to arrive, which
-        keeps the mean update unbiased under losses (RawHFL, eq. (15))."""
+        """Weights ``a_i``: shares of the arrived; of the selected; or the latter divided by the arrival probability,
+        which keeps the mean update unbiased under losses (RawHFL, eq. (15))."""
         mass = self.importance(info.known, len(info.ids))
         if self.normalise == "arrived":
             return group_share(mass * info.arrived, info.group, info.receivers)
@@ -104,7 +104,7 @@ class FedAvg:
         return share if self.normalise == "selected" else share / info.expect
 
     def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
-        """Adds the total; with a buffer the contributions of all clients, present or not, weighed by their shares."""
+        """Adds the total; with a buffer the contributions of all clients, arrived or not, weighed by their shares."""
         w = shared["w"]
         if not self.remembers:
             return {"w": w + self.server_lr * delivery.total[:, 0]}, ledger, {}
@@ -114,11 +114,11 @@ class FedAvg:
             take_literally(ledger, info, w)
         ledger, coefficient = self.remembered_weights(ledger, info)
         step = remembered_step(ledger, coefficient, info, models)
-        known = {"staleness": ledger[AGE], "weight": torch.where(ledger[AGE] >= 0, coefficient, 0.0)}
-        return {"w": w + self.server_lr * step}, ledger, known
+        signals = {"staleness": ledger[AGE], "weight": torch.where(ledger[AGE] >= 0, coefficient, 0.0)}
+        return {"w": w + self.server_lr * step}, ledger, signals
 
     def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """Coefficients ``[C]`` of the remembered contributions, and the ledger with what they were made from."""
+        """Coefficients ``[C]`` of the remembered contributions, and the ledger with the values they depend on."""
         mass = self.importance(info.announced, len(info.parent))
         return ledger, group_share(mass, info.parent, info.receivers)
 
@@ -146,7 +146,7 @@ def fedavg(
     server_lr: Annotated[float, SERVER_LR] = 1.0,
     buffer: Annotated[Buffer, BUFFER] = "none",
 ) -> FedAvg:
-    """Federated averaging: the weighted mean of the clients' changes is added to the model."""
+    """Federated averaging: the weighted mean of the clients' model changes is added to the model."""
     if buffer != "none" and normalise != "arrived":
         reason = "with a buffer the weights sum to 1 over all clients, present or not"
         raise SpecError(Problem("algorithm.normalise", reason, "arrived, or buffer: none", normalise))
@@ -171,8 +171,8 @@ def central(
     steps: Annotated[int | None, Arg("local steps a round; None: go by epochs", ge=1, le=100_000)] = None,
     epochs: Annotated[int, Arg("epochs over the union of all data a round", ge=1, le=1000)] = 1,
 ) -> FedAvg:
-    """Centralised training on the union of all clients' data: the ceiling without federation, radio or energy.
+    """Centralised training on the union of all clients' data: the upper reference, without radio and energy.
 
-    The network is replaced by one node that holds every sample; rule, model, data and evaluation stay as they are.
+    The network is replaced by one node that has every sample; rule, model, data and evaluation stay as they are.
     """
     return FedAvg(pooling=Pooling(steps, None if steps is not None else epochs))

@@ -1,7 +1,7 @@
-"""FedCPSL: pair training with control variates that bear momentum and different numbers of local steps.
+"""FedCPSL: personalised semi-supervised learning with control variates for momentum and unequal local steps.
 
 Every client sends its change ``D_i`` alone, in one block. With ``eta_i`` the mean rate of its updates, ``Qt_i`` its
-effective steps and ``w_i`` its share, the receiver asks for the weights ``a_i = w_i eta / (eta_i Qt_i)``, ``eta`` being
+effective steps and ``w_i`` its share, the aggregation weights are ``a_i = w_i eta / (eta_i Qt_i)``, ``eta`` being
 the mean of the ``eta_i``, so that one total ``S = sum_A a_i D_i = -eta sum_A w_i (mean gradient of i)`` gives both
 
     ``theta += eta_g (N/m) S`` (17)   and   ``c -= c sum_A w_i + S/eta`` (18).
@@ -44,21 +44,21 @@ from fedradio.core.registry import Arg, register
 GlobalRate = Literal["steps", "effective"]
 
 AT_START = "start_seen"
-"""Signal ``[C]``: samples of every client before the first round. Shares stay as they were then, or the invariant
+"""Signal ``[C]``: samples of every client before the first round. Shares are fixed by them, since the invariant
 ``c = sum_i w_i c_i`` would break when data grow."""
 
 
 @dataclass(frozen=True)
 class FedCpsl(Personal):
-    """``shared``: ``w``, ``c``; ``client``: ``c`` and, in pairs, ``own``. The invariant ``c = sum_i w_i c_i`` holds."""
+    """See :func:`fedcpsl`. ``shared``: ``w``, ``c``; ``client``: ``c``, and ``own`` of pairs; ``c = sum_i w_i c_i``."""
 
     global_rate: GlobalRate = "steps"
 
     @property
     def reveals(self) -> frozenset[str]:
-        """The paper's clients send ``Qt_i`` beside their change; rate and updates tell ``eta_i`` under a schedule."""
-        work = frozenset({"effective", "rate", "updates"})
-        return work | {AT_START} if self.weighting == "samples" else work
+        """``Qt_i``, as in the paper, and rate and updates, which give ``eta_i`` under a schedule."""
+        revealed = frozenset({"effective", "rate", "updates"})
+        return revealed | {AT_START} if self.weighting == "samples" else revealed
 
     @property
     def relay(self) -> Literal["arrived", "fixed"]:
@@ -90,45 +90,45 @@ class FedCpsl(Personal):
         return self._share(info) * self._eta(info)[info.group] * _scale(info)
 
     def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
-        """(17) and (18) from one total; whoever trained at rate 0 has learnt nothing and moves nothing."""
+        """Updates (17) and (18) from one total; a client that trained at rate 0 contributes nothing."""
         total, eta = delivery.total[:, 0], self._eta(info)
         arrived = group_sum(info.arrived.double(), info.group, info.receivers).clamp(min=1)
         steps = info.known["updates" if self.global_rate == "steps" else "effective"].double() * info.arrived
         eta_g = group_sum(steps, info.group, info.receivers) / arrived
-        heard = group_sum(self._share(info) * (_scale(info) > 0), info.group, info.receivers)
-        pace = torch.where(eta > 0, 1.0 / eta, 0.0)
+        heard_share = group_sum(self._share(info) * (_scale(info) > 0), info.group, info.receivers)
+        inverse_eta = torch.where(eta > 0, 1.0 / eta, 0.0)
 
         def times(factor: Tensor, rows: Tensor) -> Tensor:
             return factor.to(rows).unsqueeze(1) * rows
 
         moved = {
             "w": shared["w"] + times(eta_g * info.members / arrived, total),
-            "c": shared["c"] - times(heard, shared["c"]) - times(pace, total),
+            "c": shared["c"] - times(heard_share, shared["c"]) - times(inverse_eta, total),
         }
         return moved, ledger, {}
 
     def _share(self, info: Info) -> Tensor:
-        """``w_i [A]``: of all clients of the receiver, present or not."""
-        everybody = self.importance(info.announced, len(info.parent))
-        return group_share(everybody, info.parent, info.receivers)[info.ids]
+        """Shares ``w_i [A]`` among all clients of the receiver, active or not."""
+        mass = self.importance(info.announced, len(info.parent))
+        return group_share(mass, info.parent, info.receivers)[info.ids]
 
     def _eta(self, info: Info) -> Tensor:
-        """The mean rate ``[R]`` of the arrived; 0 without any."""
+        """Mean learning rate ``eta [R]`` of the arrived; 0 if none arrived."""
         rate = info.known["rate"].double() / info.known["updates"] * info.arrived
         arrived = group_sum(info.arrived.double(), info.group, info.receivers)
         return group_sum(rate, info.group, info.receivers) / arrived.clamp(min=1)
 
 
 def _scale(info: Info) -> Tensor:
-    """``1/(eta_i Qt_i) [A]`` of the arrived, 0 of the others."""
+    """Factors ``1/(eta_i Qt_i) [A]`` of the arrived, 0 for the others."""
     known = info.known
     return _per_gradient(known["rate"], known["updates"], known["effective"]) * info.arrived
 
 
 def _per_gradient(rate: Tensor, updates: Tensor, effective: Tensor) -> Tensor:
-    """``1/(eta_i Qt_i) [A]``, which makes a mean gradient of a change; ``eta_i = rate/updates`` is the mean rate.
+    """Factors ``1/(eta_i Qt_i) [A]`` from changes to mean gradients; ``eta_i = rate/updates`` is the mean rate.
 
-    Exact for a rate that is constant within the round. 0 for whoever trained at rate 0.
+    Exact for a rate that is constant within the round; 0 for a client that trained at rate 0.
     """
     eta = rate.double() / updates
     return torch.where(eta > 0, 1.0 / (eta * effective), 0.0)
@@ -153,10 +153,10 @@ def fedcpsl(
     weighting: Annotated[Weighting, SHARES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> FedCpsl:
-    """Personalised semi-supervised learning: an own model beside the shared one, pseudo-labels, control variates.
+    """Personalised semi-supervised learning: own models mixed with the shared one, pseudo-labels, control variates.
 
-    Momentum and the doubled own rate make it win (``apfl_tuned`` has them as well); the unlabelled terms move the
-    personal accuracy very little.
+    Its advantage comes from momentum and the doubled rate of own models (``apfl_tuned`` has them as well); the
+    unlabelled terms change the personal accuracy very little.
     """
     check_mixture(mixture, learn_mixture)
     objective = costs(alpha_p, alpha_r, pseudo, lr_factor=lr_factor, momentum=momentum)

@@ -1,4 +1,4 @@
-"""FedDisco: clients whose labels are far from uniform count less."""
+"""FedDisco: averaging weights discounted by the discrepancy of a client's labels from uniform."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ class FedDisco(FedAvg):
         return frozenset({"samples", "label_counts"})
 
     def weights(self, ledger: Slots, info: Info) -> Tensor:
-        """Eq. (83) over the arrived."""
+        """Weights (83), normalised over the arrived."""
         share = group_share(info.known["samples"].double() * info.arrived, info.group, info.receivers)
         mass = self.discounted(share, info.known) * info.arrived
         return group_share(mass, info.group, info.receivers)
 
     def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """Eq. (83) over all clients."""
+        """Weights (83), normalised over all clients."""
         share = group_share(info.announced["samples"].double(), info.parent, info.receivers)
         return ledger, group_share(self.discounted(share, info.announced), info.parent, info.receivers)
 
     def discounted(self, share: Tensor, known: Mapping[str, Tensor]) -> Tensor:
-        """``ReLU(p_u - a d_u + b)``, ``[n]``."""
+        """Discounted shares ``ReLU(p_u - a d_u + b)``, ``[n]``."""
         return torch.relu(share - self.a * discrepancy(known["label_counts"], self.distance) + self.b)
 
 
 def discrepancy(counts: Tensor, distance: Distance) -> Tensor:
-    """How far each client's labels are from uniform, ``[n]`` from ``counts [n, classes]``.
+    """Distance of each client's label distribution from uniform, ``[n]``, from ``counts [n, classes]``.
 
     ``l2``: ``|p - 1/n|_2``; ``kl``: ``sum p log p + log n``. By hand, one of two classes: ``sqrt(.5)`` and ``log 2``.
     """
@@ -69,6 +69,6 @@ def feddisco(
 ) -> FedDisco:
     """Averaging with weights ``ReLU(p_u - a d_u + b)``: data share less label discrepancy, normalised.
 
-    Where every weight is 0 (a large ``a``) nobody counts and the model stays.
+    Where every weight is 0 (a large ``a``) the model does not change.
     """
     return FedDisco(server_lr=server_lr, buffer=buffer, a=a, b=b, distance=distance)

@@ -1,4 +1,4 @@
-"""FedNova: averaging that forgets how many local steps each client made."""
+"""FedNova: averaging of updates normalised by each client's number of local steps."""
 
 from __future__ import annotations
 
@@ -43,33 +43,33 @@ class FedNova(FedAvg):
         return replace(memory, ledger=memory.ledger | {"tau": torch.ones(clients, dtype=torch.float64)})
 
     def weights(self, ledger: Slots, info: Info) -> Tensor:
-        """``a_i = p_i tau_eff / tau_i`` with ``tau_eff = sum p_j tau_j``: changes per effective step are averaged.
+        """Weights ``a_i = p_i tau_eff / tau_i``, ``tau_eff = sum p_j tau_j``: changes per effective step are averaged.
 
         ``printed``: ``a_i = p_i`` with shares of all clients, so that absent ones slow the step down.
         """
         if self.form == "printed":
-            everybody = self.importance(info.announced, len(info.parent))
-            return group_share(everybody, info.parent, info.receivers)[info.ids] * info.arrived
+            mass = self.importance(info.announced, len(info.parent))
+            return group_share(mass, info.parent, info.receivers)[info.ids] * info.arrived
         share = group_share(self.importance(info.known, len(info.ids)) * info.arrived, info.group, info.receivers)
         return _per_step(share, info.known["effective"].double(), info.group, info.receivers)
 
     def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """The same over all clients that were ever seen, each with its last number of effective steps."""
-        here = info.arrived.nonzero().flatten()
-        tau = ledger["tau"].index_copy(0, info.ids[here], info.known["effective"].double()[here])
+        """Weights of all clients that were ever seen, each with its last number of effective steps."""
+        rows = info.arrived.nonzero().flatten()
+        tau = ledger["tau"].index_copy(0, info.ids[rows], info.known["effective"].double()[rows])
         ledger, share = super().remembered_weights(ledger | {"tau": tau}, info)
         counted = share if self.never_seen == "literal" else share * (ledger[AGE] >= 0)
         return ledger, _per_step(counted, tau, info.parent, info.receivers)
 
 
 def _per_step(share: Tensor, tau: Tensor, group: Tensor, receivers: int) -> Tensor:
-    """``p tau_eff / tau``, ``tau_eff`` the mean number of effective steps of the clients that count."""
+    """Normalised weights ``p tau_eff / tau``, ``tau_eff`` the mean effective steps of the clients that count."""
     tau_eff = group_sum(group_share(share, group, receivers) * tau, group, receivers)[group]
     return share * tau_eff / tau
 
 
 def require_sgd(kind: str, rule: LocalRule) -> None:
-    """Refuse a local rule whose change is not a number of steps times a mean gradient of this round."""
+    """Refuse a local rule whose change is not a number of steps times a mean gradient of this round (not plain SGD)."""
     if rule.optimiser != "sgd":
         reason = f"{kind} divides changes by their number of gradient steps, which only plain or momentum SGD defines"
         raise SpecError(Problem("rule.kind", reason, "use sgd", rule.optimiser))
@@ -105,7 +105,7 @@ def fednova(
 
 
 def refuse_literal(never_seen: NeverSeen, buffer: Buffer) -> None:
-    """``w/eta`` is a gradient: only a buffer of gradients can hold it."""
+    """Refuse ``never_seen: literal`` without a buffer of gradients: the published ``w/eta`` is a gradient."""
     if never_seen == "literal" and buffer != "gradients":
         reason = "the published contribution w/eta is a gradient, this buffer holds none"
         raise SpecError(Problem("algorithm.never_seen", reason, "nothing, or buffer: gradients", never_seen))

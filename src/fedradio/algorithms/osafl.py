@@ -1,4 +1,4 @@
-"""OSAFL: contributions weighed by online scores, and AFA-CD, the same without scores.
+"""OSAFL: averaging of mean updates weighed by online scores; and AFA-CD, the same without scores.
 
 A client sends its mean update ``-eta d_u = (w_kappa - w_0)/kappa`` (16), in units of a change, so that receivers need
 to know neither its rate nor its number of steps. By hand, ``chi = 1``, two clients with updates (1, 0) and (0, 1): the
@@ -30,7 +30,7 @@ class AfaCd(FedAvg):
         return super().rule(rule)
 
     def upload(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work) -> Tensor:
-        """The mean update ``D_u / kappa_u``, in place of the change."""
+        """Mean updates ``D_u / kappa_u``, computed in place of the changes."""
         return trained.delta.div_(work.effective.to(trained.delta).unsqueeze(1)).unsqueeze(1)
 
 
@@ -55,7 +55,7 @@ class Osafl(AfaCd):
         return shared, ledger, published | {"score": ledger["score"]}
 
     def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """``alpha_u lambda_u`` (17) with ``alpha_u = 1/U`` and the scores (21)."""
+        """Weights ``alpha_u lambda_u`` (17) with ``alpha_u = 1/U`` and the scores (21)."""
         score = scores(ledger[SENT], info.parent, info.receivers, self.chi)
         ledger, share = super().remembered_weights(ledger, info)
         seen = ledger[AGE] >= 0
@@ -63,7 +63,7 @@ class Osafl(AfaCd):
 
 
 def scores(sent: Tensor, parent: Tensor, receivers: int, chi: float) -> Tensor:
-    """``lambda_u = (chi + cos(d, d_u)) / (chi + 1)`` (19)-(21), ``[C]`` in [0, 1]; ``d`` is the mean of a receiver's.
+    """Scores ``lambda_u = (chi + cos(d, d_u)) / (chi + 1)`` (19)-(21), ``[C]`` in [0, 1]; ``d`` is a receiver's mean.
 
     A row of zeros, of a client that was never seen, has cosine 0.
     """
@@ -83,10 +83,10 @@ def osafl(
     chi: Annotated[float, Arg("chi of the scores: at 1 a client opposite to the mean counts 0", ge=1, le=1e6)] = 1.0,
     never_seen: Annotated[NeverSeen, NEVER_SEEN] = "nothing",
 ) -> Osafl:
-    """Online-score-aided averaging: every client's last mean update, weighed by how far it agrees with the mean.
+    """Online-score-aided averaging: every client's last mean update, weighed by its similarity to their mean.
 
     ``w -= eta~ eta sum_u lambda_u d_u / U`` over all clients, whether they could take part in this round or not. The
-    receiver knows nobody's data sizes nor numbers of steps.
+    receiver knows no client's data size or number of steps.
     """
     return Osafl(server_lr=server_lr, chi=chi, never_seen=never_seen)
 
@@ -100,6 +100,6 @@ def afa_cd(
     ] = "gradients",
     never_seen: Annotated[NeverSeen, NEVER_SEEN] = "nothing",
 ) -> AfaCd:
-    """Anarchic averaging, cross-device: the plain mean of the clients' mean updates, ``w -= eta mean_u d_u``."""
+    """Anarchic federated averaging, cross-device: the plain mean of the mean updates, ``w -= eta mean_u d_u``."""
     refuse_literal(never_seen, buffer)
     return AfaCd("equal", server_lr=server_lr, buffer=buffer, never_seen=never_seen)

@@ -17,7 +17,7 @@ from fedradio.core.registry import Arg, register
 
 @dataclass(frozen=True)
 class Scaffold(FedAvg):
-    """``shared``: ``w``, ``c``; ``client``: ``c_i``. The invariant ``c = mean_i c_i`` holds; see :func:`scaffold`."""
+    """See :func:`scaffold`. ``shared``: ``w``, ``c``; ``client``: ``c_i``; the invariant ``c = mean_i c_i`` holds."""
 
     weighting: Literal["samples", "equal"] = "equal"
 
@@ -40,7 +40,7 @@ class Scaffold(FedAvg):
         return Start(got["w"], group, shift=got["c"][group] - mine["c"])
 
     def upload(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work) -> Tensor:
-        """``[D_i, c_i_new - c_i]``, two blocks."""
+        """Two blocks ``[D_i, c_i_new - c_i]``."""
         return torch.stack((trained.delta, _variate_change(got, group, trained, work)), dim=1)
 
     def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
@@ -49,16 +49,17 @@ class Scaffold(FedAvg):
         return {"c": mine["c"] + change * acked.to(change).unsqueeze(1)}
 
     def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
-        """``w += eta_g mean(D_i)``; ``c += |arrived|/N mean(c_i_new - c_i)``."""
+        """Updates ``w += eta_g mean(D_i)`` and ``c += |arrived|/N mean(c_i_new - c_i)``."""
         share = group_sum(info.arrived.double(), info.group, info.receivers) / info.members.clamp(min=1)
         moved = shared["c"] + share.to(shared["c"]).unsqueeze(1) * delivery.total[:, 1]
         return {"w": shared["w"] + self.server_lr * delivery.total[:, 0], "c": moved}, ledger, {}
 
 
 def _variate_change(got: Slots, group: Tensor, trained: Trained, work: Work) -> Tensor:
-    """``-(c + D_i / (eta Qt_i))`` (option II; ``Qt = K`` without momentum); ``eta`` is the mean rate of the updates.
+    """Change ``c_i_new - c_i = -(c + D_i / (eta Qt_i))`` of a variate (option II; ``Qt = K`` without momentum).
 
-    Exact for a rate that is constant within the round. A client that trained at rate 0 has learnt nothing: 0.
+    ``eta`` is the mean rate of the updates; exact for a rate that is constant within the round. 0 for a client that
+    trained at rate 0.
     """
     eta = work.rate / work.updates
     moved = (eta > 0).to(trained.delta).unsqueeze(1)
@@ -71,5 +72,5 @@ def scaffold(
     *,
     server_lr: Annotated[float, Arg("global learning rate eta_g", gt=0, le=1e4)] = 1.0,
 ) -> Scaffold:
-    """Averaging with control variates: each client's gradients are corrected by ``c - c_i``; two vectors are sent."""
+    """Averaging with control variates against client drift: gradients corrected by ``c - c_i``, two vectors sent."""
     return Scaffold(server_lr=server_lr)

@@ -1,4 +1,4 @@
-"""Who takes part, with which resources."""
+"""Policies: client selection and allocation of local steps, CPU and transmit power."""
 
 from fedradio.policies import budget, fixed, joint, per_client, ramp, sampling
 

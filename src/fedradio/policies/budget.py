@@ -1,4 +1,4 @@
-"""Everyone within budget: the step-equalising baselines of RawHFL."""
+"""Full-power baselines within the energy budget: H-FedAvg-M1 and M2 of RawHFL, with equal local steps."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def budget(
         Arg("all_or_nothing: the common minimum, or nobody if one cannot; common: of those who can; own: each its own"),
     ] = "common",
 ) -> Budget:
-    """Everyone at full CPU and power with as many steps as deadline and energy budget allow, made equal or not."""
+    """All clients at full CPU and power, with as many local steps as deadline and budget allow, made equal or not."""
     return Budget(max_steps, share)

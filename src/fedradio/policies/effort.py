@@ -1,4 +1,4 @@
-"""How much local work a client does: local steps, or epochs over its labelled data, equal or drawn per client."""
+"""Amount of local training: steps, or epochs over the labelled data, equal or drawn per client."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from fedradio.core.registry import Arg
 from fedradio.core.rng import Rng
 
 Amount = int | tuple[int, int]
-"""The same for everyone, or drawn uniformly from ``lowest..highest`` for each client and exchange."""
+"""One number for all clients, or drawn uniformly from ``lowest..highest`` for each client and exchange."""
 
 Steps = Annotated[Amount | None, Arg("local steps, or [lowest, highest] drawn per client", ge=1, le=100_000)]
 Epochs = Annotated[Amount | None, Arg("epochs over the labelled data instead of steps", ge=1, le=1000)]
-"""The two keywords with which policies ask for local work; neither means one epoch."""
+"""The two keywords of policies for the amount of local training; without either it is one epoch."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Exactly one of ``steps`` and ``epochs``, as ``(lowest, highest)``."""
+    """Amount of local training: exactly one of ``steps`` and ``epochs``, as ``(lowest, highest)``."""
 
     steps: tuple[int, int] | None
     epochs: tuple[int, int] | None
 
     def draw(self, view: View, rng: Rng) -> Tensor:
-        """Local steps ``[S]``, at least 1; drawn for every client, so that nobody's draw depends on who is active."""
+        """Local steps ``[S]``, at least 1; drawn for every client, so that no draw depends on who is active."""
         low, high = self.steps or self.epochs or (1, 1)
         amount = torch.from_numpy(rng.numpy().integers(low, high + 1, size=view.senders))
         if self.steps is None:
@@ -38,7 +38,7 @@ class Effort:
 
 
 def effort(steps: Amount | None, epochs: Amount | None) -> Effort:
-    """The effort meant by a policy's two keywords; neither given means one epoch."""
+    """The :class:`Effort` of a policy's two keywords; one epoch without either."""
     if steps is not None and epochs is not None:
         raise SpecError(Problem("policy.epochs", "steps and epochs are both given", "keep one of them", epochs))
     if steps is None and epochs is None:
@@ -55,8 +55,8 @@ def _span(name: str, amount: Amount | None) -> tuple[int, int] | None:
     return low, high
 
 
-def more_than_a_cell(clients: int, parent: Tensor, receivers: int) -> str:
-    """Why so many clients of each receiver cannot be chosen, or an empty string."""
+def too_many_clients(clients: int, parent: Tensor, receivers: int) -> str:
+    """Why ``clients`` of each receiver cannot be chosen; empty if they can."""
     smallest = int(torch.bincount(parent, minlength=receivers).min())
     if clients <= smallest:
         return ""

@@ -1,4 +1,4 @@
-"""Everyone takes part."""
+"""Full participation at full CPU and power."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fedradio.policies.effort import Effort, Epochs, Steps, effort
 
 
 def at_full_power(view: View, active: Tensor, steps: Tensor, reason: Tensor) -> Allocation:
-    """The allocation at ``f_max`` and ``P_max``, undefined where there is no fleet."""
+    """Allocation at ``f_max`` and ``P_max``; both are undefined without a fleet."""
     fleet = view.fleet
     return Allocation(
         active=active,
@@ -52,5 +52,5 @@ def fixed(
     steps: Steps = None,
     epochs: Epochs = None,
 ) -> Fixed:
-    """Every sender takes part at full CPU and power, with the same local work (default: one epoch)."""
+    """Full participation: every sender at full CPU and power, with given steps or epochs (default: one epoch)."""
     return Fixed(effort(steps, epochs))

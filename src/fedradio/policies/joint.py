@@ -1,4 +1,4 @@
-"""Joint selection, local steps, CPU and power in one slot (RawHFL)."""
+"""Joint client selection and allocation of local steps, CPU and power in a time slot (RawHFL)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from fedradio.core.contracts import Allocation, Reason, Slots, View
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
-from fedradio.policies.effort import more_than_a_cell
+from fedradio.policies.effort import too_many_clients
 from fedradio.policies.slot import Offer, SlotProblem, full_power_offer, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
@@ -19,7 +19,7 @@ Mode = Literal["optimal", "paper", "dc"]
 
 
 def allocation(offer: Offer, active: Tensor, notes: dict[str, Tensor]) -> Allocation:
-    """The chosen clients do what they offered; the others carry the reason why not."""
+    """Allocation of the active clients' offers; the others get the reason why they do not take part."""
     idle = torch.where(offer.eligible, int(Reason.NOT_SELECTED), offer.reason)
     return Allocation(
         active=active,
@@ -45,7 +45,7 @@ class Joint:
     everyone = False
 
     def check(self, parent: Tensor, receivers: int) -> str:
-        return more_than_a_cell(self.clients, parent, receivers)
+        return too_many_clients(self.clients, parent, receivers)
 
     def start(self, senders: int) -> Slots:
         return {"before": torch.zeros(senders, dtype=torch.bool)}
@@ -56,7 +56,7 @@ class Joint:
         return allocation(offer, active, notes), {"before": active}
 
     def solve(self, slot: SlotProblem, before: Tensor) -> tuple[Offer, Tensor, dict[str, Tensor]]:
-        """Plans and selection of one slot, given who took part in the one before."""
+        """Offers, selection ``[S]`` and notes of one slot; ``before [S]`` marks the selection of the slot before."""
         if self.mode == "dc":
             from fedradio.policies.joint_dc import dc_decision  # cvxpy takes a second to load: only for those who ask
 
@@ -82,10 +82,10 @@ def joint(
         int | None, Arg("most clients selected twice in a row, Psi; null: half of clients", ge=0, le=10_000)
     ] = None,
 ) -> Joint:
-    """Selects clients and their steps, CPU frequency and transmit power together, within deadline and energy budgets.
+    """Joint optimisation of client selection, local steps, CPU frequency and power within deadline and energy budgets.
 
     ``optimal`` solves the problem exactly: it separates into one convex search per client and a selection per cell.
-    ``paper`` runs everybody at full CPU and power, as the published energies suggest. ``dc`` is the published
+    ``paper`` runs all clients at full CPU and power, as the published energies suggest. ``dc`` is the published
     difference-of-convex iteration, repaired where it fails as printed.
     """
     return Joint(clients, max_steps, mode, theta, clients // 2 if overlap is None else overlap)

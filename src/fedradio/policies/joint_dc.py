@@ -52,10 +52,10 @@ TIE = 1e-6
 
 @dataclass(frozen=True)
 class Point:
-    """An iterate, per client ``[U]``: ``share`` is 1_u, ``work`` is Lbar_u / L_max."""
+    """An iterate, per client ``[U]``: ``share`` is the relaxed selection 1_u, ``selected_steps`` is Lbar_u / L_max."""
 
     share: Tensor
-    work: Tensor
+    selected_steps: Tensor
     cpu_hz: Tensor
     power_w: Tensor
 
@@ -63,22 +63,22 @@ class Point:
 def dc_decision(
     slot: SlotProblem, clients: int, max_steps: int, theta: float, overlap: int, before: Tensor, *, rho: float = RHO
 ) -> tuple[Offer, Tensor, dict[str, Tensor]]:
-    """Plans, selection ``[S]`` and notes ``[R]`` of one slot: those of ``select``, and ``iterations``.
+    """Offers, selection ``[S]`` and notes ``[R]`` of one slot: those of ``select``, and ``iterations``.
 
-    Whoever can make one step within deadline and budget takes part in the programme. It starts at full CPU and power
-    where that is feasible, else at the plan of least energy for one step, because the method needs a feasible start. A
-    client whose final plan cannot be made feasible goes back to that start.
+    The programme contains the clients that can make one step within deadline and budget. It starts at full CPU and
+    power where that is feasible, else at the least energy for one step, because the method needs a feasible start. A
+    client whose final iterate cannot be made feasible goes back to that start.
     """
-    begin = _feasible_start(slot, max_steps)
-    ids = begin.eligible.nonzero().flatten()
-    offer, score, iterations = begin, torch.zeros(slot.clients, dtype=torch.float64), 0
+    initial = _feasible_start(slot, max_steps)
+    ids = initial.eligible.nonzero().flatten()
+    offer, score, iterations = initial, torch.zeros(slot.clients, dtype=torch.float64), 0
     if len(ids):
-        some = _only(slot, ids)
-        start = Offer(*(getattr(begin, name)[ids] for name in Offer.__dataclass_fields__))
-        point, iterations = _iterate(some, start, clients, max_steps, theta, overlap, before[ids], rho)
-        plans = _feasible(some, point, start, max_steps)
-        offer = Offer(*(_put(getattr(begin, name), ids, getattr(plans, name)) for name in Offer.__dataclass_fields__))
-        cost = (1 - theta) * plans.energy_j - theta * plans.steps
+        eligible = _only(slot, ids)
+        start = Offer(*(getattr(initial, name)[ids] for name in Offer.__dataclass_fields__))
+        point, iterations = _iterate(eligible, start, clients, max_steps, theta, overlap, before[ids], rho)
+        final = _feasible(eligible, point, start, max_steps)
+        offer = Offer(*(_put(getattr(initial, name), ids, getattr(final, name)) for name in Offer.__dataclass_fields__))
+        cost = (1 - theta) * final.energy_j - theta * final.steps
         score[ids] = TIE * cost - point.share
     # the Z largest relaxed selections of each cell: a cost of -1_u, in joules only by name
     relaxed = replace(offer, steps=torch.zeros_like(offer.steps), energy_j=score)
@@ -87,17 +87,17 @@ def dc_decision(
 
 
 def _feasible_start(slot: SlotProblem, max_steps: int) -> Offer:
-    """Full CPU and power where the budget allows, else the cheapest single step; or the reason why not even that."""
-    full, one = full_power_offer(slot, max_steps), least_energy_offer(slot, 1, 0.0)
+    """Feasible start: full CPU and power where the budget allows, else the cheapest single step; or the reason."""
+    full, single = full_power_offer(slot, max_steps), least_energy_offer(slot, 1, 0.0)
     ok = full.eligible
-    usable = one.eligible & ~ok
+    usable = single.eligible & ~ok
     return Offer(
         eligible=ok | usable,
-        steps=torch.where(usable, one.steps, full.steps),
-        cpu_hz=torch.where(usable, one.cpu_hz, full.cpu_hz),
-        power_w=torch.where(usable, one.power_w, full.power_w),
-        energy_j=torch.where(usable, one.energy_j, torch.where(ok, full.energy_j, 0.0)),
-        reason=torch.where(ok, full.reason, one.reason),
+        steps=torch.where(usable, single.steps, full.steps),
+        cpu_hz=torch.where(usable, single.cpu_hz, full.cpu_hz),
+        power_w=torch.where(usable, single.power_w, full.power_w),
+        energy_j=torch.where(usable, single.energy_j, torch.where(ok, full.energy_j, 0.0)),
+        reason=torch.where(ok, full.reason, single.reason),
     )
 
 
@@ -111,11 +111,11 @@ def _iterate(
     before: Tensor,
     rho: float,
 ) -> tuple[Point, int]:
-    """Algorithm 2; a programme that cannot be solved ends it at the last iterate."""
-    many = group_sum(torch.ones_like(slot.parent), slot.parent, slot.receivers)
-    wanted = many.clamp(max=clients)
+    """Iterations of Algorithm 2; a programme that cannot be solved ends them at the last iterate."""
+    members = group_sum(torch.ones_like(slot.parent), slot.parent, slot.receivers)
+    wanted = members.clamp(max=clients)
     programme = _Programme(slot, wanted, overlap, before, max_steps)
-    share = (wanted / many)[slot.parent].double().clamp(min=LEAST_SHARE)
+    share = (wanted / members)[slot.parent].double().clamp(min=LEAST_SHARE)
     point = Point(share, share * start.steps / max_steps, start.cpu_hz, start.power_w)
     floor_hz = (LEAST_CPU * slot.fleet.f_max_hz).clamp(min=slot.fleet.cpu_min_hz)
     floor_w = (LEAST_POWER * slot.fleet.p_max_w).clamp(min=slot.fleet.tx_min_w)
@@ -127,16 +127,17 @@ def _iterate(
         factor = TRUST ** (1 - i / ITERATIONS)
         low = torch.stack((floor_hz / point.cpu_hz, floor_w / point.power_w)).clamp(min=1 / factor)
         high = torch.stack((slot.fleet.f_max_hz / point.cpu_hz, slot.fleet.p_max_w / point.power_w)).clamp(max=factor)
-        plan = programme.solve(cost, seconds / slot.deadline_s, joules / slot.fleet.energy_j, low - 1, high - 1)
-        if plan is None:
+        solution = programme.solve(cost, seconds / slot.deadline_s, joules / slot.fleet.energy_j, low - 1, high - 1)
+        if solution is None:
             return point, i
-        moved = max(float((plan[:2] - torch.stack((point.share, point.work))).abs().max()), float(plan[2:].abs().max()))
-        share = plan[0].clamp(LEAST_SHARE, 1.0)
+        last = torch.stack((point.share, point.selected_steps))
+        moved = max(float((solution[:2] - last).abs().max()), float(solution[2:].abs().max()))
+        share = solution[0].clamp(LEAST_SHARE, 1.0)
         point = Point(
             share=share,
-            work=torch.minimum(torch.maximum(plan[1], share / max_steps), share),
-            cpu_hz=torch.minimum(torch.maximum(point.cpu_hz * (1 + plan[2]), floor_hz), slot.fleet.f_max_hz),
-            power_w=torch.minimum(torch.maximum(point.power_w * (1 + plan[3]), floor_w), slot.fleet.p_max_w),
+            selected_steps=torch.minimum(torch.maximum(solution[1], share / max_steps), share),
+            cpu_hz=torch.minimum(torch.maximum(point.cpu_hz * (1 + solution[2]), floor_hz), slot.fleet.f_max_hz),
+            power_w=torch.minimum(torch.maximum(point.power_w * (1 + solution[3]), floor_w), slot.fleet.p_max_w),
         )
         if moved < PRECISION:
             return point, i + 1
@@ -144,54 +145,58 @@ def _iterate(
 
 
 def _expanded(slot: SlotProblem, point: Point, max_steps: int) -> tuple[Tensor, Tensor]:
-    """Seconds (38), (39), joules (36), (37): coefficients ``[4, U]`` of 1_u, Lbar/L_max, f/f(i) - 1, P/P(i) - 1."""
-    f, p, share, work = point.cpu_hz, point.power_w, point.share, point.work
+    """Linearised seconds (38), (39) and joules (36), (37): coefficients ``[4, U]`` of the variables of (40)."""
+    f, p, share, selected_steps = point.cpu_hz, point.power_w, point.share, point.selected_steps
     tau = airtime_s(slot.bits, slot.bandwidth_hz, p, slot.unit_w)
     snr = p / slot.unit_w
     slope = -snr / ((1 + snr) * torch.log1p(snr))  # d log tau / d log P: the squared logarithm divides
     step = slot.cycles * max_steps / f
     joule = 0.5 * slot.fleet.capacitance * slot.cycles * max_steps * f**2
     none = torch.zeros_like(f)
-    computing = torch.stack((none, step, -step * work, none))
+    computing = torch.stack((none, step, -step * selected_steps, none))
     sending = torch.stack((tau, none, none, tau * share * slope))
-    joules = torch.stack((p * tau, joule, 2 * joule * work, p * tau * share * (1 + slope)))
+    joules = torch.stack((p * tau, joule, 2 * joule * selected_steps, p * tau * share * (1 + slope)))
     return computing + sending, joules + slot.fleet.cpu_static_w * computing + slot.fleet.circuit_w * sending
 
 
 class _Programme:
-    """Problem (40) around an iterate, compiled once: only its coefficients change from one iteration to the next."""
+    """Linear programme (40) around an iterate, compiled once; only its coefficients change between iterations.
+
+    Variables ``x [4, U]``: 1_u, Lbar/L_max, f/f(i) - 1, P/P(i) - 1.
+    """
 
     def __init__(self, slot: SlotProblem, wanted: Tensor, overlap: int, before: Tensor, max_steps: int) -> None:
         n = slot.clients
-        cell = (slot.parent == torch.arange(slot.receivers)[:, None]).double()  # [R, U]
-        cell, wanted = cell[wanted > 0], wanted[wanted > 0]
-        again = (cell * before).sum(1)
-        allowed = torch.maximum(wanted - (cell.sum(1) - again), torch.full_like(again, overlap)) + LEAST_SHARE * again
-        self.plan = cp.Variable((4, n))
+        members = (slot.parent == torch.arange(slot.receivers)[:, None]).double()  # [R, U]
+        members, wanted = members[wanted > 0], wanted[wanted > 0]
+        repeated = (members * before).sum(1)
+        least = wanted - (members.sum(1) - repeated)
+        allowed = torch.maximum(least, torch.full_like(repeated, overlap)) + LEAST_SHARE * repeated
+        self.x = cp.Variable((4, n))
         steps = cp.Variable(n)  # L / L_max
         self.parameters = [cp.Parameter((rows, n)) for rows in (4, 4, 4, 2, 2)]
         cost, seconds, joules, low, high = self.parameters
-        share, work = self.plan[0], self.plan[1]
+        share, selected_steps = self.x[0], self.x[1]
         constraints = [
             share >= LEAST_SHARE,  # (34)
             share <= 1,
-            cell.numpy() @ share == wanted.double().numpy(),  # C2
-            (cell * before).numpy() @ share <= allowed.numpy(),  # C3, relaxed where it must be
-            work >= share / max_steps,  # (30)
-            work <= share,
+            members.numpy() @ share == wanted.double().numpy(),  # C2
+            (members * before).numpy() @ share <= allowed.numpy(),  # C3, relaxed where it must be
+            selected_steps >= share / max_steps,  # (30)
+            selected_steps <= share,
             steps >= 1 / max_steps,  # C4
             steps <= 1,
-            steps - work >= (1 - share) / max_steps,  # (31), which implies (32)
-            steps - work <= 1 - share,
-            self.plan[2:] >= low,  # C5, C6 and the trust region
-            self.plan[2:] <= high,
-            cp.sum(cp.multiply(seconds, self.plan), axis=0) <= share,  # (40c), in shares of the deadline
-            cp.sum(cp.multiply(joules, self.plan), axis=0) <= share,  # (40d), in shares of the budget
+            steps - selected_steps >= (1 - share) / max_steps,  # (31), which implies (32)
+            steps - selected_steps <= 1 - share,
+            self.x[2:] >= low,  # C5, C6 and the trust region
+            self.x[2:] <= high,
+            cp.sum(cp.multiply(seconds, self.x), axis=0) <= share,  # (40c), in shares of the deadline
+            cp.sum(cp.multiply(joules, self.x), axis=0) <= share,  # (40d), in shares of the budget
         ]
-        self.problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(cost, self.plan))), constraints)
+        self.problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(cost, self.x))), constraints)
 
     def solve(self, cost: Tensor, seconds: Tensor, joules: Tensor, low: Tensor, high: Tensor) -> Tensor | None:
-        """The best plan ``[4, U]``, or None where the solver finds none."""
+        """Optimal variables ``[4, U]``, or None if the solver finds none."""
         try:
             for parameter, value in zip(self.parameters, (cost, seconds, joules, low, high), strict=True):
                 parameter.value = value.numpy()
@@ -200,17 +205,17 @@ class _Programme:
             return None
         if self.problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
             return None
-        plan = torch.from_numpy(self.plan.value)
-        return plan if bool(plan.isfinite().all()) else None
+        solution = torch.from_numpy(self.x.value)
+        return solution if bool(solution.isfinite().all()) else None
 
 
 def _feasible(slot: SlotProblem, point: Point, start: Offer, max_steps: int) -> Offer:
-    """The iterate's plans in whole steps, each with power, then frequency raised as far as the deadline demands.
+    """Feasible offers from an iterate: whole steps, with power, then frequency raised as far as the deadline demands.
 
     Where that breaks the budget the frequency falls to the lowest that is in time, then the steps become fewer.
     """
     fleet, deadline = slot.fleet, slot.deadline_s
-    most = torch.floor(point.work / point.share * max_steps + NEARLY)
+    most = torch.floor(point.selected_steps / point.share * max_steps + NEARLY)
     steps = torch.arange(1, max_steps + 1, dtype=torch.float64)
     n = slot.cycles[:, None] * steps  # [U, L]
     unit, f_max, p_max = slot.unit_w[:, None], fleet.f_max_hz[:, None], fleet.p_max_w[:, None]
@@ -241,14 +246,14 @@ def _feasible(slot: SlotProblem, point: Point, start: Offer, max_steps: int) -> 
 
 
 def _only(slot: SlotProblem, ids: Tensor) -> SlotProblem:
-    """The same slot with these clients alone."""
+    """The same problem for the clients ``ids`` alone."""
     vectors = {name: getattr(slot.fleet, name)[ids] for name in ("cycles_per_bit", "f_max_hz", "p_max_w", "energy_j")}
     fleet = replace(slot.fleet, **vectors)
     return replace(slot, parent=slot.parent[ids], cycles=slot.cycles[ids], unit_w=slot.unit_w[ids], fleet=fleet)
 
 
 def _put(all_rows: Tensor, ids: Tensor, rows: Tensor) -> Tensor:
-    """A copy of ``all_rows [S]`` with these rows instead."""
+    """A copy of ``all_rows [S]`` with ``rows`` at ``ids``."""
     out = all_rows.clone()
     out[ids] = rows.to(out.dtype)
     return out

@@ -1,4 +1,4 @@
-"""Every client for itself (OSAFL): as many local steps as its own deadline and energy budget allow."""
+"""Per-client optimisation (OSAFL): as many local steps as each client's deadline and energy budget allow."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PerClient:
         return allocation(offer, offer.eligible, notes), state
 
     def solve(self, slot: SlotProblem) -> Offer:
-        """Everybody's plan; whoever has one takes part."""
+        """Every client's offer; all eligible clients take part."""
         if self.mode == "paper":
             return iterated_offer(slot, self.max_steps, self.iterations)
         return most_steps_offer(slot, self.max_steps)
@@ -64,10 +64,10 @@ def per_client(
         int, Arg("passes of Algorithm 4 in mode paper; nothing changes after the first", ge=1, le=1000)
     ] = 1,
 ) -> PerClient:
-    """Everyone who can do at least one local step takes part, with as many as its deadline and energy budget allow.
+    """Every client that can do a local step takes part, with as many steps as its deadline and energy budget allow.
 
-    Nobody is selected; who cannot is a straggler and says why. ``optimal`` finds for each client the largest number of
-    steps for which any frequency and power will do, and of these the ones that take the least energy, exactly.
+    There is no selection; a client that cannot do a step is a straggler with a reason. ``optimal`` finds for each
+    client the largest number of steps that any frequency and power make feasible, and their least energy, exactly.
     ``paper`` counts the steps that fit at full CPU and power (7), slows the CPU down (9), and leaves the power where it
     is (Algorithm 4 as published): most of the energy, and most stragglers, are due to that. The notes of a round hold
     ``eligible`` of each receiver and ``full_power_steps`` of each client, the steps that fit at full CPU and power.

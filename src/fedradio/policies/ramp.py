@@ -1,4 +1,4 @@
-"""Everyone takes part, with an amplitude that grows from round to round."""
+"""Full participation with an amplitude that grows from round to round, for over-the-air links (W-HFL)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Ramp:
         return {}
 
     def amplitude(self, t: int) -> float:
-        """``P_t`` of round ``t``, counted from 0 here and from 1 in the paper."""
+        """Amplitude ``P_t`` of round ``t``, counted from 0 here and from 1 in the paper."""
         return self.start_amplitude + self.slope * (t + 1)
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
-        """As ``fixed``; what is sent has no power before the payload exists, only an amplitude."""
+        """As ``fixed``, with an amplitude instead of a power, which is undefined before the payload exists."""
         alloc, state = self.effort.decide(view, state, rng)
         amplitude = torch.full((view.senders,), self.amplitude(view.clock.t), dtype=torch.float64)
         return replace(alloc, power_w=None, amplitude=amplitude), state
@@ -56,9 +56,9 @@ def ramp(
     steps: Steps = None,
     epochs: Epochs = None,
 ) -> Ramp:
-    """Every sender takes part with amplitude ``P_t = scale (start + slope t)`` in round t = 1, 2, ... on the air.
+    """Full participation over the air with amplitude ``P_t = scale (start + slope t)`` in round t = 1, 2, ...
 
-    Local work as in ``fixed`` (default: one epoch).
+    Local steps or epochs as in ``fixed`` (default: one epoch).
     """
     if scale * (start + slope) < LEAST:
         reason = f"the first round's amplitude is below {LEAST:g}: nothing would be heard"

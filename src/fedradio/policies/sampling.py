@@ -1,4 +1,4 @@
-"""A uniform sample of the clients takes part."""
+"""Uniform client sampling without replacement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fedradio.core.contracts import Allocation, Reason, Slots, View
 from fedradio.core.params import group_rank
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
-from fedradio.policies.effort import Effort, Epochs, Steps, effort, more_than_a_cell
+from fedradio.policies.effort import Effort, Epochs, Steps, effort, too_many_clients
 from fedradio.policies.fixed import at_full_power
 
 
@@ -27,13 +27,13 @@ class Sampling:
     everyone = False
 
     def check(self, parent: Tensor, receivers: int) -> str:
-        return more_than_a_cell(self.clients, parent, receivers)
+        return too_many_clients(self.clients, parent, receivers)
 
     def start(self, senders: int) -> Slots:
         return {}
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
-        """The ``m`` smallest of independent uniform keys of each receiver are a uniform sample without replacement."""
+        """Uniform sample without replacement: the ``m`` smallest of independent uniform keys of each receiver."""
         keys = torch.from_numpy(rng.child("sample").numpy().random(view.senders))
         active = group_rank(keys, view.parent) < self.clients
         reason = torch.where(active, int(Reason.NONE), int(Reason.NOT_SELECTED))
@@ -47,5 +47,5 @@ def sampling(
     steps: Steps = None,
     epochs: Epochs = None,
 ) -> Sampling:
-    """A few clients of each receiver, uniformly without replacement, at full CPU and power (default: one epoch)."""
+    """Uniform sampling of clients of each receiver without replacement, at full CPU and power (default: one epoch)."""
     return Sampling(clients, effort(steps, epochs))

@@ -1,4 +1,4 @@
-"""OSAFL's iteration for problem (5) in closed form: Algorithms 3 and 4 (Algorithm 1 of the main text), per client.
+"""OSAFL's successive convex approximation of problem (5) in closed form: Algorithms 3 and 4 (1 of the main text).
 
 Algorithm 4 starts at ``(f_max, P_max)`` and repeats three steps: the most local steps that fit (7), the lowest
 frequency that keeps the deadline (9), the best power for both (Algorithm 3). The last one is a successive convex
@@ -45,11 +45,11 @@ def power_10c(slot: SlotProblem, cycles: Tensor, cpu_hz: Tensor) -> Tensor:
 
 
 def iterated_offer(slot: SlotProblem, max_steps: int, iterations: int) -> Offer:
-    """So many passes of Algorithm 4. Who cannot do one step is a straggler and keeps ``(f_max, P_max)``.
+    """Offers after ``iterations`` passes of Algorithm 4. Stragglers, who cannot do a step, keep ``(f_max, P_max)``.
 
     Devices may have floors, circuit and static power, which the paper's have not: frequency and power are then at
-    least the floors, and whoever exceeds the energy budget after the last pass, because (9) runs the CPU for longer
-    than at ``f_max``, is a straggler as well (Lemma 2 calls it infeasible).
+    least the floors, and a client that exceeds the energy budget after the last pass, because (9) runs the CPU for
+    longer than at ``f_max``, is a straggler as well (Lemma 2 calls it infeasible).
     """
     fleet = slot.fleet
     offer = offer_at(slot, max_steps, fleet.f_max_hz, fleet.p_max_w)

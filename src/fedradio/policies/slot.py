@@ -1,4 +1,4 @@
-"""One slot of a cell network as an optimisation problem: RawHFL's (28)/(29), for every client at once.
+"""Optimisation problem of one time slot, RawHFL's (28)/(29), for all clients at once.
 
 Constraints C4-C8 concern one client each, so they are vectors ``[S]``; only the selection couples clients, inside a
 cell. A client's computing of ``L`` local steps takes ``n = L*C`` cycles; its upload of ``s`` bits in ``tau`` seconds
@@ -23,8 +23,8 @@ SLACK = 1e-12
 
 @dataclass(frozen=True)
 class SlotProblem:
-    """``cycles [S]`` of one local step, ``unit_w [S]`` the power for an SNR of 1, ``bits`` of a payload; ``able [S]``:
-    who has data."""
+    """Data of one time slot: ``cycles [S]`` of a local step, ``unit_w [S]`` the power for an SNR of 1, ``bits`` of a
+    payload; ``able [S]`` marks the clients that have data."""
 
     parent: Tensor
     receivers: int
@@ -43,7 +43,7 @@ class SlotProblem:
 
 @dataclass(frozen=True)
 class Offer:
-    """What each client could do in the slot ``[S]``: eligible or why not, and with which steps, CPU, power, joules."""
+    """Each client's feasible allocation in a slot ``[S]``: eligible or why not; steps, CPU, power, energy."""
 
     eligible: Tensor
     steps: Tensor
@@ -54,7 +54,7 @@ class Offer:
 
 
 def slot_of(view: View) -> SlotProblem:
-    """The problem a policy sees; its cross rules make sure that fleet, channel, rate and deadline are there."""
+    """The slot problem of a policy's view; ``needs`` ensures that fleet, channel, rate and deadline are there."""
     assert view.fleet is not None
     assert view.channel is not None
     assert view.cycles_per_step is not None
@@ -75,15 +75,15 @@ def slot_of(view: View) -> SlotProblem:
 
 
 def full_power_offer(slot: SlotProblem, max_steps: int) -> Offer:
-    """Everybody at ``f_max`` and ``P_max``: the most steps (at most ``max_steps``) that fit deadline and budget."""
+    """Offers at ``f_max`` and ``P_max``: the most steps (at most ``max_steps``) that fit deadline and budget."""
     return offer_at(slot, max_steps, slot.fleet.f_max_hz, slot.fleet.p_max_w)
 
 
 def offer_at(slot: SlotProblem, max_steps: int, cpu_hz: Tensor, power_w: Tensor, grace_s: float = 0.0) -> Offer:
-    """The most steps (at most ``max_steps``) that fit deadline and budget at given frequencies and powers ``[S]``.
+    """Offers at given frequencies and powers ``[S]``: the most steps (at most ``max_steps``) that fit.
 
-    OSAFL's Lemma 1, eq. (7), rounded down. With ``grace_s`` a step that ends so much after the deadline still counts:
-    for points at which the deadline is tight up to rounding.
+    Deadline and budget as in OSAFL's Lemma 1, eq. (7), rounded down. With ``grace_s`` a step that ends so much after
+    the deadline still counts: for points at which the deadline is tight up to rounding.
     """
     fleet = slot.fleet
     tau = airtime_s(slot.bits, slot.bandwidth_hz, power_w, slot.unit_w)

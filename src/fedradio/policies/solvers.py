@@ -1,4 +1,4 @@
-"""The exact optimum of RawHFL's problem (28)/(29).
+"""Exact solver of RawHFL's problem (28)/(29).
 
 For a client with ``n = L*C`` cycles the joules of a plan that sends for ``tau`` seconds are
 ``E(tau) = tau [u (2^(s/(w tau)) - 1) + P_circuit] + h(min(T - tau, t_cap))`` with
@@ -59,7 +59,7 @@ def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer
 
 
 def most_steps_offer(slot: SlotProblem, max_steps: int) -> Offer:
-    """Each client's largest ``L`` in ``1..max_steps`` that fits deadline and budget at all, for the least energy.
+    """Each client's largest feasible ``L`` in ``1..max_steps``, for the least energy.
 
     ``E*(L)`` is least for every ``L`` already, so this is the weight 1: no energy is worth a step.
     """
@@ -119,9 +119,9 @@ def select(
     """The cheapest ``clients`` of every cell of which at most ``overlap`` took part the last time (C2, C3), exactly.
 
     For every overlap ``r`` the best set has the ``r`` cheapest repeated and the ``clients - r`` cheapest new ones. With
-    too few eligible all of them are taken; where C3 cannot be kept, the least possible overlap is. Returns who
-    ``[S]``, and notes per cell ``[R]``: ``eligible``, ``short`` (how many fewer than wanted), ``relaxed`` (overlap
-    beyond the allowed one).
+    too few eligible all of them are taken; where C3 cannot be kept, the least possible overlap is. Returns the
+    selection ``[S]``, and notes per cell ``[R]``: ``eligible``, ``short`` (how many fewer than wanted), ``relaxed``
+    (overlap beyond the allowed one).
     """
     cost = torch.where(offer.eligible, (1 - theta) * offer.energy_j - theta * offer.steps, math.inf)
     again, fresh = offer.eligible & before, offer.eligible & ~before

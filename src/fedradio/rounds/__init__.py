@@ -1,1 +1,1 @@
-"""The choreography: parts together, one round, its accounts."""
+"""Rounds of federated learning: composition of parts, exchanges over hops, accounts and evaluation."""

@@ -1,4 +1,4 @@
-"""The device side of an exchange: start rows, local training, upload, what each client keeps."""
+"""Client side of an exchange: local training of the active clients, their uploads, and the state they keep."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from torch import Tensor
 
 from fedradio.core.contracts import Allocation, Clock, Slots, Trained, Work
 from fedradio.core.errors import DivergenceError
-from fedradio.rounds.norm_layers import travels
+from fedradio.rounds.norm_layers import sends_norms
 from fedradio.rounds.simulation import Simulation
 
 LOCAL = "model/local"
 """Client slot of norm layers' parameters and buffers, ``[C, d_local + d_buffers]``."""
 
 RULE = "rule/"
-"""Prefix of the client slots of a kept optimiser state."""
+"""Prefix of the client slots with the optimiser's kept memory."""
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """The active clients of an exchange after training: ``ids [A]``, receivers ``group [A]``, their slots and work."""
+    """The active clients after training: ``ids [A]``, receivers ``group [A]``, slots ``mine``, result and work."""
 
     ids: Tensor
     group: Tensor
@@ -32,10 +32,10 @@ class Cohort:
 
 
 def client_slots(sim: Simulation, row: Tensor) -> Slots:
-    """The slots that model and rule want of every client, beside the algorithm's own."""
+    """Client slots of norm layers and optimiser memory, beside the algorithm's; ``row [D]`` is the initial model."""
     clients, shared = sim.topology.clients, sim.model.shared.size
     slots: Slots = {}
-    if len(row) > shared and not travels(sim):
+    if len(row) > shared and not sends_norms(sim):
         slots[LOCAL] = row[shared:].repeat(clients, 1)
     if sim.rule.keep_state:
         width = shared + sim.model.local.size
@@ -54,20 +54,20 @@ def train(
     alloc: Allocation,
     clock: Clock,
 ) -> Cohort:
-    """Local training of the active clients from the vectors ``got [R, d]``, and ``norms [R, n]`` of norm layers where
-    these travel, that they received."""
+    """Local training of the active clients, from the vectors ``got [R, d]`` that they received, and from ``norms
+    [R, n]`` where norm layers are sent too."""
     ids = alloc.active.nonzero().squeeze(1)
     group = sim.topology.parents[0][ids]
     steps = alloc.steps[ids]
     updates = steps * sim.rule.updates_per_step
-    there = ids.to(sim.device)
-    mine = {name: rows[there] for name, rows in client.items()}
-    own = {name: rows for name, rows in mine.items() if "/" not in name}
+    client_ids = ids.to(sim.device)
+    slots = {name: rows[client_ids] for name, rows in client.items()}
+    mine = {name: rows for name, rows in slots.items() if "/" not in name}
     start = replace(
-        sim.algorithm.start(got, group.to(sim.device), own),
-        local=mine.get(LOCAL) if norms is None else norms[group.to(sim.device)],
+        sim.algorithm.start(got, group.to(sim.device), mine),
+        local=slots.get(LOCAL) if norms is None else norms[group.to(sim.device)],
         ids=ids,
-        slots={name.removeprefix(RULE): rows for name, rows in mine.items() if name.startswith(RULE)},
+        slots={name.removeprefix(RULE): rows for name, rows in slots.items() if name.startswith(RULE)},
     )
     rng = sim.rng.child("train", clock.t, clock.e)
     unlabelled = 0 if sim.rule.objective is None else sim.rule.objective.unlabelled_batch
@@ -76,27 +76,27 @@ def train(
     _refuse_divergence(trained, clock, ids)
     rates = torch.tensor([0.0, *sim.rule.rates(clock.t, int(updates.max()))], dtype=torch.float64).cumsum(0)
     work = Work(steps, updates, sim.rule.effective_steps(updates), rates[updates])
-    return Cohort(ids, group, own, trained, work)
+    return Cohort(ids, group, mine, trained, work)
 
 
 def upload(sim: Simulation, got: Slots, cohort: Cohort) -> Tensor:
-    """The payload ``[A, k, d]``."""
+    """The cohort's payload ``[A, k, d]``."""
     return sim.algorithm.upload(got, cohort.group.to(sim.device), cohort.mine, cohort.trained, cohort.work)
 
 
 def keep(sim: Simulation, got: Slots, client: Slots, cohort: Cohort, acked: Tensor) -> None:
-    """Write what the active clients keep into the client slots, in place."""
+    """Write the active clients' new state into the client slots, in place; ``acked [A]`` marks arrived uploads."""
     group = cohort.group.to(sim.device)
-    kept = dict(sim.algorithm.keep(got, group, cohort.mine, cohort.trained, cohort.work, acked))
-    kept |= {RULE + name: rows for name, rows in cohort.trained.slots.items()}
+    new_slots = dict(sim.algorithm.keep(got, group, cohort.mine, cohort.trained, cohort.work, acked))
+    new_slots |= {RULE + name: rows for name, rows in cohort.trained.slots.items()}
     if LOCAL in client and cohort.trained.local is not None:
-        kept[LOCAL] = cohort.trained.local
-    for name, rows in kept.items():
+        new_slots[LOCAL] = cohort.trained.local
+    for name, rows in new_slots.items():
         client[name].index_copy_(0, cohort.ids.to(sim.device), rows)
 
 
 def _refuse_divergence(trained: Trained, clock: Clock, ids: Tensor) -> None:
-    """A sum over a row is finite iff nothing in it overflowed; one pass, no mask of the size of the cohort."""
+    """Refuse NaN and infinities: the sum of a row is finite only if the row is; needs no mask of the cohort's size."""
     healthy = torch.isfinite(trained.loss) & torch.isfinite(trained.delta.sum(dim=1))
     if trained.own is not None:
         healthy &= torch.isfinite(trained.own.sum(dim=1))

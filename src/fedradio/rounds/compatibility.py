@@ -1,4 +1,4 @@
-"""Cross rules: which parts do not fit together, with the path, the reason and what would work."""
+"""Compatibility of parts: combinations that cannot run, each with its path, the reason and a remedy."""
 
 from __future__ import annotations
 
@@ -19,67 +19,69 @@ if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
 
 
-PIECES = frozenset({"fleet", "channel", "deadline", "steps"})
-"""Pieces of a hop that a policy or a link may need."""
+HOP_PARTS = frozenset({"fleet", "channel", "deadline", "steps"})
+"""Parts of a hop that a policy or a link may need."""
 
 DATA_SIGNALS = frozenset({"samples", "seen", "labelled", "label_counts", "epoch_steps", "loss"})
 """Signals that every run publishes to the policy of hop 0; a client's loss is NaN until it has trained."""
 
 
 def problems_of(sim: Simulation) -> list[Problem]:
-    """Everything that forbids this combination of parts."""
-    found = _shape_problems(sim)
+    """All problems of this combination of parts."""
+    problems = _shape_problems(sim)
     if len(sim.hops) == sim.topology.hops:
         for h in range(len(sim.hops)):
-            found += _hop_problems(sim, h)
-    return found + _learning_problems(sim) + _memory_problems(sim)
+            problems += _hop_problems(sim, h)
+    return problems + _learning_problems(sim) + _memory_problems(sim)
 
 
 def warnings_of(sim: Simulation) -> list[str]:
-    """What is allowed but worth a word before the run."""
-    said = []
+    """Warnings about combinations that can run but may not be intended."""
+    warnings = []
     objective = sim.rule.objective
     if objective is not None and objective.unlabelled_batch > 0:
         stats = sim.stream.stats(sim.stream.start())
         if bool((stats["samples"] == stats["labelled"]).all()):
-            said.append("data: every sample has its label; the terms of unlabelled samples are absent")
+            warnings.append("data: every sample has its label; the terms of unlabelled samples are absent")
         elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
-            said.append(
+            warnings.append(
                 f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} a round; "
                 "a larger alpha_r, or a smaller alpha_p, keeps them in check"
             )
     for h, hop in enumerate(sim.hops):
         if hop.deadline_s is not None and "deadline" not in hop.policy.needs:
-            said.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
-        if "superposition" in hop.link.offers and "c" in _kept(sim).shared:
-            said.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
-    return said
+            warnings.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
+        if "superposition" in hop.link.offers and "c" in _initial_memory(sim).shared:
+            warnings.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
+    return warnings
 
 
 def _shape_problems(sim: Simulation) -> list[Problem]:
-    found = []
+    problems = []
     if len(sim.hops) != sim.topology.hops:
         reason = f"the topology has {sim.topology.hops} hop(s)"
-        found.append(Problem("hops", reason, "one entry a hop, such as hops=[{policy: fixed}] for one", len(sim.hops)))
+        problems.append(
+            Problem("hops", reason, "one entry a hop, such as hops=[{policy: fixed}] for one", len(sim.hops))
+        )
     if sim.stream.clients != sim.topology.clients:
         reason = f"the data is split over {sim.stream.clients} clients, the topology has {sim.topology.clients}"
-        found.append(Problem("data", reason, "use the same number"))
+        problems.append(Problem("data", reason, "use the same number"))
     if sim.model.shape != sim.stream.shape:
         reason = f"made for inputs {sim.model.shape}, the data has {sim.stream.shape}"
-        found.append(Problem("model", reason, "build the model for the data's shape"))
+        problems.append(Problem("model", reason, "build the model for the data's shape"))
     else:
-        found += _sample_problems(sim)
+        problems += _sample_problems(sim)
     if sim.model.classes < sim.stream.classes:
         reason = f"has {sim.model.classes} outputs, the data {sim.stream.classes} classes"
-        found.append(Problem("model", reason, "build the model for the data's classes"))
+        problems.append(Problem("model", reason, "build the model for the data's classes"))
     if not 1 <= sim.eval_top <= sim.stream.classes:
         reason = f"the data has {sim.stream.classes} classes"
-        found.append(Problem("eval_top", reason, f"from 1 to {sim.stream.classes}", sim.eval_top))
-    return found
+        problems.append(Problem("eval_top", reason, f"from 1 to {sim.stream.classes}", sim.eval_top))
+    return problems
 
 
 def _sample_problems(sim: Simulation) -> list[Problem]:
-    """The model reads two of the samples: ids are not images, whatever their shape."""
+    """Trial of the model on two samples: ids are not images, whatever their shape."""
     test = sim.stream.test()
     x, _ = test.fetch(test.index[:2])
     try:
@@ -94,34 +96,34 @@ def _sample_problems(sim: Simulation) -> list[Problem]:
 
 def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     hop, last = sim.hops[h], len(sim.hops) - 1
-    found = _policy_problems(sim, h)
+    problems = _policy_problems(sim, h)
     missing = sim.algorithm.needs - hop.link.offers
     if missing:
         reason = f"the algorithm needs {_names(missing)}, this link offers {_names(hop.link.offers)}"
-        found.append(Problem(f"hops.{h}.link", reason, f"links that do: {_links_with(sim.algorithm.needs)}"))
+        problems.append(Problem(f"hops.{h}.link", reason, f"links that do: {_links_with(sim.algorithm.needs)}"))
     if "superposition" in hop.link.offers and hop.channel is not None and hop.channel.block_fading:
         reason = "this link draws fading afresh for every symbol; the channel's lasts for the whole exchange"
-        found.append(Problem(f"hops.{h}.channel", reason, "fading: none, or a digital link"))
-    found += _channel_problems(sim, h)
+        problems.append(Problem(f"hops.{h}.channel", reason, "fading: none, or a digital link"))
+    problems += _channel_problems(sim, h)
     if h == last and hop.period != 1:
         reason = "the last hop is run once a round"
-        found.append(Problem(f"hops.{h}.period", reason, "set it on a hop below, or raise rounds", hop.period))
+        problems.append(Problem(f"hops.{h}.period", reason, "set it on a hop below, or raise rounds", hop.period))
     if hop.period < 1:
-        found.append(Problem(f"hops.{h}.period", "a hop is run at least once", "use 1 or more", hop.period))
+        problems.append(Problem(f"hops.{h}.period", "a hop is run at least once", "use 1 or more", hop.period))
     if hop.deadline_s is not None and sim.hops[0].fleet is None:
         reason = "without devices nothing takes a defined time, so a deadline cannot be kept"
-        found.append(Problem(f"hops.{h}.deadline_s", reason, "set hops.0.fleet"))
-    found += _outer_problems(sim, h) if h > 0 else []
+        problems.append(Problem(f"hops.{h}.deadline_s", reason, "set hops.0.fleet"))
+    problems += _outer_problems(sim, h) if h > 0 else []
     if hop.fleet is not None and len(hop.fleet.f_max_hz) != sim.topology.senders(h):
         reason = f"describes {len(hop.fleet.f_max_hz)} devices, the hop has {sim.topology.senders(h)} senders"
-        found.append(Problem(f"hops.{h}.fleet", reason, "one device a sender"))
+        problems.append(Problem(f"hops.{h}.fleet", reason, "one device a sender"))
     if h == 0 and sim.waits == "deadline" and hop.deadline_s is None:
-        found.append(Problem("clock", "clock 'deadline' without a deadline", "set hops.0.deadline_s", sim.waits))
-    return found
+        problems.append(Problem("clock", "clock 'deadline' without a deadline", "set hops.0.deadline_s", sim.waits))
+    return problems
 
 
 def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
-    """A channel that cannot be realised between these places says so before the run."""
+    """Trial realisation of the channel between the nodes' positions."""
     channel, positions = sim.hops[h].channel, sim.topology.positions
     if channel is None:
         return []
@@ -133,66 +135,70 @@ def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
 
 
 def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
-    """Outer hops under fixed weights may lose nobody, and their deadline must leave time for the hops below."""
-    hop, below, found = sim.hops[h], sim.hops[h - 1], []
+    """Problems of outer hops: fixed weights allow no losses, and a deadline must leave time for the hops below."""
+    hop, below, problems = sim.hops[h], sim.hops[h - 1], []
     if sim.algorithm.relay == "fixed":
         why = "control variates and fixed weights need every node of an outer hop"
         if hop.deadline_s is not None:
-            found.append(Problem(f"hops.{h}.deadline_s", why, "remove the deadline of the outer hop", hop.deadline_s))
+            problems.append(
+                Problem(f"hops.{h}.deadline_s", why, "remove the deadline of the outer hop", hop.deadline_s)
+            )
         if "lossless" not in hop.link.offers:
-            found.append(Problem(f"hops.{h}.link", why, "a link without erasures, such as ideal"))
+            problems.append(Problem(f"hops.{h}.link", why, "a link without erasures, such as ideal"))
         if not hop.policy.everyone:
-            found.append(Problem(f"hops.{h}.policy", why, "use fixed"))
+            problems.append(Problem(f"hops.{h}.policy", why, "use fixed"))
     if sim.waits == "deadline" and hop.deadline_s is not None and below.deadline_s is not None:
         least = below.period * below.deadline_s
         if hop.deadline_s < least:
             reason = f"the {below.period} exchange(s) below already last {least:g} s"
-            found.append(Problem(f"hops.{h}.deadline_s", reason, f"more than {least:g}", hop.deadline_s))
-    return found
+            problems.append(Problem(f"hops.{h}.deadline_s", reason, f"more than {least:g}", hop.deadline_s))
+    return problems
 
 
 def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
-    hop, found = sim.hops[h], []
+    hop, problems = sim.hops[h], []
     refusal = hop.policy.check(sim.topology.parents[h], sim.topology.receivers(h))
     if refusal:
-        found.append(Problem(f"hops.{h}.policy", refusal))
-    found += _missing_pieces(h, hop, f"hops.{h}.policy", "this policy", hop.policy.needs)
-    found += _missing_pieces(h, hop, f"hops.{h}.link", "this link", hop.link.needs)
-    missing = hop.policy.needs - PIECES - hop.link.offers
+        problems.append(Problem(f"hops.{h}.policy", refusal))
+    problems += _missing_parts(h, hop, f"hops.{h}.policy", "this policy", hop.policy.needs)
+    problems += _missing_parts(h, hop, f"hops.{h}.link", "this link", hop.link.needs)
+    missing = hop.policy.needs - HOP_PARTS - hop.link.offers
     if missing:
         reason = f"this policy needs a link that offers {_names(missing)}"
-        found.append(Problem(f"hops.{h}.policy", reason, f"links that do: {_links_with(missing)}"))
+        problems.append(Problem(f"hops.{h}.policy", reason, f"links that do: {_links_with(missing)}"))
     published = (DATA_SIGNALS | sim.algorithm.publishes) if h == 0 else frozenset()
     unknown = hop.policy.reads - published
     if unknown:
         reason = f"this policy reads the signal(s) {_names(unknown)} that nobody publishes"
-        found.append(Problem(f"hops.{h}.policy", reason, f"published here: {_names(published)}"))
-    return found
+        problems.append(Problem(f"hops.{h}.policy", reason, f"published here: {_names(published)}"))
+    return problems
 
 
-def _missing_pieces(h: int, hop: Hop, where: str, who: str, needs: frozenset[str]) -> list[Problem]:
-    found = []
-    for piece, value in (("fleet", hop.fleet), ("channel", hop.channel), ("deadline", hop.deadline_s)):
-        if piece in needs and value is None:
-            key = "deadline_s" if piece == "deadline" else piece
-            found.append(Problem(where, f"{who} needs a {piece}", f"set hops.{h}.{key}"))
+def _missing_parts(h: int, hop: Hop, path: str, subject: str, needs: frozenset[str]) -> list[Problem]:
+    problems = []
+    for part, value in (("fleet", hop.fleet), ("channel", hop.channel), ("deadline", hop.deadline_s)):
+        if part in needs and value is None:
+            key = "deadline_s" if part == "deadline" else part
+            problems.append(Problem(path, f"{subject} needs a {part}", f"set hops.{h}.{key}"))
     if "steps" in needs and h > 0:
-        found.append(Problem(where, f"{who} plans local steps, which only hop 0 has", "use fixed or sampling here"))
-    return found
+        problems.append(
+            Problem(path, f"{subject} plans local steps, which only hop 0 has", "use fixed or sampling here")
+        )
+    return problems
 
 
 def _learning_problems(sim: Simulation) -> list[Problem]:
-    rule, found = sim.rule, []
+    rule, problems = sim.rule, []
     if rule.keep_state and not rule.state_names:
         reason = "plain SGD has no state to keep"
-        found.append(Problem("rule.keep_state", reason, "set rule.momentum, or rule.kind=adam", True))
-    return found
+        problems.append(Problem("rule.keep_state", reason, "set rule.momentum, or rule.kind=adam", True))
+    return problems
 
 
 def objective_problems(sim: Simulation) -> list[Problem]:
-    """What forbids the cost that the algorithm wants; ``sim.rule`` is already as it wants it."""
+    """Problems of the algorithm's objective; ``sim.rule`` is already the algorithm's."""
     objective, norms = sim.rule.objective, sim.model.local.size + sim.model.buffers.size
-    if sim.stream.validation() is None and any(said.learned for said in _predictions(sim)):
+    if sim.stream.validation() is None and any(ensemble.learned for ensemble in _predictions(sim)):
         reason = "there are no labels to learn the mixture from"
         return [Problem("data.held_out", reason, "data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
     if objective is None or not objective.pair or norms == 0:
@@ -202,27 +208,27 @@ def objective_problems(sim: Simulation) -> list[Problem]:
 
 
 def _predictions(sim: Simulation) -> list[Ensemble]:
-    """What the algorithm predicts with, as shapes without numbers."""
-    memory = _kept(sim)
+    """The algorithm's ensembles as shapes without numbers (meta tensors)."""
+    memory = _initial_memory(sim)
     shared = {name: vector.unsqueeze(0) for name, vector in memory.shared.items()}
     return list(sim.algorithm.predict(shared, memory.client).values())
 
 
 def _memory_problems(sim: Simulation) -> list[Problem]:
-    """A run that cannot fit the machine is refused before it starts, not killed by the system in the middle.
+    """Memory demand above the machine's: refused before the run, which the system would otherwise kill in the middle.
 
-    Counted are what clients and receivers keep (but for large client slots, which live in files) and, where everybody
-    takes part, the rows that a round works on.
+    Counted are the state of clients and receivers (but for large client slots, which live in files) and, with full
+    participation, the rows that a round works on.
     """
     clients, width = sim.topology.clients, sim.model.shared.size + sim.model.local.size
-    memory = _kept(sim)
+    memory = _initial_memory(sim)
     client = [rows.numel() for rows in memory.client.values() if 4 * rows.numel() < LARGE or sim.device.type != "cpu"]
-    kept = sum(client) + sum(rows.numel() for rows in memory.ledger.values())
-    slots = len(sim.rule.state_names) if sim.rule.keep_state else 0
-    kept += slots * clients * width
+    state_values = sum(client) + sum(rows.numel() for rows in memory.ledger.values())
+    optimiser_slots = len(sim.rule.state_names) if sim.rule.keep_state else 0
+    state_values += optimiser_slots * clients * width
     rows = 1 + (3 * sim.algorithm.blocks if sim.algorithm.blocks > 1 else 0)
-    work = rows * clients * width if sim.hops[0].policy.everyone else 0
-    need = 4.0 * (kept + work)
+    round_values = rows * clients * width if sim.hops[0].policy.everyone else 0
+    need = 4.0 * (state_values + round_values)
     have = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
     if need <= have:
         return []
@@ -232,15 +238,15 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
     return [Problem("model", reason, "fewer clients or a smaller model")]
 
 
-def _kept(sim: Simulation) -> Memory:
-    """What the algorithm keeps, as shapes without numbers."""
+def _initial_memory(sim: Simulation) -> Memory:
+    """The algorithm's initial memory as shapes without numbers (meta tensors)."""
     return sim.algorithm.init(torch.empty(sim.model.shared.size, device="meta"), sim.topology.clients)
 
 
 def _links_with(traits: frozenset[str]) -> str:
     free = [part for part in parts("link") if not any(keyword.required for keyword in part.parameters())]
-    found = [part.kind for part in free if traits <= part.factory().offers]
-    return ", ".join(found) or "none is registered"
+    kinds = [part.kind for part in free if traits <= part.factory().offers]
+    return ", ".join(kinds) or "none is registered"
 
 
 def _names(names: frozenset[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a round is judged by."""
+"""Evaluation of a state: accuracies, losses and control-variate diagnostics on the test data."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ from fedradio.rounds.tiers import NORMS
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Means over evaluation groups, and the accuracies of each where there are several (None without samples)."""
+    """Metrics, means over evaluation groups; ``groups``: accuracies of each, if several (None: no samples)."""
 
     metrics: dict[str, float] = field(default_factory=dict)
     groups: dict[str, list[float | None]] = field(default_factory=dict)
 
 
 def evaluation(sim: Simulation, state: SimState) -> Evaluation:
-    """Accuracy and loss on the held-out data, means over evaluation groups.
+    """Accuracy and loss on the test data, means over evaluation groups.
 
-    The algorithm's first prediction is the run's ``accuracy``; further ones carry their name as a prefix. Where there
-    are several groups (one per client), ``accuracy_spread`` is the standard deviation over them; likewise ``mixture``
-    and ``mixture_spread`` of weights that are learned. With ``sim.eval_top`` above 1, ``top_m_accuracy`` counts
-    the label among the ``m`` likeliest classes. The global model takes norm layers' numbers from the norms channel, or
-    where these stay with the clients their mean. Control variates have their own.
+    The algorithm's first predictor gives the run's ``accuracy``; further ones carry their name as a prefix. With
+    several groups (one per client), ``accuracy_spread`` is the standard deviation over them; likewise ``mixture`` and
+    ``mixture_spread`` of learned weights. With ``sim.eval_top`` above 1, ``top_m_accuracy`` counts the label among the
+    ``m`` likeliest classes. The global model has the averaged norm layers or, where these stay with the clients, their
+    mean. Control variates add metrics of their own.
     """
     shared = {name: vector.unsqueeze(0) for name, vector in state.memory.shared.items()}
     local = shared.pop(NORMS, None)
     if LOCAL in state.memory.client:
         local = state.memory.client[LOCAL].mean(dim=0, keepdim=True)
-    found = Evaluation()
+    result = Evaluation()
     test = sim.stream.test()
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
         prefix = "" if number == 0 else f"{name}_"
         if ensemble.learned:
             ensemble, b = _learned(sim, ensemble)
-            found.metrics[f"{prefix}mixture"] = float(b.mean())
-            found.metrics[f"{prefix}mixture_spread"] = float(b.std(correction=0))
+            result.metrics[f"{prefix}mixture"] = float(b.mean())
+            result.metrics[f"{prefix}mixture_spread"] = float(b.std(correction=0))
         scores = evaluate(sim.model, ensemble, test, local, sim.workers, top=sim.eval_top)
         seen = scores.group_top[scores.group_top.isfinite().all(dim=1)]  # groups with samples
         spread = seen.std(dim=0, unbiased=False).tolist()
         for m, (mean, deviation) in enumerate(zip(scores.top.tolist(), spread, strict=True), start=1):
             top = f"{prefix}accuracy" if m == 1 else f"{prefix}top_{m}_accuracy"
-            found.metrics[top] = mean
+            result.metrics[top] = mean
             if test.groups > 1:
-                found.metrics[f"{top}_spread"] = deviation
+                result.metrics[f"{top}_spread"] = deviation
         if len(scores.group_accuracy) > 1:
-            found.groups[f"{prefix}accuracy"] = [
+            result.groups[f"{prefix}accuracy"] = [
                 round(value, 6) if math.isfinite(value) else None for value in scores.group_accuracy.tolist()
             ]
-        found.metrics[f"{prefix}loss"] = scores.loss
-    found.metrics.update(_variates(sim, state) | sim.stream.reference(state.stream))
-    return found
+        result.metrics[f"{prefix}loss"] = scores.loss
+    result.metrics.update(_variates(sim, state) | sim.stream.reference(state.stream))
+    return result
 
 
 def _learned(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
-    """The prediction with every client's own weights, and those of its first member ``[C]``."""
+    """The ensemble with fitted weights of every client, and those of its first member ``[C]``."""
     validation = sim.stream.validation()
     assert validation is not None  # refused before the run
     b = learned_weights(sim.model, ensemble, validation, sim.workers)
@@ -70,8 +70,8 @@ def _learned(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
 
 
 def _variates(sim: Simulation, state: SimState) -> dict[str, float]:
-    """Where there are control variates: ``variate_norm`` is ``|c|``, and ``variate_error`` how far the invariant
-    ``c = sum_i w_i c_i`` is off, ``|c - sum_i w_i c_i| / |c|``: 0 but for rounding, unless the air adds its noise."""
+    """Diagnostics of control variates: ``variate_norm`` is ``|c|``, ``variate_error`` the violation of their invariant,
+    ``|c - sum_i w_i c_i| / |c|``: 0 but for rounding, unless the air adds noise. Empty without variates."""
     if "c" not in state.memory.shared or "c" not in state.memory.client:
         return {}
     c, clients = state.memory.shared["c"], sim.topology.clients
@@ -83,13 +83,13 @@ def _variates(sim: Simulation, state: SimState) -> dict[str, float]:
 
 
 def final_model(sim: Simulation, state: SimState) -> dict[str, Tensor]:
-    """The global model's tensors; norm layers' numbers are those of the side channel, or the clients' mean."""
+    """Tensors of the global model by name; norm layers are the averaged ones, or the clients' mean."""
     model, memory = sim.model, state.memory
-    found = model.shared.views(memory.shared["w"])
+    tensors = model.shared.views(memory.shared["w"])
     norms = memory.shared.get(NORMS)
     if LOCAL in memory.client:
         norms = memory.client[LOCAL].mean(dim=0)
     if norms is not None:
-        found |= model.local.views(norms[: model.local.size])
-        found |= model.buffers.views(norms[model.local.size :])
-    return found
+        tensors |= model.local.views(norms[: model.local.size])
+        tensors |= model.buffers.views(norms[model.local.size :])
+    return tensors

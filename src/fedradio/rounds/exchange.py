@@ -1,4 +1,4 @@
-"""One exchange of a hop: what is planned before a payload exists, the payloads and their weights, merge or relay."""
+"""One exchange of a hop: planning, payloads and their weights, merging or relaying."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fedradio.core.contracts import (
 from fedradio.core.params import group_share, group_sum
 from fedradio.engine.threads import one_torch_thread
 from fedradio.fleet.costs import compute_s, cycles_per_step
-from fedradio.rounds import cohort as clients
+from fedradio.rounds.cohort import keep, train, upload
 from fedradio.rounds.label_drift import data_notes
 from fedradio.rounds.norm_layers import merge_norms
 from fedradio.rounds.simulation import Simulation
@@ -33,8 +33,8 @@ from fedradio.rounds.tiers import Tiers, open_round
 
 @dataclass(frozen=True)
 class Planned:
-    """One run of a hop before anything is sent: ``values`` numbers a payload, ``cycles [S]`` of one local step;
-    ``notes`` on the data, per client, for the records."""
+    """Plan of one exchange, before anything is sent: ``values`` numbers a payload, ``cycles [S]`` of a local step,
+    seconds ``ready_s [S]`` until a payload is ready; ``notes`` on the data, per client, for the records."""
 
     clock: Clock
     channel: ChannelState | None
@@ -47,7 +47,7 @@ class Planned:
 
 
 def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planned]:
-    """Every edge round of so many rounds as the policy of hop 0 would plan it. Nothing is trained, nothing is sent."""
+    """Plans of all edge rounds of ``rounds`` rounds by the policy of hop 0; nothing is trained or sent."""
     edge_rounds = prod(hop.period for hop in sim.hops)
     for t in range(state.t, state.t + rounds):
         tiers = open_round(sim, replace(state, t=t))
@@ -59,21 +59,21 @@ def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planne
 
 
 def plan_exchange(sim: Simulation, tiers: Tiers, h: int, clock: Clock) -> Planned:
-    """Let samples arrive, realise the channel, ask the policy, and see who can arrive when. Nothing is trained."""
+    """Plan an exchange: samples arrive, the channel is realised, the policy decides, the link forecasts arrivals."""
     hop, parent = sim.hops[h], sim.topology.parents[h]
     rng = sim.rng.child("hop", h, clock.t, clock.e)
     notes: Slots = {}
     if h == 0:
         tiers.stream = sim.stream.arrive(tiers.stream, clock, sim.rng.child("arrive", clock.t, clock.e))
-        now = data_signals(sim, tiers.stream)
-        notes = data_notes(tiers.signals, now)
-        tiers.signals = tiers.signals | now
+        signals = data_signals(sim, tiers.stream)
+        notes = data_notes(tiers.signals, signals)
+        tiers.signals = tiers.signals | signals
     channel = _realise(sim, h, clock)
     blocks = sim.algorithm.blocks if h == 0 else len(tiers.shared[h])
     values = sim.model.shared.size * blocks
     view = _view(sim, tiers, h, clock, channel, values)
     alloc, tiers.policy[h] = hop.policy.decide(view, tiers.policy[h], rng.child("policy"))
-    alloc = _able(sim, tiers, h, alloc)
+    alloc = _drop_unable(sim, tiers, h, alloc)
     if "superposition" in hop.link.offers:  # the power of analogue symbols is that of the payload
         alloc = replace(alloc, power_w=None)
     ready = _ready(tiers, h, alloc, parent, view.cycles_per_step)
@@ -82,7 +82,7 @@ def plan_exchange(sim: Simulation, tiers: Tiers, h: int, clock: Clock) -> Planne
 
 
 def data_signals(sim: Simulation, stream: Slots) -> Slots:
-    """Sizes, and how many local steps an epoch over the labelled (else all) data has."""
+    """Signals of the clients' data: statistics, and the local steps of an epoch over labelled (else all) samples."""
     stats = sim.stream.stats(stream)
     seen = torch.where(stats["labelled"] > 0, stats["labelled"], stats["samples"])
     per_step = sim.rule.batch * sim.rule.updates_per_step
@@ -99,7 +99,7 @@ def _realise(sim: Simulation, h: int, clock: Clock) -> ChannelState | None:
 
 
 def _view(sim: Simulation, tiers: Tiers, h: int, clock: Clock, channel: ChannelState | None, values: int) -> View:
-    """What the policy of the hop may see; outer hops have no local steps."""
+    """Input of the hop's policy; outer hops have no local steps."""
     hop, rule = sim.hops[h], sim.rule
     senders = sim.topology.senders(h)
     cycles = None
@@ -117,33 +117,33 @@ def _view(sim: Simulation, tiers: Tiers, h: int, clock: Clock, channel: ChannelS
         payload_bits=hop.link.bits(values),
         deadline_s=hop.deadline_s,
         signals=signals,
-        able=_can(sim, tiers, h),
+        able=_able(sim, tiers, h),
     )
 
 
-def _can(sim: Simulation, tiers: Tiers, h: int) -> Tensor:
-    """Without samples that the cost can use a client cannot train; without news an edge has nothing to hand up."""
+def _able(sim: Simulation, tiers: Tiers, h: int) -> Tensor:
+    """Senders ``[S]`` that can contribute: clients with samples that the cost can use, edges with a change to relay."""
     if h == 0:
         unlabelled = sim.rule.objective is not None and sim.rule.objective.unlabelled_batch > 0
         return tiers.signals["samples" if unlabelled else "labelled"] > 0
     return torch.ones_like(tiers.mass[h - 1], dtype=torch.bool) if sim.algorithm.remembers else tiers.mass[h - 1] > 0
 
 
-def _able(sim: Simulation, tiers: Tiers, h: int, alloc: Allocation) -> Allocation:
-    """Whoever cannot take part does not, whatever the policy says."""
-    can = _can(sim, tiers, h)
-    why = Reason.NO_DATA if h == 0 else Reason.NO_NEWS
-    active = alloc.active & can
+def _drop_unable(sim: Simulation, tiers: Tiers, h: int, alloc: Allocation) -> Allocation:
+    """The allocation without senders that have nothing to contribute, whatever the policy decided."""
+    able = _able(sim, tiers, h)
+    reason = Reason.NO_DATA if h == 0 else Reason.NO_NEWS
+    active = alloc.active & able
     return replace(
         alloc,
         active=active,
         steps=torch.where(active, alloc.steps, 0) if h == 0 else torch.zeros_like(alloc.steps),
-        reason=torch.where(alloc.active & ~can, int(why), alloc.reason),
+        reason=torch.where(alloc.active & ~able, int(reason), alloc.reason),
     )
 
 
 def _ready(tiers: Tiers, h: int, alloc: Allocation, parent: Tensor, cycles: Tensor | None) -> Tensor | None:
-    """Seconds ``[S]`` from the receiver's last broadcast until each sender has its payload."""
+    """Seconds ``[S]`` from the receiver's last broadcast until each sender's payload is ready."""
     if h == 0:
         if cycles is None or alloc.cpu_hz is None:
             return None
@@ -153,13 +153,13 @@ def _ready(tiers: Tiers, h: int, alloc: Allocation, parent: Tensor, cycles: Tens
 
 
 def send_clients(sim: Simulation, tiers: Tiers, h: int, planned: Planned) -> tuple[Tensor, Tensor, Tensor, Info]:
-    """Hop 0: the active clients train and send; the algorithm weighs them knowing who arrived."""
+    """Payloads of hop 0: the active clients train and send; their weights depend on which payloads arrive."""
     got = tiers.shared[0]
-    cohort = clients.train(sim, got, tiers.norms[0], tiers.client, tiers.stream, planned.alloc, planned.clock)
+    cohort = train(sim, got, tiers.norms[0], tiers.client, tiers.stream, planned.alloc, planned.clock)
     ids = cohort.ids
     arrived = planned.airtime.arrived[ids]
-    clients.keep(sim, got, tiers.client, cohort, arrived)
-    payload = clients.upload(sim, got, cohort)
+    keep(sim, got, tiers.client, cohort, arrived)
+    payload = upload(sim, got, cohort)
     done = {"steps": cohort.work.steps, "updates": cohort.work.updates}
     done |= {"effective": cohort.work.effective, "rate": cohort.work.rate}
     done = {name: rows for name, rows in done.items() if name in sim.algorithm.reveals}
@@ -171,14 +171,14 @@ def send_clients(sim: Simulation, tiers: Tiers, h: int, planned: Planned) -> tup
     tiers.losses.append(float(loss.mean()))
     tiers.signals = tiers.signals | {"loss": tiers.signals["loss"].index_copy(0, ids, loss)}
     if cohort.trained.pseudo is not None:
-        right = torch.full_like(tiers.signals["loss"], -1.0)
-        right.index_copy_(0, ids, cohort.trained.pseudo.double().cpu().nan_to_num(nan=-1.0))
-        tiers.noted = {"pseudo_accuracy": right}
+        accuracy = torch.full_like(tiers.signals["loss"], -1.0)
+        accuracy.index_copy_(0, ids, cohort.trained.pseudo.double().cpu().nan_to_num(nan=-1.0))
+        tiers.notes = {"pseudo_accuracy": accuracy}
     return payload, weight, ids, info
 
 
 def _info(sim: Simulation, tiers: Tiers, planned: Planned, ids: Tensor, done: Slots) -> Info:
-    """What the receivers know of all clients, and of the active ones that have ``done`` something."""
+    """The receivers' knowledge of all clients, and of the work ``done`` by the active ones."""
     parent, airtime = sim.topology.parents[0], planned.airtime
     announced = {name: rows for name, rows in tiers.signals.items() if name in sim.algorithm.reveals}
     return Info(
@@ -193,38 +193,40 @@ def _info(sim: Simulation, tiers: Tiers, planned: Planned, ids: Tensor, done: Sl
     )
 
 
-def repeat(sim: Simulation, tiers: Tiers, planned: Planned) -> None:
-    """Nobody sends, but the receivers remember: they step on the contributions that they have."""
-    nobody = torch.zeros(0, dtype=torch.long)
-    done: Slots = {name: nobody for name in ("steps", "updates", "effective", "rate") if name in sim.algorithm.reveals}
+def merge_remembered(sim: Simulation, tiers: Tiers, planned: Planned) -> None:
+    """An exchange without senders: the receivers move on remembered contributions."""
+    no_ids = torch.zeros(0, dtype=torch.long)
+    done: Slots = {name: no_ids for name in ("steps", "updates", "effective", "rate") if name in sim.algorithm.reveals}
     w = next(iter(tiers.shared[0].values()))
     rows = w.new_zeros(0, sim.algorithm.blocks, w.shape[1])
     total = w.new_zeros(len(w), *rows.shape[1:])
-    merge(sim, tiers, 0, planned, Delivery(total, rows, None), _info(sim, tiers, planned, nobody, done))
+    merge(sim, tiers, 0, planned, Delivery(total, rows, None), _info(sim, tiers, planned, no_ids, done))
 
 
 def heard_weight(sim: Simulation, h: int, planned: Planned, weight: Tensor, ids: Tensor) -> Tensor:
-    """What each sender counts ``[A]``: its weight, on the air times its share of the air."""
+    """Expected coefficient of each sender ``[A]``: its weight, over the air times its share of the air."""
     return weight * planned.airtime.expect[ids] if "superposition" in sim.hops[h].link.offers else weight
 
 
 def send_changes(sim: Simulation, tiers: Tiers, h: int, planned: Planned) -> tuple[Tensor, Tensor, Tensor, None]:
-    """Outer hops: each node with news sends the change of every shared vector since it was handed down."""
+    """Payloads of outer hops: each sender relays the change of every shared vector since the last broadcast."""
     ids = planned.alloc.active.nonzero().squeeze(1)
     parent = sim.topology.parents[h][ids]
-    there, above = ids.to(sim.device), parent.to(sim.device)
-    payload = torch.stack([rows[there] - tiers.shared[h][name][above] for name, rows in tiers.shared[h - 1].items()], 1)
+    sender_ids, parent_ids = ids.to(sim.device), parent.to(sim.device)
+    payload = torch.stack(
+        [rows[sender_ids] - tiers.shared[h][name][parent_ids] for name, rows in tiers.shared[h - 1].items()], 1
+    )
     mass = _fixed_mass(sim, tiers, h) if sim.algorithm.relay == "fixed" else tiers.mass[h - 1] * planned.airtime.arrived
     share = group_share(mass, sim.topology.parents[h], sim.topology.receivers(h))
     weight = (share * planned.airtime.arrived)[ids]
     norms = tiers.norms[h - 1]
     if norms is not None:
-        merge_norms(tiers, h, norms[there], heard_weight(sim, h, planned, weight, ids), parent)
+        merge_norms(tiers, h, norms[sender_ids], heard_weight(sim, h, planned, weight, ids), parent)
     return payload, weight, ids, None
 
 
 def _fixed_mass(sim: Simulation, tiers: Tiers, h: int) -> Tensor:
-    """Mass ``[S_h]`` of all clients below each sender of an outer hop, whether they took part or not."""
+    """Mass ``[S_h]`` of all clients below each sender of an outer hop, active or not."""
     known = {name: rows for name, rows in tiers.signals.items() if name in sim.algorithm.reveals}
     mass = sim.algorithm.importance(known, sim.topology.clients)
     for i in range(h):
@@ -233,7 +235,7 @@ def _fixed_mass(sim: Simulation, tiers: Tiers, h: int) -> Tensor:
 
 
 def merge(sim: Simulation, tiers: Tiers, h: int, planned: Planned, delivery: Delivery, info: Info | None) -> None:
-    """Hop 0 merges as the algorithm says; outer hops add the relayed changes. Masses move up."""
+    """Merge the delivery: by the algorithm on hop 0, adding the relayed changes on outer hops; masses are added too."""
     if info is not None:
         tiers.shared[0], tiers.ledger, published = sim.algorithm.merge(tiers.shared[0], tiers.ledger, delivery, info)
         tiers.signals, tiers.published = tiers.signals | published, published

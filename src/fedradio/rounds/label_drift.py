@@ -1,4 +1,4 @@
-"""How the clients' data moves: turnover of their buffers and drift of their labels, per client ``[C]``."""
+"""Drift of the clients' data: new samples and change of label distributions, per client ``[C]``."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from torch import Tensor
 from fedradio.core.contracts import Slots
 
 START_COUNTS = "start_label_counts"
-"""Signal ``[C, classes]``: the labels that every client held before the first round."""
+"""Signal ``[C, classes]``: label counts of every client before the first round."""
 
 START_SEEN = "start_seen"
-"""Signal ``[C]``: how many samples every client had seen before the first round."""
+"""Signal ``[C]``: samples that every client had seen before the first round."""
 
 
 def start_signals(stats: Slots) -> Slots:
-    """What is remembered of the data before the first round."""
+    """Signals of the data before the first round, against which drift is measured."""
     return {START_COUNTS: stats["label_counts"].cpu(), START_SEEN: stats["seen"].cpu()}
 
 
 def data_notes(before: Slots, now: Slots) -> Slots:
-    """What changed in the clients' data between the signals of two exchanges.
+    """Notes on the change of the clients' data between the signals of two exchanges.
 
     ``fresh``: new samples; ``label_drift``: total variation distance ``sum |p - q| / 2`` between the label shares now
     and before; ``label_shift``: the same against the start; ``top_labels`` and ``least_labels``: the share now of the
-    two labels that were the client's most and least frequent (of those it held) at the start (OSAFL, Fig. 2). Nothing
-    where no sample has arrived since the start. By hand: counts (3, 1) before and (2, 2) now drift by 1/4.
+    two labels that were the client's most and least frequent (of those it had) at the start (OSAFL, Fig. 2). Empty
+    if no sample has arrived since the start. By hand: counts (3, 1) before and (2, 2) now drift by 1/4.
     """
     if torch.equal(now["seen"], before[START_SEEN]):
         return {}
@@ -49,7 +49,7 @@ def _distance(p: Tensor, q: Tensor) -> Tensor:
 
 
 def _extremes(counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Masks ``[C, classes]`` of the two most frequent labels, and of the two least frequent that are there at all."""
+    """Masks ``[C, classes]`` of the two most frequent labels, and of the two least frequent that occur."""
     width = min(2, counts.shape[1])
     present = counts > 0
     rare = torch.where(present, counts, counts.max() + 1)

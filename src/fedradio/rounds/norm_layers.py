@@ -1,5 +1,5 @@
-"""The side channel of norm layers: where a model says so, their parameters and running statistics travel beside the
-payload, digitally and without error, and are averaged with the same weights (W-HFL sends the rest as analogue symbols).
+"""Averaging of norm layers on a side channel: with ``norms: shared`` their parameters and running statistics are sent
+beside the payload, digitally and without error, and averaged with the same weights (W-HFL sends the rest in symbols).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ NORM_BITS = 32.0
 """Bits of one number on the side channel."""
 
 
-def travels(sim: Simulation) -> bool:
-    """Whether norm layers' numbers are sent; in one place (central training) there is nobody to send them to."""
+def sends_norms(sim: Simulation) -> bool:
+    """Whether norm layers are sent; in central training they are not."""
     numbers = sim.model.local.size + sim.model.buffers.size
     return sim.model.norms == "shared" and numbers > 0 and sim.algorithm.pooling is None
 
 
 def norm_bits(sim: Simulation, senders: int) -> float | None:
-    """Bits that so many senders put on the side channel; None where there is none."""
-    return NORM_BITS * (sim.model.local.size + sim.model.buffers.size) * senders if travels(sim) else None
+    """Bits of ``senders`` on the side channel; None where norm layers are not sent."""
+    return NORM_BITS * (sim.model.local.size + sim.model.buffers.size) * senders if sends_norms(sim) else None
 
 
 def merge_norms(tiers: Tiers, h: int, rows: Tensor, weight: Tensor, group: Tensor) -> None:
-    """The receivers of hop ``h`` take the weighted mean of ``rows [A, n]``, their senders' vectors; those without any
-    keep their own."""
+    """Average norm layers at the receivers of hop ``h``: the weighted mean of their senders' ``rows [A, n]``; receivers
+    without senders keep their own."""
     own = tiers.norms[h]
     assert own is not None
     share = group_share(weight, group, len(own))

@@ -1,6 +1,6 @@
-"""One round, as a function of the parts and the state. No I/O, no printing.
+"""One round of federated learning as a function of parts and state, without I/O.
 
-``climb(h)`` runs the hop below ``period`` times, then one exchange of hop ``h``, then hands the result down. Merging
+``climb(h)`` runs the hop below ``period`` times, then one exchange of hop ``h``, then broadcasts the result. Merging
 happens on hop 0; outer hops relay the change of every shared vector.
 """
 
@@ -18,43 +18,43 @@ from fedradio.core.errors import DivergenceError
 from fedradio.core.mapped import make_room, release_memory
 from fedradio.core.units import add
 from fedradio.engine.threads import one_torch_thread
-from fedradio.rounds import accounts as account
-from fedradio.rounds import cohort as clients
+from fedradio.rounds import accounts
+from fedradio.rounds.cohort import client_slots
 from fedradio.rounds.evaluation import evaluation
 from fedradio.rounds.exchange import (
     data_signals,
     heard_weight,
     merge,
+    merge_remembered,
     plan_exchange,
-    repeat,
     send_changes,
     send_clients,
 )
 from fedradio.rounds.label_drift import start_signals
-from fedradio.rounds.norm_layers import norm_bits, travels
+from fedradio.rounds.norm_layers import norm_bits, sends_norms
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import NORMS, Tiers, hand_down, open_round
 
 
 def begin(sim: Simulation) -> SimState:
-    """The state before the first round."""
+    """Initial state, before the first round."""
     row = sim.model.init(sim.rng.child("model")).to(sim.device)
     memory = sim.algorithm.init(row[: sim.model.shared.size].clone(), sim.topology.clients)
-    norms = {NORMS: row[sim.model.shared.size :].clone()} if travels(sim) else {}
-    client = make_room(memory.client | clients.client_slots(sim, row))
+    norms = {NORMS: row[sim.model.shared.size :].clone()} if sends_norms(sim) else {}
+    client = make_room(memory.client | client_slots(sim, row))
     memory = replace(memory, shared=memory.shared | norms, client=client)
     policy = tuple(hop.policy.start(sim.topology.senders(h)) for h, hop in enumerate(sim.hops))
     stream = sim.stream.start()
-    known = data_signals(sim, stream)
+    observed = data_signals(sim, stream)
     unknown = torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64)
-    signals = dict.fromkeys(("loss", *sorted(sim.algorithm.publishes)), unknown) | known
-    return SimState(0, 0.0, 0.0, 0.0, memory, stream, policy, signals | start_signals(known))
+    signals = dict.fromkeys(("loss", *sorted(sim.algorithm.publishes)), unknown) | observed
+    return SimState(0, 0.0, 0.0, 0.0, memory, stream, policy, signals | start_signals(observed))
 
 
 def run_round(
     sim: Simulation, state: SimState, evaluate: bool = True
 ) -> tuple[SimState, RoundRecord, list[ExchangeRecord]]:
-    """One round. ``state`` is spent: its client and ledger tensors are updated in place, not copied."""
+    """Run one round. ``state`` must not be used again: its client and ledger tensors are updated in place."""
     last = len(sim.hops) - 1
     tiers = open_round(sim, state)
     with one_torch_thread():
@@ -76,8 +76,8 @@ def run_round(
         signals=tiers.signals,
     )
     if evaluate:
-        found = evaluation(sim, after)
-        record = replace(record, metrics=found.metrics, groups=found.groups)
+        result = evaluation(sim, after)
+        record = replace(record, metrics=result.metrics, groups=result.groups)
         if not all(map(math.isfinite, record.metrics.values())):
             raise DivergenceError(state.t, [], "the test loss")
     release_memory(memory.client)
@@ -85,7 +85,7 @@ def run_round(
 
 
 def iterate(sim: Simulation, rounds: int, eval_every: int = 1) -> Iterator[RoundRecord]:
-    """Run from the start, one record a round."""
+    """Run from the initial state; yields one record a round."""
     state = begin(sim)
     for t in range(rounds):
         state, record, _ = run_round(sim, state, evaluate=(t + 1) % eval_every == 0 or t + 1 == rounds)
@@ -93,7 +93,7 @@ def iterate(sim: Simulation, rounds: int, eval_every: int = 1) -> Iterator[Round
 
 
 def climb(sim: Simulation, tiers: Tiers, h: int) -> None:
-    """Everything that leads to one exchange of hop ``h``, the exchange, and the way back down."""
+    """All exchanges below hop ``h``, one exchange of hop ``h``, and the broadcast of its result."""
     if h > 0:
         for _ in range(sim.hops[h - 1].period):
             climb(sim, tiers, h - 1)
@@ -103,30 +103,30 @@ def climb(sim: Simulation, tiers: Tiers, h: int) -> None:
 
 
 def exchange(sim: Simulation, tiers: Tiers, h: int) -> None:
-    """One run of a hop: plan, payloads, sums, merge or relay, accounts."""
+    """One exchange of hop ``h``: plan, payloads, sums, merge or relay, accounts."""
     hop, parent, receivers = sim.hops[h], sim.topology.parents[h], sim.topology.receivers(h)
     clock = Clock(tiers.t, tiers.done[h])
     tiers.done[h] += 1
     planned = plan_exchange(sim, tiers, h, clock)
     alloc, airtime = planned.alloc, planned.airtime
     delivery, effective, tiers.published = None, [0.0] * receivers, {}
-    tiers.noted = {}
+    tiers.notes = {}
     if bool(alloc.active.any()):
         send = send_clients if h == 0 else send_changes
         payload, weight, ids, info = send(sim, tiers, h, planned)
         group, air = parent[ids], sim.rng.child("air", h, clock.t, clock.e)
         delivery = hop.link.combine(payload, weight, ids, group, receivers, planned.channel, alloc, airtime, air)
-        effective = account.effective_clients(heard_weight(sim, h, planned, weight, ids), group, receivers)
+        effective = accounts.effective_clients(heard_weight(sim, h, planned, weight, ids), group, receivers)
         merge(sim, tiers, h, planned, delivery, info)
     elif h == 0 and sim.algorithm.remembers:
-        repeat(sim, tiers, planned)
+        merge_remembered(sim, tiers, planned)
     if "weight" in tiers.published:  # of all whom the receivers remember
-        effective = account.effective_clients(tiers.published["weight"], parent, receivers)
-    times = account.receiver_times(hop, sim.waits, planned, parent, receivers)
+        effective = accounts.effective_clients(tiers.published["weight"], parent, receivers)
+    times = accounts.receiver_times(hop, sim.waits, planned, parent, receivers)
     tiers.elapsed[h] = _later(tiers.elapsed[h], times)
-    record = account.exchange_record(h, hop, planned, delivery, times, effective, tiers.noted | tiers.published)
-    beside = norm_bits(sim, int(alloc.active.sum()))
-    tiers.exchanges.append(record if beside is None else replace(record, bits=(record.bits or 0.0) + beside))
+    record = accounts.exchange_record(h, hop, planned, delivery, times, effective, tiers.notes | tiers.published)
+    side_bits = norm_bits(sim, int(alloc.active.sum()))
+    tiers.exchanges.append(record if side_bits is None else replace(record, bits=(record.bits or 0.0) + side_bits))
 
 
 def _later(elapsed: Tensor | None, times: Tensor | None) -> Tensor | None:
@@ -135,9 +135,9 @@ def _later(elapsed: Tensor | None, times: Tensor | None) -> Tensor | None:
 
 def _round_record(sim: Simulation, tiers: Tiers) -> RoundRecord:
     hops = range(len(sim.hops))
-    mine = [[record for record in tiers.exchanges if record.hop == h] for h in hops]
-    compute = _sum([account.total_of(record.compute_j) for record in mine[0]])
-    tx = [_sum([account.total_of(record.tx_j) for record in records]) for records in mine]
+    by_hop = [[record for record in tiers.exchanges if record.hop == h] for h in hops]
+    compute = _sum([accounts.total_of(record.compute_j) for record in by_hop[0]])
+    tx = [_sum([accounts.total_of(record.tx_j) for record in records]) for records in by_hop]
     elapsed = tiers.elapsed[-1]
     return RoundRecord(
         t=tiers.t,
@@ -145,7 +145,7 @@ def _round_record(sim: Simulation, tiers: Tiers) -> RoundRecord:
         energy_j=add(compute, _sum(tx)),
         compute_j=compute,
         tx_j=tx,
-        bits=[_sum([record.bits for record in records]) for records in mine],
+        bits=[_sum([record.bits for record in records]) for records in by_hop],
         train_loss=sum(tiers.losses) / len(tiers.losses) if tiers.losses else None,
         metrics={},
         groups={},

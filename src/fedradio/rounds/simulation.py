@@ -1,4 +1,4 @@
-"""The parts together: an experiment that has been checked and can run."""
+"""A simulation: the parts of an experiment, checked and ready to run."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ RoundClock = Literal["slowest", "deadline"]
 
 @dataclass(frozen=True)
 class Simulation:
-    """A checked product of parts; make one with :func:`compose`. ``rule`` is already as the algorithm wants it.
+    """A checked combination of parts; made by :func:`compose`. ``rule`` is already the algorithm's version of it.
 
-    Accuracies are reported for the ``1..eval_top`` likeliest classes.
+    ``waits`` is how long receivers wait: for the slowest sender, or for the deadline. Accuracies are reported for the
+    ``1..eval_top`` likeliest classes.
     """
 
     topology: Topology
@@ -69,7 +70,7 @@ def compose(
     workers: int | None = None,
     eval_top: int = 1,
 ) -> Simulation:
-    """Put parts together; raises :class:`SpecError` with every reason why they do not fit."""
+    """Combine parts into a simulation; raises :class:`SpecError` with all problems if they do not fit."""
     engine = Engine(workers)
     simulation = Simulation(
         topology=topology,
@@ -100,7 +101,7 @@ def compose(
 
 
 def _pooled(simulation: Simulation) -> Simulation:
-    """The same experiment with all data in one place: one client, no radio, no fleet."""
+    """The same experiment as central training: one client with all data, no radio, no fleet."""
     pooling = simulation.algorithm.pooling
     assert pooling is not None
     node = torch.zeros(1, 2, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""What a round works on: the vectors, clocks and masses of every tier."""
+"""Working state of a round: the vectors, clocks and masses of every tier."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from fedradio.core.contracts import ExchangeRecord, SimState, Slots
 from fedradio.rounds.simulation import Simulation
 
 NORMS = "model/norms"
-"""Name of norm layers' vector ``[d_local + d_buffers]`` among a state's shared vectors, where it travels."""
+"""Name of norm layers' vector ``[d_local + d_buffers]`` among a state's shared vectors, where it is sent."""
 
 
 @dataclass
 class Tiers:
-    """What a round works on. Tier ``i`` is the receivers of hop ``i``: vectors ``shared[i][name] [R_i, d]``, seconds
-    since the round began, the mass that arrived since the tier last handed its result up, norm layers' numbers on the
-    ``norms [R_i, n]`` where those travel; ``done`` exchanges a hop; what the algorithm
-    ``published`` and training ``noted`` last (``pseudo_accuracy [C]``: of right pseudo-labels, -1: none)."""
+    """Working state of a round; tier ``i`` is the receivers of hop ``i``.
+
+    Per tier: vectors ``shared[i][name] [R_i, d]``, seconds ``elapsed [R_i]`` since the round began, ``mass [R_i]`` that
+    arrived since the tier last relayed its result, norm layers' numbers ``norms [R_i, n]`` where these are sent. Per
+    hop: ``done`` exchanges. Of the last exchange: signals ``published`` by the algorithm, ``notes`` on training
+    (``pseudo_accuracy [C]`` of pseudo-labels, -1: none).
+    """
 
     t: int
     shared: list[Slots]
@@ -35,11 +38,11 @@ class Tiers:
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     published: Slots = field(default_factory=dict)
-    noted: Slots = field(default_factory=dict)
+    notes: Slots = field(default_factory=dict)
 
 
 def open_round(sim: Simulation, state: SimState) -> Tiers:
-    """Every tier holds the server's vectors; clocks and masses start at 0."""
+    """Tiers at the start of a round: all have the server's vectors, clocks and masses are 0."""
     receivers = [sim.topology.receivers(h) for h in range(len(sim.hops))]
     shared = {name: v for name, v in state.memory.shared.items() if name != NORMS}
     norms = state.memory.shared.get(NORMS)
@@ -59,12 +62,12 @@ def open_round(sim: Simulation, state: SimState) -> Tiers:
 
 
 def hand_down(sim: Simulation, tiers: Tiers, h: int) -> None:
-    """Tier ``h - 1`` gets the vectors and the clock of the tier above; the downlink is free and error-free."""
+    """Broadcast vectors and clock of tier ``h`` to tier ``h - 1``; the downlink takes no time and makes no errors."""
     parent = sim.topology.parents[h]
-    there = parent.to(sim.device)
-    tiers.shared[h - 1] = {name: rows[there] for name, rows in tiers.shared[h].items()}
+    parent_ids = parent.to(sim.device)
+    tiers.shared[h - 1] = {name: rows[parent_ids] for name, rows in tiers.shared[h].items()}
     norms = tiers.norms[h]
-    tiers.norms[h - 1] = None if norms is None else norms[there]
+    tiers.norms[h - 1] = None if norms is None else norms[parent_ids]
     above = tiers.elapsed[h]
     tiers.elapsed[h - 1] = None if above is None else above[parent]
     tiers.mass[h - 1] = torch.zeros_like(tiers.mass[h - 1])

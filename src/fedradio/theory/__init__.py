@@ -1,1 +1,1 @@
-"""What the papers prove, as functions of plain numbers and tensors, and estimators of the constants they assume."""
+"""Convergence bounds of the papers as plain functions, and estimators of the constants that they assume."""

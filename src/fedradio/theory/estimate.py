@@ -1,7 +1,7 @@
 """Estimators of the constants that convergence theorems assume, from gradients as plain matrices ``[n, d]``.
 
-An assumption speaks of all parameters; an estimate only knows the visited ones. Smoothness, variance and divergences
-found here are therefore lower than (or equal to) the constants of the assumption.
+An assumption holds for all parameters; an estimate knows only the visited ones. Estimates of smoothness, variance and
+divergences are therefore at most the constants of the assumption.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def gradient(model: Model, row: Tensor, x: Tensor, y: Tensor, chunk: int = CHUNK
     shared, local, d = model.shared, model.local, model.shared.size
     total, loss = torch.zeros_like(row[:d]), 0.0
     module = copy.deepcopy(model.module).to(row.device).eval()
-    rest = local.views(row[d : d + local.size]) | model.buffers.views(row[d + local.size :])
-    for begin in range(0, len(y), chunk):
-        part_x, part_y = x[begin : begin + chunk], y[begin : begin + chunk]
+    fixed = local.views(row[d : d + local.size]) | model.buffers.views(row[d + local.size :])
+    for start in range(0, len(y), chunk):
+        part_x, part_y = x[start : start + chunk], y[start : start + chunk]
         part_x = part_x.to(row.dtype) if part_x.is_floating_point() else part_x
         leaf = row[:d].detach().clone().requires_grad_(True)
-        cost = cross_entropy(functional_call(module, {**shared.views(leaf), **rest}, (part_x,)), part_y)
+        cost = cross_entropy(functional_call(module, {**shared.views(leaf), **fixed}, (part_x,)), part_y)
         share = len(part_y) / len(y)
         total += share * torch.autograd.grad(cost, leaf)[0]
         loss += share * float(cost.detach())
@@ -42,13 +42,16 @@ def gradient(model: Model, row: Tensor, x: Tensor, y: Tensor, chunk: int = CHUNK
 
 
 def squared_norm(vectors: Tensor) -> Tensor:
-    """``|v|^2`` of vectors ``[..., d]``, summed in float64."""
+    """Squared norms ``|v|^2`` of vectors ``[..., d]``, summed in float64."""
     norm: Tensor = torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float64)
     return norm.square()
 
 
 def smoothness(points: Tensor, gradients: Tensor) -> float:
-    """``max |grad f(w_i) - grad f(w_(i+1))| / |w_i - w_(i+1)|`` along a trajectory ``points [n, d]``; 0 at rest."""
+    """Smoothness along a trajectory ``points [n, d]``: the largest difference quotient of successive gradients.
+
+    ``max |grad f(w_i) - grad f(w_(i+1))| / |w_i - w_(i+1)|``; 0 at rest.
+    """
     moved = squared_norm(points.diff(dim=0))
     ratio = torch.where(moved > 0, squared_norm(gradients.diff(dim=0)) / moved.clamp(min=1e-300), 0.0)
     return float(ratio.max().sqrt()) if len(ratio) else 0.0
@@ -57,49 +60,55 @@ def smoothness(points: Tensor, gradients: Tensor) -> float:
 def probed_smoothness(
     slope: Callable[[Tensor], Tensor], w: Tensor, direction: Tensor, radius: float, probes: int = 8
 ) -> float:
-    """The largest gradient difference quotient at distance ``radius`` from ``w``, by power iteration.
+    """Smoothness around ``w``: the largest gradient difference quotient at distance ``radius``, by power iteration.
 
     A trajectory need not move where the loss bends most. Each probe steps from ``w`` along the last gradient
     difference, which turns to the sharpest direction; on a quadratic the quotient rises to the largest curvature.
     """
-    here, found = slope(w), 0.0
+    centre, largest = slope(w), 0.0
     for _ in range(probes):
         length = float(squared_norm(direction).sqrt())
         if not length > 0:
             break
-        direction = slope(w + direction * (radius / length)) - here
-        found = max(found, float(squared_norm(direction).sqrt()) / radius)
-    return found
+        direction = slope(w + direction * (radius / length)) - centre
+        largest = max(largest, float(squared_norm(direction).sqrt()) / radius)
+    return largest
 
 
 def gradient_variance(batch_gradients: Tensor, full: Tensor) -> float:
-    """``mean |g - grad f_u|^2`` of mini-batch gradients ``[m, d]`` around the gradient of all samples ``[d]``."""
+    """Variance ``mean |g - grad f_u|^2`` of mini-batch gradients ``[m, d]`` around the full gradient ``[d]``."""
     return float(squared_norm(batch_gradients - full).mean())
 
 
 def mean_gradient(gradients: Tensor, weight: Tensor) -> Tensor:
-    """``sum_u weight_u grad f_u`` of ``gradients [U, d]``."""
+    """Weighted mean gradient ``sum_u weight_u grad f_u`` of ``gradients [U, d]``."""
     return weight.to(gradients) @ gradients
 
 
 def client_divergence(gradients: Tensor, alpha_u: Tensor, edge: Tensor, edges: int) -> Tensor:
-    """RawHFL (19): ``sum_u alpha_u |grad f_u - grad f_b|^2`` of every edge ``[B]``, f_b the mean of its f_u."""
+    """Client-edge divergence of every edge ``[B]``, RawHFL (19): ``sum_u alpha_u |grad f_u - grad f_b|^2``.
+
+    ``f_b`` is the mean of the edge's ``f_u``.
+    """
     centre = group_sum(alpha_u[:, None].to(gradients) * gradients, edge, edges)  # [B, d]
     return group_sum(alpha_u.double() * squared_norm(gradients - centre[edge]), edge, edges)
 
 
 def edge_divergence(gradients: Tensor, alpha_u: Tensor, edge: Tensor, alpha_b: Tensor, steps: Tensor) -> float:
-    """RawHFL (20): ``sum_b alpha_b |h_b - sum_b' alpha_b' h_b'|^2`` with ``h_b = sum_u alpha_u L_u grad f_u``."""
+    """Edge-global divergence, RawHFL (20): ``sum_b alpha_b |h_b - sum_b' alpha_b' h_b'|^2``.
+
+    ``h_b = sum_u alpha_u L_u grad f_u``.
+    """
     summed = (alpha_u * steps)[:, None].to(gradients) * gradients
     h = group_sum(summed, edge, len(alpha_b))  # [B, d]
     return float((alpha_b.double() * squared_norm(h - mean_gradient(h, alpha_b))).sum())
 
 
 def step_bias(gradients: Tensor, alpha: Tensor, steps: Tensor) -> float:
-    """``|grad f - grad f'|^2`` where f weighs clients by ``alpha [E, U]`` and f' by ``alpha * steps``, each normalised.
+    """Bias ``|grad f - grad f'|^2`` of unequal local steps.
 
-    Averaging makes f' small, not f: with unequal steps this is the floor of ``|grad f|^2`` at a stationary point of f'.
-    It is 0 for equal steps.
+    f weighs clients by ``alpha [E, U]`` and f' by ``alpha * steps``, each normalised. Averaging minimises f', not f:
+    this is the floor of ``|grad f|^2`` at a stationary point of f'. It is 0 for equal steps.
     """
-    wanted, pulled = alpha.double().sum(0), (alpha.double() * steps).sum(0)
-    return float(squared_norm(mean_gradient(gradients, wanted / wanted.sum() - pulled / pulled.sum())))
+    intended, actual = alpha.double().sum(0), (alpha.double() * steps).sum(0)
+    return float(squared_norm(mean_gradient(gradients, intended / intended.sum() - actual / actual.sum())))

@@ -1,4 +1,4 @@
-"""FedCPSL's theorems: bounds (35) and (39), their conditions (34), (36)-(38), and when pseudo-labels feed themselves.
+"""FedCPSL's convergence bounds (35) and (39), their conditions (34), (36)-(38), and self-reinforcing pseudo-labels.
 
 Theorem 1 bounds the mean over R rounds of ``|grad_theta f|^2 + 31L/64 sum_i w_i |nu_i^(r+1) - nu_i^r|^2`` (33), Theorem
 2 that of ``sum_i w_i |grad F_i|^2`` in the own models. ``m`` of ``N`` clients are sampled uniformly, pseudo-labels make
@@ -44,7 +44,7 @@ REINFORCED_BELOW = (math.sqrt(5.0) - 1.0) / 2.0
 
 @dataclass(frozen=True)
 class Constants:
-    """What the theorems assume: ``L``, ``sigma^2``; for Theorem 2 also ``L_F``, ``L~``, ``L_h``, ``mu``, ``Gamma``."""
+    """Assumed constants: ``L``, ``sigma^2``; for Theorem 2 also ``L_F``, ``L~``, ``L_h``, ``mu``, ``Gamma``."""
 
     smoothness: float
     variance: float = 0.0
@@ -57,8 +57,8 @@ class Constants:
 
 @dataclass(frozen=True)
 class Setting:
-    """``N`` clients with shares ``share [N]`` and mixture weights ``mixture [N]``, ``m`` of them sampled; rates; the
-    largest and smallest effective steps; samples of a mini-batch."""
+    """Parameters of the algorithm: ``N`` clients with shares ``share [N]`` and mixture weights ``mixture [N]``, ``m``
+    of them sampled; rates; the largest and smallest effective steps; samples of a mini-batch."""
 
     clients: int
     sampled: int
@@ -74,7 +74,7 @@ class Setting:
 
     @property
     def rate(self) -> float:
-        """``eta~ = eta eta_g``."""
+        """Effective rate ``eta~ = eta eta_g``."""
         return self.lr * self.global_lr
 
 
@@ -88,7 +88,7 @@ def setting_of(
     share: Tensor | None = None,
     pseudo_lr: float = 0.0,
 ) -> Setting:
-    """The setting of a local rule as the algorithm wants it, with ``updates`` from least to most a round.
+    """The setting of an algorithm's local rule, with ``updates`` from least to most a round.
 
     ``eta_g`` is the mean of the two, as for clients that draw their numbers uniformly.
     """
@@ -112,10 +112,10 @@ def setting_of(
 
 @dataclass(frozen=True)
 class Condition:
-    """``what <= term`` of an equation, in numbers ``value <= limit``."""
+    """A condition ``quantity <= term`` of an equation, in numbers ``value <= limit``."""
 
     equation: str
-    what: str
+    quantity: str
     term: str
     value: float
     limit: float
@@ -126,17 +126,17 @@ class Condition:
 
     def __str__(self) -> str:
         sign = "within" if self.holds else "above"
-        return f"{self.equation}: {self.what} = {self.value:.3g} is {sign} {self.term} = {self.limit:.3g}"
+        return f"{self.equation}: {self.quantity} = {self.value:.3g} is {sign} {self.term} = {self.limit:.3g}"
 
 
 def step_weights(updates: int, momentum: float) -> Tensor:
-    """``b [Q] = (1 - gamma^(Q-t)) / (1 - gamma)``: how often the gradient of step ``t`` counts in the change (21)."""
+    """Weights ``b [Q] = (1 - gamma^(Q-t)) / (1 - gamma)`` of the gradients of steps ``t`` in the change (21)."""
     left = torch.arange(updates, 0, -1, dtype=torch.float64)
     return (1 - momentum**left) / (1 - momentum)
 
 
 def effective_steps(updates: int, momentum: float) -> float:
-    """``Qt = Q/(1-gamma) - gamma (1-gamma^Q)/(1-gamma)^2`` (15), the sum of :func:`step_weights`."""
+    """Effective steps ``Qt = Q/(1-gamma) - gamma (1-gamma^Q)/(1-gamma)^2`` (15), the sum of :func:`step_weights`."""
     gam = momentum
     return updates / (1 - gam) - gam * (1 - gam**updates) / (1 - gam) ** 2
 
@@ -149,7 +149,7 @@ def d_0(setting: Setting, constants: Constants) -> float:
 
 
 def conditions_34(setting: Setting, constants: Constants) -> list[Condition]:
-    """What Theorem 1 asks for: (34), and ``eta_v <= 1/(4L)`` and ``m < N`` of its text."""
+    """Conditions of Theorem 1: (34), and ``eta_v <= 1/(4L)`` and ``m < N`` of its text."""
     n, m, g = setting.clients, setting.sampled, setting.global_lr
     smooth, most = constants.smoothness, setting.most
     limits = {
@@ -158,50 +158,50 @@ def conditions_34(setting: Setting, constants: Constants) -> list[Condition]:
         "3 eta_g N/(100 m L Q-bar^2)": 3 * g * n / (100 * m * smooth * most**2),
         "m/(32 eta_g N L) (1 + 2N/m)^(-1/2)": m / (32 * g * n * smooth) / math.sqrt(1 + 2 * n / m),
     }
-    found = [Condition("(34)", "eta", term, setting.lr, limit) for term, limit in limits.items()]
-    found.append(Condition("Theorem 1", "eta_v", "1/(4L)", setting.pseudo_lr, 1 / (4 * smooth)))
-    return [*found, Condition("Theorem 1", "m", "N - 1", m, n - 1)]
+    conditions = [Condition("(34)", "eta", term, setting.lr, limit) for term, limit in limits.items()]
+    conditions.append(Condition("Theorem 1", "eta_v", "1/(4L)", setting.pseudo_lr, 1 / (4 * smooth)))
+    return [*conditions, Condition("Theorem 1", "m", "N - 1", m, n - 1)]
 
 
 def conditions_36_to_38(setting: Setting, constants: Constants, *, corrected: bool = False) -> list[Condition]:
-    """What Theorem 2 asks for: (34) with one more term, (37) and (38)."""
+    """Conditions of Theorem 2: (34) with one more term, (37) and (38)."""
     n, m, d0 = setting.clients, setting.sampled, d_0(setting, constants)
     smooth, own = constants.smoothness, constants.smoothness_own
     extra = m / (48 * setting.global_lr * n * d0) if d0 > 0 else math.inf
-    found = conditions_34(setting, constants)
-    found.append(Condition("(36)", "eta", "m/(48 eta_g N D_0)", setting.lr, extra))
+    conditions = conditions_34(setting, constants)
+    conditions.append(Condition("(36)", "eta", "m/(48 eta_g N D_0)", setting.lr, extra))
     rate, name = (setting.rate, "eta eta_g") if corrected else (setting.lr, "eta")
-    reach = rate * n / (setting.least * m)
+    ratio = rate * n / (setting.least * m)
     limits = {
         "1/(2 Q-bar L_F)": 1 / (2 * setting.most * own),
-        f"{name} N L^2/(Q_ m L_F^2)": reach * smooth**2 / own**2,
-        f"{name} N/(Q_ m)": reach,
+        f"{name} N L^2/(Q_ m L_F^2)": ratio * smooth**2 / own**2,
+        f"{name} N/(Q_ m)": ratio,
     }
-    found += [Condition("(37)", "eta_c", term, setting.own_lr, limit) for term, limit in limits.items()]
+    conditions += [Condition("(37)", "eta_c", term, setting.own_lr, limit) for term, limit in limits.items()]
     last, unit = ("11mL/(2N)", smooth) if corrected else ("11m/(2N)", 1.0)
     limit = 11 * smooth / 8 + 11 * m * unit / (2 * n)
-    return [*found, Condition("(38)", "D_0", f"11L/8 + {last}", d0, limit)]
+    return [*conditions, Condition("(38)", "D_0", f"11L/8 + {last}", d0, limit)]
 
 
 def violated(conditions: list[Condition]) -> list[Condition]:
-    """Those that do not hold; where there are any, the bound says nothing."""
+    """Conditions that do not hold; if there are any, the bound says nothing."""
     return [condition for condition in conditions if not condition.holds]
 
 
 def largest_rate(setting: Setting, constants: Constants) -> float:
     """The largest ``eta`` that (34) allows."""
-    return min(condition.limit for condition in conditions_34(setting, constants) if condition.what == "eta")
+    return min(condition.limit for condition in conditions_34(setting, constants) if condition.quantity == "eta")
 
 
 def potential_48(f: float, xi: float, setting: Setting, constants: Constants) -> float:
-    """``P = f + 24 eta~^2 N^2 L Xi / m^2`` (48), ``Xi = sum_i w_i |grad f_i - c_i|^2`` (46)."""
+    """Potential ``P = f + 24 eta~^2 N^2 L Xi / m^2`` (48), ``Xi = sum_i w_i |grad f_i - c_i|^2`` (46)."""
     ratio = setting.rate * setting.clients / setting.sampled
     return f + 24 * ratio**2 * constants.smoothness * xi
 
 
 @dataclass(frozen=True)
 class Bound35:
-    """The right-hand side of (35): what is left of the start, and gradient noise."""
+    """The right-hand side of (35): the term of the initial gap, and gradient noise."""
 
     gap: float
     noise: float
@@ -213,7 +213,7 @@ class Bound35:
 
 @dataclass(frozen=True)
 class Bound39:
-    """The right-hand side of (39): the start's costs and potential, and its five named terms."""
+    """The right-hand side of (39): the terms of the initial cost and potential, and its five named terms."""
 
     cost: float
     potential: float
@@ -225,7 +225,7 @@ class Bound39:
 
     @property
     def ball(self) -> float:
-        """``(d) + (e)``: what stays however many rounds there are."""
+        """Terms ``(d) + (e)``, which do not vanish with the number of rounds."""
         return self.d + self.e
 
     @property
@@ -234,7 +234,7 @@ class Bound39:
 
 
 def bound_35(setting: Setting, constants: Constants, rounds: int, gap: float) -> Bound35:
-    """Theorem 1; ``gap`` is ``P^0`` (48) less the lowest cost."""
+    """Bound (35) of Theorem 1; ``gap`` is ``P^0`` (48) less the lowest cost."""
     noise = 12 * setting.rate * setting.clients * constants.smoothness * constants.variance
     noise /= setting.sampled * setting.batch
     return Bound35(4 * gap / (setting.rate * rounds), _factor(setting, constants) * noise)
@@ -243,7 +243,7 @@ def bound_35(setting: Setting, constants: Constants, rounds: int, gap: float) ->
 def bound_39(
     setting: Setting, constants: Constants, rounds: int, cost_gap: float, gap: float, *, corrected: bool = False
 ) -> Bound39:
-    """Theorem 2; ``cost_gap`` is the cost at the start less the lowest, ``gap`` as in :func:`bound_35`."""
+    """Bound (39) of Theorem 2; ``cost_gap`` is the initial cost less the lowest, ``gap`` as in :func:`bound_35`."""
     b, w = setting.mixture, setting.share
     own, own_lr = constants.smoothness_own, setting.own_lr
     scale = setting.clients / (own_lr * setting.least * setting.sampled)
@@ -264,7 +264,7 @@ def bound_39(
 
 
 def reinforcement(alpha_p: float, alpha_r: float) -> float:
-    """By how much one alternation of (7a) and (7b) multiplies a small deviation from uniform predictions.
+    """Factor by which one alternation of (7a) and (7b) multiplies a small deviation from uniform predictions.
 
     ``1/(rho (1 + rho))`` with ``rho = alpha_r / alpha_p``: (7a) divides it by ``rho``, and the model that minimises
     ``alpha_p CE(nu, h) + alpha_r KL(h, 1/C)`` follows its pseudo-labels by ``1/(1 + rho)``. Above 1, which is for
@@ -277,7 +277,7 @@ def reinforcement(alpha_p: float, alpha_r: float) -> float:
 
 
 def _factor(setting: Setting, constants: Constants) -> float:
-    """``259/64 + m/N + 5 eta m L Q-bar^2 / (24 eta_g N)``."""
+    """Factor ``259/64 + m/N + 5 eta m L Q-bar^2 / (24 eta_g N)`` of the noise terms."""
     share = setting.sampled / setting.clients
     drift = 5 * setting.lr * share * constants.smoothness * setting.most**2 / (24 * setting.global_lr)
     return 259 / 64 + share + drift

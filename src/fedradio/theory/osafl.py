@@ -49,7 +49,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Constants:
-    """What the theorem assumes: ``beta``, ``sigma^2``, and ``rho_1``, ``rho_2`` of Assumption 3."""
+    """Assumed constants: ``beta``, ``sigma^2``, and ``rho_1``, ``rho_2`` of Assumption 3."""
 
     smoothness: float
     variance: float
@@ -59,8 +59,8 @@ class Constants:
 
 @dataclass(frozen=True)
 class Rounds:
-    """T rounds of U clients: ``alpha [U]``, summing to 1; ``steps`` kappa, ``score`` Delta, ``similarity`` lambda,
-    ``shift`` Phi and ``divergence`` delta, all ``[T, U]``."""
+    """Quantities of T rounds of U clients: ``alpha [U]``, summing to 1; ``steps`` kappa, ``score`` Delta,
+    ``similarity`` lambda, ``shift`` Phi and ``divergence`` delta, all ``[T, U]``."""
 
     alpha: Tensor
     steps: Tensor
@@ -72,7 +72,7 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Bound:
-    """The right-hand side of (24), averaged over rounds: what each term is due to, and their sum."""
+    """The right-hand side of (24), averaged over rounds: its terms by cause, and their sum."""
 
     gap: float
     variance: float
@@ -85,17 +85,17 @@ class Bound:
 
 
 def b_u(score: Tensor, similarity: Tensor) -> Tensor:
-    """``B_u = Delta^2 - 2 Delta lambda + 2 lambda^2 = (Delta - lambda)^2 + lambda^2``; at least ``Delta^2/2``."""
+    """Term ``B_u = Delta^2 - 2 Delta lambda + 2 lambda^2 = (Delta - lambda)^2 + lambda^2``; at least ``Delta^2/2``."""
     return (score.double() - similarity.double()) ** 2 + similarity.double() ** 2
 
 
 def a_t(rounds: Rounds, constants: Constants, lr: float) -> Tensor:
-    """``A^t = 1 - 16 rho_1 beta^2 eta^2 sum_u alpha_u kappa_u^2 B_u``, ``[T]``; the theorem needs it above 0."""
+    """Divisor ``A^t = 1 - 16 rho_1 beta^2 eta^2 sum_u alpha_u kappa_u^2 B_u``, ``[T]``; Theorem 1 needs it above 0."""
     return 1 - 16 * constants.rho_1 * (constants.smoothness * lr) ** 2 * _spread(rounds)
 
 
 def bound_24(rounds: Rounds, constants: Constants, lr: float, global_lr: float, drops: Tensor) -> Bound:
-    """Theorem 1 as printed. ``drops [T]`` are ``f(w^t|D^t) - f(w^(t+1)|D^(t+1))`` of the surrogate loss.
+    """Bound (24) of Theorem 1 as printed. ``drops [T]`` are ``f(w^t|D^t) - f(w^(t+1)|D^(t+1))`` of the surrogate loss.
 
     Where :func:`a_t` is not positive the value is no bound.
     """
@@ -111,21 +111,21 @@ def bound_24(rounds: Rounds, constants: Constants, lr: float, global_lr: float, 
 
 
 def bound_25(rounds: Rounds, constants: Constants, lr: float, global_lr: float, drops: Tensor) -> Bound:
-    """(25): the same when gradients are not scaled, all scores 1, whatever ``rounds.score`` says."""
+    """Bound (25), without scores: all are 1, whatever ``rounds.score`` says."""
     return bound_24(replace(rounds, score=torch.ones_like(rounds.score)), constants, lr, global_lr, drops)
 
 
 def bound_26(rounds: Rounds, constants: Constants, lr: float, global_lr: float, drops: Tensor) -> Bound:
-    """(26) as printed: identical clients with equal steps and scores 1, so that lambda = rho_1 = 1 and delta = 0.
+    """Bound (26) as printed: identical clients with equal steps and scores 1, hence lambda = rho_1 = 1 and delta = 0.
 
     It lacks the quotient ``1/A^t`` of (25), ``A^t = 1 - 16 (beta eta kappa)^2``, and is too small by it.
     """
     if bool((rounds.steps != rounds.steps[:, :1]).any()):
         raise ValueError("(26) is for equal numbers of local steps; use bound_25")
     ones = torch.ones_like(rounds.score)
-    alike = replace(rounds, score=ones, similarity=ones, divergence=torch.zeros_like(rounds.divergence))
-    _check(alike)
-    noise, shift, _ = _terms(alike, constants, lr, global_lr)
+    identical = replace(rounds, score=ones, similarity=ones, divergence=torch.zeros_like(rounds.divergence))
+    _check(identical)
+    noise, shift, _ = _terms(identical, constants, lr, global_lr)
     return Bound(float((2 * drops.double() / (lr * global_lr)).mean()), float(noise.mean()), float(shift.mean()), 0.0)
 
 
@@ -141,14 +141,14 @@ def rate_limits(rounds: Rounds, constants: Constants, global_lr: float) -> tuple
 
 
 def objective_30(rounds: Rounds, constants: Constants, lr: float, global_lr: float, psi: float = 1.0) -> Tensor:
-    """(30), ``[T]``: the terms of (24) but the first, less ``psi A^t``; what the score of a round is to make least."""
+    """Objective (30) of the scores, ``[T]``: the terms of (24) but the first, less ``psi A^t``, to be minimised."""
     return sum(_terms(rounds, constants, lr, global_lr), start=-psi * a_t(rounds, constants, lr))
 
 
 def c_u(rounds: Rounds, constants: Constants, lr: float, psi: float = 1.0) -> Tensor:
-    """``C_u = 8 alpha kappa beta^2 eta^2 sigma^2 + (64 Phi + 32 rho_2 delta + 32 psi rho_1) alpha (beta eta kappa)^2``.
+    """Coefficient ``C_u`` of (33) and (34), ``[T, U]``; the print has psi = 1.
 
-    ``[T, U]``; the print has psi = 1.
+    ``C_u = 8 alpha kappa beta^2 eta^2 sigma^2 + (64 Phi + 32 rho_2 delta + 32 psi rho_1) alpha (beta eta kappa)^2``.
     """
     alpha, kappa, step = rounds.alpha.double(), rounds.steps.double(), constants.smoothness * lr
     drift = 64 * rounds.shift.double() + 32 * constants.rho_2 * rounds.divergence.double() + 32 * psi * constants.rho_1
@@ -156,7 +156,7 @@ def c_u(rounds: Rounds, constants: Constants, lr: float, psi: float = 1.0) -> Te
 
 
 def coefficient_34(rounds: Rounds, constants: Constants, lr: float, global_lr: float, psi: float = 1.0) -> Tensor:
-    """``C_u / (2 beta eta eta_g sigma^2 alpha_u^2 + C_u)``, ``[T, U]``: the exact score in units of the similarity.
+    """Exact score in units of the similarity, ``C_u / (2 beta eta eta_g sigma^2 alpha_u^2 + C_u)``, ``[T, U]``.
 
     Below 1 by what (35) neglects. With ``alpha = 1/U`` and much noise it is ``1/(1 + eta_g / (4 U beta eta kappa))``:
     few clients, few steps or a large server rate make the exact score smaller than the similarity.
@@ -179,7 +179,7 @@ def score_35(rounds: Rounds) -> Tensor:
 
 
 def _spread(rounds: Rounds) -> Tensor:
-    """``sum_u alpha_u kappa_u^2 B_u``, ``[T]``."""
+    """Sum ``sum_u alpha_u kappa_u^2 B_u``, ``[T]``."""
     return (rounds.alpha.double() * rounds.steps.double() ** 2 * b_u(rounds.score, rounds.similarity)).sum(dim=1)
 
 

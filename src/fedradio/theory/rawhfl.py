@@ -39,7 +39,7 @@ from fedradio.core.params import group_sum
 
 @dataclass(frozen=True)
 class Constants:
-    """What the theorem assumes: ``beta``, and the squares ``sigma^2``, ``eps_0^2`` (19) and ``eps_1^2`` (20)."""
+    """Assumed constants: ``beta``, and the squares ``sigma^2``, ``eps_0^2`` (19) and ``eps_1^2`` (20)."""
 
     smoothness: float
     variance: float
@@ -49,7 +49,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Shares:
-    """Who took part in K rounds of E edge rounds, U clients below B edges.
+    """Participation of U clients below B edges in K rounds of E edge rounds.
 
     ``edge [U]`` of each client; ``alpha_b [K, B]``, summing to 1; ``alpha_u [K, E, U]``, 0 for those not selected, else
     summing to 1 over an edge; ``steps [K, E, U]`` SGD steps L_u; ``p_sc [K, E, U]`` probability to arrive;
@@ -64,9 +64,9 @@ class Shares:
     gradient_sq: Tensor
 
     def only(self, rounds: slice) -> Shares:
-        """The same for some of the rounds."""
-        rest = (tensor[rounds] for tensor in (self.alpha_b, self.alpha_u, self.steps, self.p_sc, self.gradient_sq))
-        return Shares(self.edge, *rest)
+        """The participation of a part of the rounds."""
+        tensors = (tensor[rounds] for tensor in (self.alpha_b, self.alpha_u, self.steps, self.p_sc, self.gradient_sq))
+        return Shares(self.edge, *tensors)
 
     @property
     def rounds(self) -> int:
@@ -78,23 +78,23 @@ class Shares:
 
     @property
     def most_steps(self) -> int:
-        """L: the least number with ``1 <= L_u <= L`` for all that took part."""
+        """Most local steps ``L`` of the clients that took part: ``1 <= L_u <= L``."""
         return int(torch.where(self.alpha_u > 0, self.steps, 0).max())
 
     @property
     def alpha(self) -> Tensor:
-        """``alpha_b alpha_u``, a client's share of the global model ``[K, E, U]``."""
+        """Share ``alpha_b alpha_u`` of each client in the global model ``[K, E, U]``."""
         return self.alpha_b.double()[:, None, self.edge] * self.alpha_u.double()
 
     @property
     def omega(self) -> Tensor:
-        """``Omega^k = sum_e sum_b alpha_b sum_u alpha_u L_u``, ``[K]``."""
+        """Mean steps of a round, ``Omega^k = sum_e sum_b alpha_b sum_u alpha_u L_u``, ``[K]``."""
         return (self.alpha * self.steps).sum(dim=(1, 2))
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The right-hand side, in the order of Remark 1: what each term is due to, and their sum."""
+    """The right-hand side of the bound: its terms by cause, in the order of Remark 1, and their sum."""
 
     gap: float
     variance: float
@@ -108,7 +108,7 @@ class Bound:
 
 
 def bound_21(part: Shares, constants: Constants, lr: float, drops: Tensor) -> Bound:
-    """Theorem 1 as printed. ``drops [K]`` are ``f(w^k) - f(w^(k+1))``, or :func:`even_drops` of a gap."""
+    """Bound (21) of Theorem 1 as printed. ``drops [K]`` are ``f(w^k) - f(w^(k+1))``, or :func:`even_drops` of a gap."""
     beta, eta, rounds = constants.smoothness, lr, part.rounds
     e, el, omega = part.edge_rounds, part.most_steps, part.omega
     _check(part, omega)
@@ -126,7 +126,10 @@ def bound_21(part: Shares, constants: Constants, lr: float, drops: Tensor) -> Bo
 
 
 def corollary_1(part: Shares, constants: Constants, lr: float, gap: float) -> Bound:
-    """Corollary 1: everybody takes L steps, ``Omega^k = E L``. ``gap`` is ``f(w^0) - f(w^K)``, or to the infimum."""
+    """Bound of Corollary 1: all clients take L steps, ``Omega^k = E L``.
+
+    ``gap`` is ``f(w^0) - f(w^K)``, or that to the infimum.
+    """
     beta, eta, rounds = constants.smoothness, lr, part.rounds
     e, el = part.edge_rounds, part.most_steps
     if bool((torch.where(part.alpha_u > 0, part.steps, el) != el).any()):
@@ -143,13 +146,14 @@ def corollary_1(part: Shares, constants: Constants, lr: float, gap: float) -> Bo
 
 
 def bound_26(part: Shares, constants: Constants, lr: float, gap: float) -> Bound:
-    """(26): Corollary 1 when everything arrives, whatever ``part.p_sc`` says."""
+    """Bound (26): Corollary 1 without losses, whatever ``part.p_sc`` says."""
     return corollary_1(_lossless(part), constants, lr, gap)
 
 
 def dominant_27(lr: float, gap: float, smoothness: float, variance: float, steps: float, spread: float) -> float:
-    """(27): ``2 F/(eta E K L) + 2 beta eta sigma^2 sum_b alpha_b^2 sum_u alpha_u^2``, the terms of lowest order in eta.
+    """Dominant terms (27) of the bound: ``2 F/(eta E K L) + 2 beta eta sigma^2 sum_b alpha_b^2 sum_u alpha_u^2``.
 
+    They are those of lowest order in eta.
     ``steps`` is ``E K L``, ``spread`` the sum of squared weights: ``1/(B U)`` for B edges of U clients of equal weight.
     Unequal steps: our reading takes ``sum_k Omega^k`` and the mean spread, which are the same where all are equal.
     """
@@ -157,22 +161,25 @@ def dominant_27(lr: float, gap: float, smoothness: float, variance: float, steps
 
 
 def rate_27(gap: float, smoothness: float, variance: float, steps: float, spread: float) -> float:
-    """``eta* = sqrt(F / (E K L beta sigma^2 sum_b alpha_b^2 sum_u alpha_u^2))``, where (27) is least (Remark 3).
+    """Minimiser of (27), ``eta* = sqrt(F / (E K L beta sigma^2 sum_b alpha_b^2 sum_u alpha_u^2))`` (Remark 3).
 
-    Infinite without gradient noise: (27) then falls for ever.
+    Infinite without gradient noise: (27) then decreases in eta.
     """
     noise = smoothness * variance * spread
     return math.sqrt(gap / (steps * noise)) if noise > 0 else math.inf
 
 
 def spread(part: Shares) -> float:
-    """``sum_b alpha_b^2 sum_u alpha_u^2``, the mean over all edge rounds."""
+    """Sum of squared weights ``sum_b alpha_b^2 sum_u alpha_u^2``, the mean over all edge rounds."""
     return float((part.alpha**2).sum(dim=2).mean())
 
 
 def even_drops(gap: float, rounds: int) -> Tensor:
-    """A known gap ``f(w^0) - f_inf`` as equal drops: the first term is then ``2 gap/(eta K) mean(1/Omega^k)``, which is
-    exact (up to ``f_inf <= f(w^K)``) where Omega^k is the same in all rounds, since the drops telescope."""
+    """Equal drops ``[K]`` that sum to a known gap ``f(w^0) - f_inf``.
+
+    The first term is then ``2 gap/(eta K) mean(1/Omega^k)``, which is exact (up to ``f_inf <= f(w^K)``) where Omega^k
+    is the same in all rounds, since the drops telescope.
+    """
     return torch.full((rounds,), gap / rounds, dtype=torch.float64)
 
 
@@ -186,7 +193,7 @@ def rate_limits(smoothness: float, edge_rounds: int, steps: int) -> tuple[float,
 
 
 def best_rate(part: Shares, constants: Constants, gap: float) -> float:
-    """The rate that makes all of (21) least, for a given gap and everything else fixed.
+    """Minimiser of (21) over the rate, for a given gap and everything else fixed.
 
     (21) is ``a/eta`` plus a polynomial in eta without negative coefficients, hence convex: a search by thirds in the
     logarithm finds its only minimum. Infinite where nothing speaks against large steps, NaN where (21) is infinite at
@@ -208,12 +215,15 @@ def best_rate(part: Shares, constants: Constants, gap: float) -> float:
             high = right
         else:
             low = left
-    found = math.exp((low + high) / 2)
-    return found if found < 1e11 else math.inf
+    rate = math.exp((low + high) / 2)
+    return rate if rate < 1e11 else math.inf
 
 
 def _n_1(part: Shares, beta: float, eta: float) -> Tensor:
-    """``N_1^k = 60 x^3 + 3 x + sum_e sum_b alpha_b (alpha_b + 4 x) sum_u alpha_u^2``, ``x = beta eta E L``; ``[K]``."""
+    """Factor ``N_1^k`` of the variance, ``[K]``.
+
+    ``N_1^k = 60 x^3 + 3 x + sum_e sum_b alpha_b (alpha_b + 4 x) sum_u alpha_u^2``, ``x = beta eta E L``.
+    """
     x = beta * eta * part.edge_rounds * part.most_steps
     alpha_b = part.alpha_b.double()[:, None, part.edge]  # [K, 1, U]
     shares = (alpha_b * (alpha_b + 4 * x) * part.alpha_u.double() ** 2).sum(dim=(1, 2))
@@ -221,7 +231,7 @@ def _n_1(part: Shares, beta: float, eta: float) -> Tensor:
 
 
 def _losses(part: Shares, beta: float, eta: float) -> Tensor:
-    """``sum_e sum_b alpha_b sum_u alpha_u N_u (1/p_sc - 1) sum_l E|g_u|^2``, ``[K]``; infinite where p_sc is 0."""
+    """Losses ``sum_e sum_b alpha_b sum_u alpha_u N_u (1/p_sc - 1) sum_l E|g_u|^2``, ``[K]``; infinite if p_sc is 0."""
     e, el = part.edge_rounds, part.most_steps
     alpha_u = part.alpha_u.double()
     n_u = e + 3 * beta * eta * el + 4 * beta * eta * e * (alpha_u + 15 * e * beta**2 * eta**2 * el**3)
@@ -231,8 +241,9 @@ def _losses(part: Shares, beta: float, eta: float) -> Tensor:
 
 
 def _lossless(part: Shares) -> Shares:
-    everything = torch.ones_like(part.p_sc)
-    return Shares(part.edge, part.alpha_b, part.alpha_u, part.steps, everything, part.gradient_sq)
+    """The same participation with arrival probabilities of 1."""
+    certain = torch.ones_like(part.p_sc)
+    return Shares(part.edge, part.alpha_b, part.alpha_u, part.steps, certain, part.gradient_sq)
 
 
 def _check(part: Shares, omega: Tensor) -> None:

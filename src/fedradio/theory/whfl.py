@@ -1,4 +1,4 @@
-"""W-HFL: the exact error of aggregation over one or two hops of air, and the paper's bound as printed.
+"""W-HFL: the exact aggregation error over one or two over-the-air hops, and the paper's bound as printed.
 
 **Ours, exact** (normaliser ``mean``, equal weights, float64): :func:`aggregation_error` is ``E|hat - true|^2`` per
 symbol of I cluster iterations and one global one, given what was sent. With ``w_c = beta_edge,c / S``, ``S`` their sum,
@@ -33,7 +33,7 @@ from fedradio.links.air import Air, Floats, Normaliser, error_split, symbols
 
 @dataclass(frozen=True)
 class Moments:
-    """What clients sent in I iterations, per symbol: ``gram [U, U]`` is ``E Re(y_u^* y_v)`` of their sums over the
+    """Second moments of the symbols sent in I iterations: ``gram [U, U]`` is ``E Re(y_u^* y_v)`` of their sums over the
     iterations ``y_u``, ``power [U]`` is ``sum_i E|x_u,i|^2``."""
 
     gram: Tensor
@@ -66,14 +66,14 @@ class AggregationError:
 
 
 def moments(sent: Tensor) -> Moments:
-    """Means over the symbols of ``sent [I, U, d]``; with d = 2 they are those of one symbol."""
+    """Second moments, averaged over the symbols of ``sent [I, U, d]``; with d = 2 those of one symbol."""
     n = symbols(sent.shape[-1])
     summed = sent.double().sum(dim=0)
     return Moments(summed @ summed.T / n, sent.double().square().sum(dim=(0, 2)) / n, len(sent))
 
 
 def flat_error(gain: Tensor, sent: Moments, amplitude: float, noise: float, antennas: int = 100) -> AggregationError:
-    """All clients ``gain [U]`` straight to the server, whose model takes the sum of I iterations."""
+    """Error of a flat network: all clients ``gain [U]`` straight to the server, which sums I iterations."""
     air = _air(gain[None], torch.zeros(len(gain), dtype=torch.long), amplitude, noise * sent.iterations, antennas)
     split = error_split(air, sent.power.numpy())
     return AggregationError(_bias(air.near[0], sent), **{name: float(part[0]) for name, part in split.items()})
@@ -92,7 +92,10 @@ def aggregation_error(
     antennas: int = 100,
     edge_antennas: int = 100,
 ) -> AggregationError:
-    """Clients to edges ``gain [C, U]`` I times, edges to the server ``edge_gain [C]`` once; ``sigma_h^2 = 1``."""
+    """Error of two hops: clients to edges ``gain [C, U]`` I times, edges to the server ``edge_gain [C]`` once.
+
+    ``sigma_h^2 = 1``.
+    """
     air = _air(gain, parent, amplitude, noise * sent.iterations, antennas)
     above = torch.zeros(len(edge_gain), dtype=torch.long)
     edge = _air(edge_gain[None], above, edge_amplitude, noise if edge_noise is None else edge_noise, edge_antennas)
@@ -108,20 +111,20 @@ def aggregation_error(
 
 
 def client_shares(gain: Tensor, parent: Tensor, edge_gain: Tensor) -> Tensor:
-    """What each client counts in the global mean ``[U]``: ``(beta_edge,c / sum) (beta_m / S_c)``; sums to 1."""
+    """Share of each client in the global mean ``[U]``: ``(beta_edge,c / sum) (beta_m / S_c)``; they sum to 1."""
     own = gain[parent, torch.arange(len(parent))]
     strength = torch.zeros_like(edge_gain).index_add_(0, parent, own)
     return (edge_gain / edge_gain.sum())[parent] * own / strength[parent]
 
 
 def effective_clients(share: Tensor) -> float:
-    """``(sum v)^2 / sum v^2``: how many equal clients these shares are worth."""
+    """Effective number of clients of these shares, ``(sum v)^2 / sum v^2``."""
     return float(share.sum() ** 2 / share.square().sum())
 
 
 @dataclass(frozen=True)
 class Printed:
-    """What (31)-(33) assume, with the values of Fig. 4. ``gain [C, C M]``: receiver first, clients sorted by cluster;
+    """Parameters of (31)-(33), with the values of Fig. 4. ``gain [C, C M]``: receiver first, clients sorted by cluster;
     ``edge_gain [C]``; the other letters as in the paper (``d = 2N``)."""
 
     gain: Tensor
@@ -142,34 +145,34 @@ class Printed:
 
 
 def figure_4(rounds: int) -> tuple[Tensor, Tensor, Tensor]:
-    """``eta(t) = 5e-2 - 2e-5 t``, ``P_t = 1 + 1e-2 t`` and ``P_IS,t = 10 P_t`` of Fig. 4, ``[T]`` from t = 0."""
+    """Rates ``eta(t) = 5e-2 - 2e-5 t``, amplitudes ``P_t = 1 + 1e-2 t`` and ``P_IS,t = 10 P_t`` of Fig. 4, ``[T]``."""
     t = torch.arange(rounds, dtype=torch.float64)
     return 5e-2 - 2e-5 * t, 1 + 1e-2 * t, 10 * (1 + 1e-2 * t)
 
 
 def contraction_31(setting: Printed, eta: Tensor) -> Tensor:
-    """``X(t) = 1 - mu eta I (tau - eta (tau - 1))``."""
+    """Contraction factor ``X(t) = 1 - mu eta I (tau - eta (tau - 1))``."""
     return 1 - setting.mu * eta * setting.iterations * (setting.tau - eta * (setting.tau - 1))
 
 
 def learning_32(s: Printed, eta: Tensor) -> Tensor:
-    """The last three terms of Y(t), which ideal links have as well (Lemma 2)."""
+    """Learning terms of Y(t), the last three, which ideal links have as well (Lemma 2)."""
     i, tau, g2 = s.iterations, s.tau, s.gradient_sq
     drift = (1 + s.mu * (1 - eta)) * eta**2 * i * g2 * tau * (tau - 1) * (2 * tau - 1) / 6
     return drift + eta**2 * i * (tau**2 + tau - 1) * g2 + 2 * eta * i * (tau - 1) * s.heterogeneity
 
 
 def air_32(s: Printed, eta: Tensor, amplitude: Tensor, edge_amplitude: Tensor) -> Slots:
-    """The first five terms of Y(t), which the air adds (Lemma 1), in the printed order."""
+    """Over-the-air terms of Y(t), the first five (Lemma 1), in the printed order."""
     c, m, k, k2, i = len(s.edge_gain), s.gain.shape[1] // len(s.edge_gain), s.antennas, s.edge_antennas, s.iterations
-    at = s.gain.double().view(c, c, m)  # receiver, source, client
-    own = torch.einsum("ccm->cm", at)
+    gain = s.gain.double().view(c, c, m)  # receiver, source, client
+    own = torch.einsum("ccm->cm", gain)
     edge = s.edge_gain.double()
     bar_c, bar = (own.sum(dim=1), edge.sum()) if s.bar == "sum" else (own.mean(dim=1), edge.mean())
     q = own / bar_c[:, None] ** 2  # beta_{c,m,c} / bar_c^2
-    rest = edge.sum() - edge  # sum over c' != c of beta_IS,c', seen from c
+    other_edges = edge.sum() - edge  # sum over c' != c of beta_IS,c', seen from c
     inside = own.sum(dim=1, keepdim=True) - own
-    foreign = at.sum(dim=1) - own  # sum over c' != c of the m-th clients there, [c, m]
+    foreign = gain.sum(dim=1) - own  # sum over c' != c of the m-th clients there, [c, m]
     learnt = eta**2 * s.gradient_sq * i * s.tau**2
     front = learnt / (k * k2 * m**2 * c**2 * bar**2)
     u = float((own * (edge / bar_c)[:, None]).sum() / bar)
@@ -177,16 +180,16 @@ def air_32(s: Printed, eta: Tensor, amplitude: Tensor, edge_amplitude: Tensor) -
     count = (2 + (m - 1) * (c - 2) * (k - 1) * (i - 1)) / (m * (c - 1)) if c > 1 else 0.0
     heard = inside + foreign.sum(dim=1, keepdim=True)
     noise = s.noise * (s.d / 2) / (k2 * c**2 * s.sigma_h2 * bar**2)
-    mine, others = (edge**2 @ q).sum(), (edge * rest) @ q.sum(dim=1)
+    own_edge, foreign_edges = (edge**2 @ q).sum(), (edge * other_edges) @ q.sum(dim=1)
     return {
         "signal": learnt * i / (m**2 * c**2) * ((m * c) ** 2 - 2 * m * c * u + coefficient * u**2),
-        "edges": front * count * float((edge * rest) @ (own.sum(dim=1) / bar_c) ** 2),
+        "edges": front * count * float((edge * other_edges) @ (own.sum(dim=1) / bar_c) ** 2),
         "clients": front * (k2 + 1) * float((edge**2)[:, None].mul(q * heard).sum()),
-        "both": front * float((edge * rest)[:, None].mul(q * (inside + foreign)).sum()),
+        "both": front * float((edge * other_edges)[:, None].mul(q * (inside + foreign)).sum()),
         "noise": noise
         * (
             edge.sum() / edge_amplitude**2
-            + i / (k * m**2) * ((k2 + 1) * mine / amplitude**2 + others / edge_amplitude**2)
+            + i / (k * m**2) * ((k2 + 1) * own_edge / amplitude**2 + foreign_edges / edge_amplitude**2)
         ),
     }
 
@@ -194,7 +197,7 @@ def air_32(s: Printed, eta: Tensor, amplitude: Tensor, edge_amplitude: Tensor) -
 def distance_31(
     s: Printed, eta: Tensor, amplitude: Tensor | None = None, edge_amplitude: Tensor | None = None
 ) -> Tensor:
-    """(31) as printed: ``E|theta(t) - theta*|^2`` for t = 0..T; without amplitudes that of ideal links."""
+    """Bound (31) as printed on ``E|theta(t) - theta*|^2``, t = 0..T; without amplitudes that of ideal links."""
     y = learning_32(s, eta)
     if amplitude is not None and edge_amplitude is not None:
         y = y + torch.stack(list(air_32(s, eta, amplitude, edge_amplitude).values())).sum(dim=0)
@@ -205,12 +208,12 @@ def distance_31(
 
 
 def loss_33(s: Printed, eta: Tensor, amplitude: Tensor | None = None, edge_amplitude: Tensor | None = None) -> Tensor:
-    """(33) as printed: ``L/2`` of (31) bounds the loss above its minimum, t = 0..T."""
+    """Bound (33) as printed on the loss above its minimum, ``L/2`` times (31), t = 0..T."""
     return s.smoothness / 2 * distance_31(s, eta, amplitude, edge_amplitude)
 
 
 def loss_35(s: Printed, eta: float, amplitude: float, rounds: int) -> float:
-    """(35) as printed: equal gains, ``I = tau = 1``, constant rate and power, strong edges."""
+    """Bound (35) as printed: equal gains, ``I = tau = 1``, constant rate and power, strong edges."""
     c, m = len(s.edge_gain), s.gain.shape[1] // len(s.edge_gain)
     noise = s.noise * (s.d / 2) / (s.antennas * m**3 * c**3 * s.sigma_h2 * amplitude**2)
     left = (1 - s.mu * eta) ** rounds
@@ -224,5 +227,6 @@ def _air(gain: Tensor, parent: Tensor, amplitude: float, noise: float, antennas:
 
 
 def _bias(share: Floats, sent: Moments) -> float:
-    off = share - 1 / len(share)
-    return float(off @ sent.gram.numpy() @ off)
+    """Squared distance of the share-weighted mean from the plain mean, per symbol."""
+    deviation = share - 1 / len(share)
+    return float(deviation @ sent.gram.numpy() @ deviation)
