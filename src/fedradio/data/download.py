@@ -17,15 +17,13 @@ from http.client import HTTPException
 from pathlib import Path
 
 from fedradio.core.errors import DataError
+from fedradio.core.progress import Progress, silent
 from fedradio.data import cache as store
 from fedradio.data.cache import ls, path
 from fedradio.data.catalog import IDX_FILES, Arrays, DataSet, find
 from fedradio.data.decode import decode, places
 
-__all__ = ["Progress", "fetch", "ls", "path"]
-
-Progress = Callable[[str, float | None], None]
-"""Told what is being done and which fraction of it is done, None where that is unknown."""
+__all__ = ["fetch", "ls", "path"]
 
 INSTALLED = Path("/usr/share/datasets")
 """Where Debian's packages put data sets."""
@@ -39,11 +37,7 @@ Way = Callable[[DataSet, Path, Progress], Arrays]
 """Gets a data set with the help of a scratch folder, or raises a :class:`DataError` that says why it cannot."""
 
 
-def _quiet(what: str, fraction: float | None) -> None:
-    return None
-
-
-def fetch(name: str, from_dir: Path | None = None, progress: Progress = _quiet) -> Path:
+def fetch(name: str, from_dir: Path | None = None, progress: Progress = silent) -> Path:
     """Make sure that the data set is in the store and whole; returns its folder.
 
     Does nothing when it already is. May be interrupted and called again at any time.
