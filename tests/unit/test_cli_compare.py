@@ -130,7 +130,7 @@ def test_wrong_options_are_all_told_with_code_2(call: Call, sweep: Path) -> None
     done = call("compare", sweep, "--metric", "acuracy", "--baseline", "nobody")
     assert done.code == 2
     assert "did you mean 'accuracy'?" in done.err
-    assert "no variant is called so" in done.err
+    assert "no such variant" in done.err
     formats = call("figures", sweep, "--format", "pgn,svg")
     assert formats.code == 2
     assert "did you mean 'png'?" in formats.err

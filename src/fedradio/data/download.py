@@ -17,15 +17,13 @@ from http.client import HTTPException
 from pathlib import Path
 
 from fedradio.core.errors import DataError
+from fedradio.core.progress import Progress, silent
 from fedradio.data import cache as store
 from fedradio.data.cache import ls, path
 from fedradio.data.catalog import IDX_FILES, Arrays, DataSet, find
 from fedradio.data.decode import decode, places
 
-__all__ = ["Progress", "fetch", "ls", "path"]
-
-Progress = Callable[[str, float | None], None]
-"""Called with a description of the present step and the fraction of it that is done, None where that is unknown."""
+__all__ = ["fetch", "ls", "path"]
 
 INSTALLED = Path("/usr/share/datasets")
 """Folder of the data sets of Debian packages."""
@@ -39,11 +37,7 @@ Fetcher = Callable[[DataSet, Path, Progress], Arrays]
 """Gets a data set with the help of a scratch folder, or raises a :class:`DataError` with the reason why it cannot."""
 
 
-def _quiet(what: str, fraction: float | None) -> None:
-    return None
-
-
-def fetch(name: str, from_dir: Path | None = None, progress: Progress = _quiet) -> Path:
+def fetch(name: str, from_dir: Path | None = None, progress: Progress = silent) -> Path:
     """Fetch a data set into the local store; returns its folder.
 
     Does nothing if the store has it whole. May be interrupted and called again at any time.

@@ -1,4 +1,4 @@
-"""Variants of runs side by side: means over seeds, paired differences, what it took to reach a target. Plain data."""
+"""Comparison of variants as plain data: means over seeds, paired differences, what it took to reach a target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
 
 SPENT = {"seconds": "time_s", "joules": "energy_j", "bits": "bits", "uses": "uses", "clients": "clients"}
-"""What is told of a whole run, and the field of its summary: channel uses, mean clients of an edge round."""
+"""What a run has spent, and the field of its summary: ``uses`` of the channel, ``clients`` per edge round."""
 
 FALLING = ("loss", "spread", "error", "norm")
 """Endings of metrics that are better when they are lower."""
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """A variant less the baseline over common seeds. ``worlds`` are keys of the spec by which their worlds differ."""
+    """Difference of a variant to the baseline over common seeds; ``worlds``: keys by which their worlds differ."""
 
     label: str
     seeds: list[int]
@@ -50,7 +50,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Reach:
-    """What it took until the metric first was at the target: per seed (None: never), means of those that made it."""
+    """What it took until the metric first reached the target: per seed (None: never), and means over those that did."""
 
     label: str
     seeds: dict[int, dict[str, float | None] | None]
@@ -60,7 +60,7 @@ class Reach:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run that is not part of any mean, since it is not complete."""
+    """A run that is not complete and therefore in no mean."""
 
     label: str
     seed: int
@@ -70,7 +70,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All of it; ``rising`` tells whether more of the metric is better. ``reaches`` is empty without a target."""
+    """A comparison of variants. ``rising``: a higher metric is better. ``reaches`` is empty without a target."""
 
     metric: str
     rising: bool
@@ -90,14 +90,15 @@ def compare(
     target: float | None = None,
     absent: Sequence[LeftOut] = (),
 ) -> Comparison:
-    """Group runs into variants and compare them; ``absent`` runs are told beside those that are not complete.
+    """Group runs into variants and compare them.
 
-    ``baseline`` is a label or a part of one (default: the first variant with a complete run).
+    ``baseline`` is a label or a part of one (default: the first variant with a complete run); ``absent`` runs are
+    listed as left out beside those that are not complete.
     """
-    found = variants(runs)
-    done = [complete(variant) for variant in found]
+    every = variants(runs)
+    done = [complete(variant) for variant in every]
     _check(done, metric, baseline, target)
-    base = next(variant for variant in done if variant.runs) if baseline is None else _named(done, baseline)[0]
+    base = next(variant for variant in done if variant.runs) if baseline is None else _matching(done, baseline)[0]
     others = [variant for variant in done if variant is not base]
     rising = not metric.endswith(FALLING)
     return Comparison(
@@ -110,7 +111,7 @@ def compare(
         reaches=[] if target is None else [_reach(variant, metric, target, rising) for variant in done],
         left_out=[
             LeftOut(variant.label, seed, str(run.folder), run.status)
-            for variant in found
+            for variant in every
             for seed, run in variant.runs.items()
             if run.status != "complete"
         ]
@@ -120,7 +121,7 @@ def compare(
 
 
 def complete(variant: Variant) -> Variant:
-    """The variant with its complete runs alone."""
+    """The variant with only its complete runs."""
     return Variant(
         variant.label, variant.algorithm, {seed: run for seed, run in variant.runs.items() if run.status == "complete"}
     )
@@ -128,27 +129,28 @@ def complete(variant: Variant) -> Variant:
 
 def bands(variants: Iterable[Variant], metric: str, against: str = "rounds") -> dict[str, Band]:
     """Mean curves over seeds, ``label -> band``, of the variants for which metric and axis are defined."""
-    found = {}
+    by_label = {}
     for variant in variants:
         curves = [run.curve(metric, against) for run in variant.runs.values()]
         known = [curve for curve in curves if curve is not None]
         if known and len(known) == len(curves):
-            found[variant.label] = band(known)
-    return found
+            by_label[variant.label] = band(known)
+    return by_label
 
 
 def percent(metric: str) -> bool:
-    """Whether a metric is a share that people read in percent."""
+    """Whether a metric is shown in percent."""
     return "accuracy" in metric or metric in ("bayes", "top_popular")
 
 
 def world(spec: Spec) -> dict[str, Any]:
-    """The flattened keys that determine what a seed draws beside the learning: network, devices, air and data."""
+    """The world of a spec: the flattened keys of network, devices, channels and data, drawn from the seed alone."""
     hops = [{name: hop[name] for name in ("channel", "fleet")} for hop in spec.plain["hops"]]
     return dict(flatten({"topology": spec.plain["topology"], "data": spec.plain["data"], "hops": hops}))
 
 
 def _row(variant: Variant, metric: str, rising: bool) -> Row:
+    """The results of a variant over its seeds."""
     runs = variant.runs.values()
     mean = bands([variant], metric).get(variant.label)
     return Row(
@@ -164,6 +166,7 @@ def _row(variant: Variant, metric: str, rising: bool) -> Row:
 
 
 def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> Difference:
+    """The paired difference of a variant to the baseline."""
     return Difference(
         label=variant.label,
         seeds=sorted(variant.runs.keys() & base.runs.keys()),
@@ -174,10 +177,11 @@ def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> D
 
 
 def _reach(variant: Variant, metric: str, target: float, rising: bool) -> Reach:
+    """What the seeds of a variant needed to reach the target."""
     seeds = {seed: _reached(run, metric, target, rising) for seed, run in variant.runs.items()}
-    there = [spent for spent in seeds.values() if spent is not None]
-    mean = {against: _mean(spent[against] for spent in there) for against in AXES}
-    return Reach(variant.label, seeds, len(there), mean)
+    reached = [spent for spent in seeds.values() if spent is not None]
+    mean = {against: _mean(spent[against] for spent in reached) for against in AXES}
+    return Reach(variant.label, seeds, len(reached), mean)
 
 
 def _reached(run: PastRun, metric: str, target: float, rising: bool) -> dict[str, float | None] | None:
@@ -185,43 +189,44 @@ def _reached(run: PastRun, metric: str, target: float, rising: bool) -> dict[str
     curves = {against: run.curve(metric, against) for against in AXES}
     assert curves["rounds"] is not None
     y = curves["rounds"][1]
-    there = np.flatnonzero(y >= target if rising else y <= target)
-    if not len(there):
+    hits = np.flatnonzero(y >= target if rising else y <= target)
+    if not len(hits):
         return None
-    return {against: None if curve is None else float(curve[0][there[0]]) for against, curve in curves.items()}
+    return {against: None if curve is None else float(curve[0][hits[0]]) for against, curve in curves.items()}
 
 
 def _ends(variant: Variant, metric: str, rising: bool, best: bool = False) -> dict[int, float]:
-    """The metric of every seed, at the last evaluation or at its best."""
-    found = {}
+    """The metric of every seed, at the last evaluation or at the best."""
+    by_seed = {}
     for seed, run in variant.runs.items():
         y = [row[metric] for row in run.evaluations]
-        found[seed] = y[-1] if not best else max(y) if rising else min(y)
-    return found
+        by_seed[seed] = y[-1] if not best else max(y) if rising else min(y)
+    return by_seed
 
 
 def _mean(values: Iterable[float | None]) -> Interval | None:
-    """None where there is none, or where any is undefined."""
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return interval(known) if known and len(known) == len(found) else None
+    """The mean with its interval; None without values, or if any is undefined."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    return interval(known) if known and len(known) == len(listed) else None
 
 
 def _summary(run: PastRun) -> Mapping[str, Any]:
     return run.summary or {}
 
 
-def _worlds(one: Variant, other: Variant) -> list[str]:
-    if not one.runs or not other.runs:
+def _worlds(variant: Variant, base: Variant) -> list[str]:
+    """Keys by which the worlds of two variants differ."""
+    if not variant.runs or not base.runs:
         return []
-    first, second = (world(next(iter(variant.runs.values())).spec) for variant in (one, other))
+    first, second = (world(next(iter(each.runs.values())).spec) for each in (variant, base))
     missing = object()
     keys = dict.fromkeys([*second, *first])
     return [key for key in keys if first.get(key, missing) != second.get(key, missing)]
 
 
 def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
-    """What a reader should know before believing the numbers."""
+    """Caveats of a comparison: single seeds, missing runs, different seeds, rounds or versions."""
     notes = []
     alone = [variant.label for variant in done if len(variant.runs) == 1]
     if alone:
@@ -229,43 +234,43 @@ def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
     empty = [variant.label for variant in done if not variant.runs]
     if empty:
         notes.append(f"no run is complete: {'; '.join(empty)}")
-    strangers = [c.label for c in done if c.runs and base.runs and not c.runs.keys() & base.runs.keys()]
-    if strangers:
-        notes.append(f"no seed in common with {base.label}: {'; '.join(strangers)}")
+    unpaired = [v.label for v in done if v.runs and base.runs and not v.runs.keys() & base.runs.keys()]
+    if unpaired:
+        notes.append(f"no seed in common with {base.label}: {'; '.join(unpaired)}")
     seeds = {tuple(sorted(variant.runs)) for variant in done if variant.runs}
     if len(seeds) > 1:
         notes.append("rows rest on different seeds; paired differences on those that both variants have")
     rounds = {variant.label: {len(run.rounds) for run in variant.runs.values()} for variant in done if variant.runs}
     if len(set().union(*rounds.values())) > 1:
-        told = "; ".join(f"{label} {', '.join(map(str, sorted(made)))}" for label, made in rounds.items())
-        notes.append(f"different numbers of rounds: {told}")
+        listed = "; ".join(f"{label} {', '.join(map(str, sorted(made)))}" for label, made in rounds.items())
+        notes.append(f"different numbers of rounds: {listed}")
     versions = {run.environment.get("fedradio", "unknown") for variant in done for run in variant.runs.values()}
     if len(versions) > 1:
         notes.append(f"made by different versions of fedradio: {', '.join(sorted(versions))}")
     return notes
 
 
-def _named(done: Sequence[Variant], baseline: str) -> list[Variant]:
-    """The variant of that label, else those whose label or algorithm has all of its words."""
+def _matching(done: Sequence[Variant], baseline: str) -> list[Variant]:
+    """The variant of that label, else those whose label or algorithm contains all of its pieces."""
     exact = [variant for variant in done if variant.label == baseline]
-    words = _words(baseline)
-    return exact or [variant for variant in done if words <= _words(variant.label) | {variant.algorithm}]
+    pieces = _pieces(baseline)
+    return exact or [variant for variant in done if pieces <= _pieces(variant.label) | {variant.algorithm}]
 
 
-def _words(label: str) -> set[str]:
-    """The pieces of a label, in whatever order they are written."""
+def _pieces(label: str) -> set[str]:
+    """The ``key=value`` pieces of a label, in any order."""
     return {piece.strip().removeprefix("algorithm=") for piece in label.replace(": ", ", ").split(", ")}
 
 
 def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: float | None) -> None:
-    """All problems of the request at once."""
+    """Raise all problems of a request for a comparison at once."""
     if not any(variant.runs for variant in done):
         raise StoreError("no run is complete: there is nothing to compare")
     problems = _metric_problems(done, metric)
-    if baseline is not None and len(named := _named(done, baseline)) != 1:
-        known = [variant.label for variant in named or done]
-        reason = "several variants are called so" if named else "no variant is called so"
-        remedy = f"one of: {'; '.join(known)}" if named else suggest(baseline, known) or f"one of: {'; '.join(known)}"
+    if baseline is not None and len(matches := _matching(done, baseline)) != 1:
+        known = [variant.label for variant in matches or done]
+        reason = "several variants match" if matches else "no such variant"
+        remedy = f"one of: {'; '.join(known)}" if matches else suggest(baseline, known) or f"one of: {'; '.join(known)}"
         problems.append(Problem("--baseline", reason, remedy, baseline))
     if target is not None and not math.isfinite(target):
         problems.append(Problem("--target", "not a finite number", "such as 0.9", target))
@@ -276,10 +281,10 @@ def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: f
 
 
 def _metric_problems(done: Sequence[Variant], metric: str) -> list[Problem]:
-    """A metric must be known of every complete run."""
+    """The problem of a metric that some complete run lacks; empty if all have it."""
     known = {variant.label: [run.metrics() for run in variant.runs.values()] for variant in done if variant.runs}
-    lists = [names for some in known.values() for names in some]
-    lacking = [label for label, some in known.items() if any(metric not in names for names in some)]
+    lists = [names for of_runs in known.values() for names in of_runs]
+    lacking = [label for label, of_runs in known.items() if any(metric not in names for names in of_runs)]
     if not lacking:
         return []
     common = [name for name in lists[0] if all(name in names for names in lists)]

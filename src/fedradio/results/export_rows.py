@@ -1,4 +1,4 @@
-"""Records as flat tables: which columns there are, and the rows of each record."""
+"""Columns of the exported tables, and the rows that each record gives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from fedradio.core.contracts import Reason
 
 Columns = dict[str, type]
-"""Names of columns, units included, and what they hold: ``bool``, ``int``, ``float`` or ``str``; all may be None."""
+"""Columns by name, units included, with their type: ``bool``, ``int``, ``float`` or ``str``; any value may be None."""
 
 SENDER: Columns = {
     "active": bool,
@@ -22,17 +22,18 @@ SENDER: Columns = {
     "compute_j": float,
     "tx_j": float,
 }
-"""Of an exchange's record, per sender."""
+"""Columns of an exchange's record, per sender."""
 
 ROUND: Columns = {"time_s": float, "energy_j": float, "compute_j": float, "train_loss": float, "wall_s": float}
-"""Of a round's record, next to the lists with one number a hop."""
+"""Columns of a round's record, beside the lists with one number per hop."""
 
 PLACE: Columns = {"t": int, "hop": int, "e": int}
+"""Columns that say which exchange a row belongs to."""
 
 
 @dataclass
 class Shape:
-    """What records hold that others may not: hops, metrics of evaluations and of their groups, notes.
+    """What differs between the records of runs: number of hops, metrics of evaluations and of clients, notes.
 
     A note belongs to receivers as soon as one exchange has as many values as receivers and another number of senders.
     """
@@ -44,6 +45,7 @@ class Shape:
     of_receivers: set[str] = field(default_factory=set)
 
     def see(self, record: Mapping[str, Any]) -> None:
+        """Take a record into account."""
         if record["type"] == "round":
             self.hops = max(self.hops, len(record["bits"]))
         elif record["type"] == "eval":
@@ -64,7 +66,7 @@ class Shape:
 
 
 def kind_of(values: Iterable[Any], before: type | None = None) -> type:
-    """What a column holds, with what it held ``before``; numbers where all is undefined, else texts if nothing fits."""
+    """The type of a column with these values, and the type ``before``: float if all are None, str if types differ."""
     kinds = {type(value) for value in values if value is not None} | ({before} if before else set())
     if len(kinds) == 1 and kinds <= {bool, int}:
         return kinds.pop()
@@ -72,7 +74,7 @@ def kind_of(values: Iterable[Any], before: type | None = None) -> type:
 
 
 def columns(shape: Shape) -> dict[str, Columns]:
-    """The tables of a run and their columns."""
+    """The columns of every table, by the table's name."""
     per_hop = {f"{name}_hop_{h}": float for name in ("tx_j", "bits") for h in range(shape.hops)}
     return {
         "rounds": {"t": int, **ROUND, **per_hop},
@@ -91,7 +93,7 @@ def columns(shape: Shape) -> dict[str, Columns]:
 
 
 def rows(record: Mapping[str, Any], shape: Shape, parents: Sequence[Sequence[int]]) -> Iterator[tuple[str, list[Any]]]:
-    """The rows that a record gives, each with the name of its table; ``parents`` tell who reports to whom, per hop."""
+    """The rows that a record gives, each with the name of its table; ``parents[hop][sender]`` is the receiver."""
     if record["type"] == "round":
         yield "rounds", _round_row(record, shape)
     elif record["type"] == "eval":
@@ -115,8 +117,8 @@ def _exchange_rows(
     place = [record[name] for name in PLACE]
     yield "hops", [*place, sum(record["active"]), sum(record["arrived"]), record["bits"], record["uses"]]
     notes, parent = record["notes"], _at(parents, record["hop"])
-    told = {**record, "reason": [Reason(number).name.lower() for number in record["reason"]]}
-    senders = [*(told[name] for name in SENDER), *(notes.get(name) for name in shape.sender_notes())]
+    spelled = {**record, "reason": [Reason(number).name.lower() for number in record["reason"]]}
+    senders = [*(spelled[name] for name in SENDER), *(notes.get(name) for name in shape.sender_notes())]
     for sender in range(len(record["active"])):
         yield "exchanges", [*place, sender, _at(parent, sender), *(_at(values, sender) for values in senders)]
     receivers = [record["time_s"], record["effective"], *(notes.get(name) for name in shape.receiver_notes())]
@@ -129,5 +131,5 @@ def _notes(shape: Shape, names: Iterable[str]) -> Columns:
 
 
 def _at(values: Sequence[Any] | None, position: int) -> Any:
-    """The value there; None where there is none."""
+    """The value at a position; None where the list is absent or shorter."""
     return None if values is None or position >= len(values) else values[position]

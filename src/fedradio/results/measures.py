@@ -1,6 +1,6 @@
-"""Numbers of a run that can be compared: ``measure("accuracy@50")(run)``.
+"""Measures: single numbers of a run, such as ``measure("accuracy@50")(run)``.
 
-What stands after ``@`` is the measure's option: a round, a number of guesses, or a level. None is undefined: the run is
+Behind ``@`` stands the measure's option: a round, a number of guesses, or a level. None is undefined: the run is
 too short, the round was not evaluated, the level was never reached, or the run has no such quantity.
 """
 
@@ -18,8 +18,8 @@ Option = Literal["round", "guesses", "level"]
 
 
 @dataclass(frozen=True)
-class Kind:
-    """How a measure is taken. ``option`` says what may stand after ``@``; ``needed``: it must."""
+class MeasureKind:
+    """How a measure is taken from a run. ``option`` says what may stand behind ``@``; ``needed``: it must."""
 
     take: Callable[[PastRun, float | None], float | None]
     about: str
@@ -29,23 +29,24 @@ class Kind:
 
 def measure(name: str) -> Measure:
     """The measure of that name; raises :class:`SpecError` for unknown names and wrong options."""
-    kind, sign, text = name.partition("@")
-    if kind not in MEASURES:
-        remedy = suggest(kind, list(MEASURES)) or f"one of: {', '.join(MEASURES)}"
+    stem, sign, text = name.partition("@")
+    if stem not in MEASURES:
+        remedy = suggest(stem, list(MEASURES)) or f"one of: {', '.join(MEASURES)}"
         raise SpecError(Problem("measure", "no such measure", remedy, name))
-    found = MEASURES[kind]
-    if bool(sign) if found.option is None else found.needed and not sign:
-        remedy = f"{kind}@{EXAMPLES[found.option]}" if found.option else kind
+    kind = MEASURES[stem]
+    if bool(sign) if kind.option is None else kind.needed and not sign:
+        remedy = f"{stem}@{EXAMPLES[kind.option]}" if kind.option else stem
         raise SpecError(Problem("measure", "takes no option" if sign else "needs an option", remedy, name))
-    option = _option(name, text, found.option) if found.option and sign else None
-    return lambda run: found.take(run, option)
+    option = _option(name, text, kind.option) if kind.option and sign else None
+    return lambda run: kind.take(run, option)
 
 
 EXAMPLES: dict[Option, str] = {"round": "50", "guesses": "8", "level": "0.95"}
+"""An example of every kind of option, for remedies."""
 
 
 def _option(name: str, text: str, option: Option) -> float:
-    """What stands after ``@`` as a number: a level is a share, anything else counts."""
+    """The option behind ``@`` as a number: a level is a share, anything else a whole number."""
     try:
         number = float(text) if option == "level" else float(int(text))
         fits = 0 < number < 1 if option == "level" else number >= 1
@@ -58,55 +59,63 @@ def _option(name: str, text: str, option: Option) -> float:
 
 
 def _evaluation(run: PastRun, at: float | None) -> dict[str, Any]:
-    """The last evaluation, or the one after round ``at``; empty where there is none."""
+    """The last evaluation, or the one after round ``at``; empty if there is none."""
     rows = run.evaluations if at is None else [row for row in run.evaluations if row["rounds"] == at]
     return rows[-1] if rows else {}
 
 
-def _metric(name: str, about: str, times: float = 1.0) -> Kind:
+def _metric(name: str, about: str, times: float = 1.0) -> MeasureKind:
+    """Measure of a metric of an evaluation, times a factor."""
+
     def take(run: PastRun, at: float | None) -> float | None:
         value = _evaluation(run, at).get(name)
         return None if value is None else times * float(value)
 
-    return Kind(take, f"{about} at the end, or after a round", "round")
+    return MeasureKind(take, f"{about} at the end, or after a round", "round")
 
 
-def _spent(against: str, about: str) -> Kind:
+def _spent(against: str, about: str) -> MeasureKind:
+    """Measure of what was spent: seconds, joules or bits."""
+
     def take(run: PastRun, at: float | None) -> float | None:
         totals = run.totals(against)
         if totals is None or (at is not None and at > len(totals)):
             return None
         return float(totals[-1 if at is None else int(at) - 1])
 
-    return Kind(take, f"{about} of the whole run, or until after a round", "round")
+    return MeasureKind(take, f"{about} of the whole run, or until after a round", "round")
 
 
 def _best(run: PastRun) -> dict[str, Any]:
-    """The first of the evaluations with the best accuracy; empty without any."""
+    """The first evaluation with the best accuracy; empty if there is none."""
     return max(run.evaluations, key=lambda row: float(row["accuracy"]), default={})
 
 
-def _of_best(name: str, about: str) -> Kind:
-    return Kind(lambda run, _: _number(_best(run).get(name)), about)
+def _of_best(name: str, about: str) -> MeasureKind:
+    """Measure of a field of the best evaluation."""
+    return MeasureKind(lambda run, _: _number(_best(run).get(name)), about)
 
 
 def _of_bayes(run: PastRun, _: float | None) -> float | None:
+    """Best accuracy over the best possible one; None where that is unknown."""
     best = _best(run)
     return float(best["accuracy"]) / float(best["bayes"]) if best.get("bayes") else None
 
 
 def _top(run: PastRun, guesses: float | None) -> float | None:
+    """Accuracy at the end of so many guesses."""
     name = "accuracy" if guesses == 1 else f"top_{int(guesses or 1)}_accuracy"
     return _number(_evaluation(run, None).get(name))
 
 
 def _rounds_to(run: PastRun, level: float | None) -> float | None:
+    """The first evaluated round with that accuracy; None if it never came."""
     reached = [row["rounds"] for row in run.evaluations if row["accuracy"] >= (level or 0.0)]
     return _number(min(reached, default=None))
 
 
 def _settled(run: PastRun, share: float | None) -> float | None:
-    """None where that is the last evaluation alone: the run may not have settled."""
+    """The first evaluated round from which accuracy stays above a share of the best; None if only the last is."""
     rows, enough = run.evaluations, (share or 0.0) * float(_best(run).get("accuracy", 0.0))
     below = max((number for number, row in enumerate(rows) if row["accuracy"] < enough), default=-1)
     return float(rows[below + 1]["rounds"]) if below + 2 < len(rows) else None
@@ -125,7 +134,7 @@ def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-MEASURES: dict[str, Kind] = {
+MEASURES: dict[str, MeasureKind] = {
     "accuracy": _metric("accuracy", "test accuracy"),
     "accuracy_percent": _metric("accuracy", "test accuracy in percent", times=100.0),
     "loss": _metric("loss", "test loss"),
@@ -137,15 +146,15 @@ MEASURES: dict[str, Kind] = {
     "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
     "best_round": _of_best("rounds", "the first round of the best accuracy"),
     "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),
-    "of_bayes": Kind(_of_bayes, "best test accuracy as a share of the best possible"),
-    "top": Kind(_top, "accuracy of so many guesses at the end", "guesses", needed=True),
-    "rounds_to": Kind(_rounds_to, "the first evaluated round with so much accuracy", "level", needed=True),
-    "settled": Kind(
+    "of_bayes": MeasureKind(_of_bayes, "best test accuracy as a share of the best possible"),
+    "top": MeasureKind(_top, "accuracy of so many guesses at the end", "guesses", needed=True),
+    "rounds_to": MeasureKind(_rounds_to, "the first evaluated round with so much accuracy", "level", needed=True),
+    "settled": MeasureKind(
         _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
     ),
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),
-    "tx_power": Kind(_tx_power, "mean power of the clients' symbols, where these are analogue"),
+    "tx_power": MeasureKind(_tx_power, "mean power of the clients' symbols, where these are analogue"),
 }
 """Every measure by its name."""

@@ -1,9 +1,9 @@
-"""Checkpoints: all there is of a run between two rounds, in two files.
+"""Checkpoints: the whole state of a run between two rounds, in two files.
 
 ``checkpoints/round-000012.safetensors`` holds every tensor of the state under ``group/name``, ``round-000012.json`` the
-numbers: totals, tally, how far the records went, and the checksums of both files. The JSON file is written last and
-makes the checkpoint; whatever does not match its checksum is refused. Two are kept: the last one, and the one before in
-case that the last is damaged.
+numbers: totals, running summary, how far the records went, and the checksums of both files. The JSON file is written
+last and makes the checkpoint; a file that does not match its checksum is refused. Two are kept: the last one, and the
+one before in case the last is damaged.
 """
 
 from __future__ import annotations
@@ -31,80 +31,82 @@ FORMAT = 1
 FOLDER = CHECKPOINT_FOLDER
 
 SHARE = 0.025
-"""Of the wall time, for checkpoints: with one in reserve for the end of the run."""
+"""Largest share of the wall time spent on checkpoints during the run, one more in reserve for its end."""
 
 END_SHARE = 0.03
-"""Of the wall time, for all checkpoints with the one at the end of the run."""
+"""Largest share of the wall time spent on all checkpoints, including the one at the end of the run."""
 
 FREE_S = 0.05
-"""A checkpoint at the end that takes no longer is always written."""
+"""A checkpoint at the end of the run that takes no longer than this is always written."""
 
 LEAST_S = 2.0
-"""Nothing is gained by checkpoints that are closer together."""
+"""Shortest time between two checkpoints."""
 
 FIRST_RATE = 2e8
-"""Bytes a second assumed for the first checkpoint; later ones are expected to take as long as the last."""
+"""Bytes per second assumed for the first checkpoint; later ones are expected to be as fast as the last."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A run between two rounds: its state, what was counted, how far the records went; wall seconds so far, and those
-    of them that went into checkpoints."""
+    """A run between two rounds: its state, its running summary, and how far its records went.
+
+    ``wall_s`` are the wall seconds so far, ``checkpoint_s`` those of them that went into checkpoints.
+    """
 
     state: SimState
-    tally: RunningSummary
+    running: RunningSummary
     records: Offset
     wall_s: float
     checkpoint_s: float
 
 
-class Keeper:
-    """Writes the checkpoints of a run, so seldom that they take little of its time."""
+class Checkpointer:
+    """Writes the checkpoints of a run, seldom enough that they take little of its time."""
 
-    def __init__(self, folder: RunFolder, spec: Spec, found: Checkpoint | None = None) -> None:
+    def __init__(self, folder: RunFolder, spec: Spec, resumed: Checkpoint | None = None) -> None:
         self.folder = folder
         self.spec = spec
-        self.spent_s = 0.0 if found is None else found.checkpoint_s
-        self.last: int | None = None if found is None else found.state.t
-        self._at_s = 0.0 if found is None else found.wall_s
+        self.spent_s = 0.0 if resumed is None else resumed.checkpoint_s
+        self.last: int | None = None if resumed is None else resumed.state.t
+        self._at_s = 0.0 if resumed is None else resumed.wall_s
         self._s_per_byte = 1 / FIRST_RATE
         if self.last is not None:  # what a killed process has left, and what was refused
             older = [t for t in map(_round, _paths(folder.path)) if t < self.last]
             _prune(folder.path, {self.last, *older[-1:]})
 
-    def offer(self, state: SimState, tally: RunningSummary, wall_s: float) -> None:
-        """Write a checkpoint if it is time for one; ``wall_s`` is the wall time of the run so far."""
+    def offer(self, state: SimState, running: RunningSummary, wall_s: float) -> None:
+        """Write a checkpoint if one is due; ``wall_s`` is the wall time of the run so far."""
         expected_s = _bytes(state) * self._s_per_byte
         if wall_s - self._at_s >= LEAST_S and self.spent_s + 2 * expected_s <= SHARE * wall_s:
-            self.save(state, tally, wall_s)
+            self.save(state, running, wall_s)
 
-    def conclude(self, state: SimState, tally: RunningSummary, wall_s: float) -> None:
-        """Write a checkpoint at the end of the run, from which it can be made longer, if that costs little enough."""
+    def conclude(self, state: SimState, running: RunningSummary, wall_s: float) -> None:
+        """Write a checkpoint at the end of the run, from which it can be extended, if that is cheap enough."""
         expected_s = _bytes(state) * self._s_per_byte
         if expected_s <= FREE_S or self.spent_s + expected_s <= END_SHARE * wall_s:
-            self.save(state, tally, wall_s)
+            self.save(state, running, wall_s)
 
-    def save(self, state: SimState, tally: RunningSummary, wall_s: float) -> None:
-        """Write a checkpoint, unless this round has one or nothing was done yet."""
+    def save(self, state: SimState, running: RunningSummary, wall_s: float) -> None:
+        """Write a checkpoint, unless this round has one or no round has been run."""
         if state.t == (self.last or 0):
             return
         began = time.perf_counter()
-        write(self.folder.path, Checkpoint(state, tally, self.folder.offset(), wall_s, self.spent_s), self.spec)
+        write(self.folder.path, Checkpoint(state, running, self.folder.offset(), wall_s, self.spent_s), self.spec)
         _prune(self.folder.path, {state.t} if self.last is None else {state.t, self.last})
         took = time.perf_counter() - began
         self.spent_s += took
         self.last, self._at_s = state.t, wall_s
         self._s_per_byte = took / max(1, _bytes(state))
 
-    def words(self) -> str:
-        """The last good checkpoint, for people."""
+    def message(self) -> str:
+        """A sentence that names the last good checkpoint."""
         if self.last is None:
             return "no checkpoint was written yet: a resumed run starts from the beginning"
         return f"last good checkpoint: {_path(self.folder.path, self.last)} (after {self.last} rounds)"
 
 
 def write(folder: Path, checkpoint: Checkpoint, spec: Spec) -> None:
-    """Put a checkpoint into a run folder: tensors first, then the numbers that make them count."""
+    """Write a checkpoint into a run folder: tensors first, then the JSON file that makes them valid."""
     state = checkpoint.state
     path = _path(folder, state.t)
     tensors = _flat(state)
@@ -121,7 +123,7 @@ def write(folder: Path, checkpoint: Checkpoint, spec: Spec) -> None:
         "hops": len(state.policy),
         "tensors": {name: str(tensor.device) for name, tensor in tensors.items()},
         "tensors_sha256": write_tensors(path.with_suffix(".safetensors"), tensors),
-        "tally": asdict(checkpoint.tally),
+        "tally": asdict(checkpoint.running),
         "records": asdict(checkpoint.records),
         "wall_s": checkpoint.wall_s,
         "checkpoint_s": checkpoint.checkpoint_s,
@@ -145,15 +147,16 @@ def last_good(folder: RunFolder, spec: Spec) -> tuple[Checkpoint | None, list[st
 
 
 def fingerprint(spec: Spec) -> str:
-    """Of all that determines the states of a run: not of the number of rounds, which may grow."""
+    """Fingerprint of everything that determines the states of a run: all but the number of rounds, which may grow."""
     return Spec(spec.plain | {"rounds": 0}).sha256()
 
 
 class _Damaged(Exception):
-    """A checkpoint that cannot be used, and why."""
+    """Raised for a checkpoint that cannot be used, with the reason."""
 
 
 def _read(path: Path, folder: RunFolder, spec: Spec) -> Checkpoint:
+    """A checkpoint from its files, checked against the spec and the records."""
     content = _content(path)
     if content["spec_sha256"] != fingerprint(spec):
         remedy = f"put {SPEC_FILE} back as it was, or run the new one into another folder"
@@ -167,7 +170,7 @@ def _read(path: Path, folder: RunFolder, spec: Spec) -> Checkpoint:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """The numbers of a checkpoint, checked."""
+    """The content of a checkpoint's JSON file, checked."""
     try:
         document = json.loads(path.read_bytes())
         number, version = document["format"], document["fedradio"]
@@ -183,14 +186,14 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _tensors(path: Path, content: dict[str, Any]) -> Slots:
-    """The tensors of a checkpoint, checked, in their old order and on their old devices."""
+    """The tensors of a checkpoint, checked, in the order and on the devices they had."""
     try:
         if file_sha256(path) != content["tensors_sha256"]:
             raise _Damaged(f"the checksum of {path.name} is wrong")
-        found = read_tensors(path)
+        tensors = read_tensors(path)
     except OSError as error:
         raise _Damaged(f"{path.name}: {error.strerror or error}") from None
-    return {name: found[name].to(device) for name, device in content["tensors"].items()}
+    return {name: tensors[name].to(device) for name, device in content["tensors"].items()}
 
 
 def _flat(state: SimState) -> Slots:
@@ -203,6 +206,8 @@ def _flat(state: SimState) -> Slots:
 
 
 def _state(content: dict[str, Any], tensors: Slots) -> SimState:
+    """The state that a checkpoint's numbers and tensors make; the inverse of :func:`_flat`."""
+
     def group(prefix: str) -> Slots:
         return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
@@ -219,6 +224,7 @@ def _state(content: dict[str, Any], tensors: Slots) -> SimState:
 
 
 def _bytes(state: SimState) -> int:
+    """Bytes of all tensors of a state."""
     return sum(tensor.numel() * tensor.element_size() for tensor in _flat(state).values())
 
 
@@ -232,16 +238,16 @@ def _path(folder: Path, t: int) -> Path:
 
 def _paths(folder: Path) -> list[Path]:
     """The checkpoints of a folder, the oldest first."""
-    found = (folder / FOLDER).glob("round-*.json")
-    return sorted((path for path in found if path.stem[6:].isdecimal()), key=_round)
+    paths = (folder / FOLDER).glob("round-*.json")
+    return sorted((path for path in paths if path.stem[6:].isdecimal()), key=_round)
 
 
 def _round(path: Path) -> int:
     return int(path.stem[6:])
 
 
-def _prune(folder: Path, kept: set[int]) -> None:
-    """Remove all checkpoints but these."""
+def _prune(folder: Path, rounds: set[int]) -> None:
+    """Remove all checkpoints but those after these rounds."""
     for path in (folder / FOLDER).glob("round-*"):
-        if path.stem not in {_path(folder, t).stem for t in kept}:
+        if path.stem not in {_path(folder, t).stem for t in rounds}:
             path.unlink(missing_ok=True)

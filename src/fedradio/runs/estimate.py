@@ -1,4 +1,4 @@
-"""How long a run will take here, from one real update and one real evaluation."""
+"""Estimates how long a run will take on this machine, from a few real updates and one real evaluation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import open_round
 
 TRIAL = 16
-"""Clients of the trial: enough to see how fast they train, few enough to take no memory."""
+"""Clients that train in the trial: enough to measure their speed, few enough to need little memory."""
 
 
 def estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
-    """Wall seconds of a run: updates of a first allocation times the time of one, and the evaluations.
+    """Estimated wall seconds of a run: the first allocation's updates times the time of one, plus the evaluations.
 
-    A run that diverges within the trial will not take long: 0.
+    0 if the run diverges within the trial.
     """
     try:
         return _estimate_s(sim, rounds, eval_every)

@@ -1,7 +1,7 @@
-"""The folder of a run: its files, its lock, and the records that are appended to it.
+"""The run folder: its files, its lock, and the records that are appended to it.
 
 ``spec.yaml`` (complete), ``description.json`` (what its values mean), ``environment.json``, ``network.json`` (parents
-and positions), ``records.jsonl`` (one line a record, written after every round), ``checkpoints/``,
+and positions), ``records.jsonl`` (one line per record, written after every round), ``checkpoints/``,
 ``model.safetensors`` and ``summary.json``. JSON and safetensors only; undefined numbers are null. A crash never leaves
 half a file, and one process at a time works in a folder.
 """
@@ -37,13 +37,13 @@ CHECKPOINT_FOLDER = "checkpoints"
 OWN_FILES = frozenset(
     {RECORDS_FILE, SUMMARY_FILE, SPEC_FILE, ENVIRONMENT_FILE, MODEL_FILE, NETWORK_FILE, DESCRIPTION_FILE, LOCK_FILE}
 )
-"""What a run writes beside its checkpoints; pages, tables and figures are written by others."""
+"""Files that a run writes beside its checkpoints; pages, tables and figures come from other commands."""
 
 CHUNK_BYTES = 1 << 20
 
 
 def new_folder(name: str, seed: int, root: Path = Path("runs")) -> Path:
-    """``runs/NAME-seedN``, with a number behind it where that is taken."""
+    """A folder that does not exist yet: ``runs/NAME-seedN``, with a number appended if that is taken."""
     stem = f"{name}-seed{seed}"
     number = 1
     while (folder := root / (stem if number == 1 else f"{stem}-{number}")).exists():
@@ -53,17 +53,17 @@ def new_folder(name: str, seed: int, root: Path = Path("runs")) -> Path:
 
 @dataclass(frozen=True)
 class Offset:
-    """How far the records of a run went at some moment: bytes, and the checksum of all of them."""
+    """A position in the records of a run: the bytes before it, and their checksum."""
 
     size: int
     sha256: str
 
 
 class RunFolder:
-    """A folder that receives one run, locked against other processes; use it as a context manager.
+    """Context manager of the folder of one run, locked against other processes.
 
-    It must be new or empty; with ``resumed`` it is that of a run that goes on. The lock is the system's: it goes
-    with the process, however that ends.
+    It must be new or empty; with ``resumed`` it must hold a run. The lock is the system's: it is released with the
+    process, however that ends.
     """
 
     def __init__(self, path: Path, *, resumed: bool = False) -> None:
@@ -90,7 +90,7 @@ class RunFolder:
         self._open.close()
 
     def append(self, *rows: Mapping[str, Any]) -> None:
-        """Add records, all or none of them; when this returns they outlive the process."""
+        """Append records, all or none of them; once this returns they survive the death of the process."""
         data = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode()
         left = memoryview(data)
         try:
@@ -106,7 +106,7 @@ class RunFolder:
         self._sha256.update(data)
 
     def offset(self) -> Offset:
-        """Flush the records to disk and tell how far they go."""
+        """Flush the records to disk and return the position behind them."""
         try:
             os.fsync(self._records)
         except OSError as error:
@@ -114,12 +114,12 @@ class RunFolder:
         return Offset(self._size, self._sha256.hexdigest())
 
     def holds(self, offset: Offset) -> bool:
-        """Whether the records up to that offset are as they were."""
+        """Whether the records up to that position are unchanged."""
         size = os.fstat(self._records).st_size
         return size >= offset.size and self._digest(offset.size).hexdigest() == offset.sha256
 
     def rewind(self, size: int) -> None:
-        """Cut the records there and go on behind."""
+        """Truncate the records to ``size`` bytes; the next ones are appended there."""
         os.ftruncate(self._records, size)
         self._sha256, self._size = self._digest(size), size
         os.lseek(self._records, size, os.SEEK_SET)
@@ -139,7 +139,7 @@ class RunFolder:
 
 
 def _refuse(path: Path, resumed: bool) -> None:
-    """A new run takes an empty folder, a run that goes on one with its spec."""
+    """Refuse a folder that is not empty for a new run, or holds no run to resume."""
     if resumed and not ((path / SPEC_FILE).is_file() and (path / RECORDS_FILE).is_file()):
         raise StoreError(f"{path} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it")
     if not resumed and any(entry.name != LOCK_FILE for entry in path.iterdir()):
@@ -147,7 +147,7 @@ def _refuse(path: Path, resumed: bool) -> None:
 
 
 def _tidy(path: Path) -> None:
-    """Remove half files that a killed process of the run has left, and nothing else."""
+    """Remove temporary files that a killed process of the run has left, and nothing else."""
     for half in [*path.glob(".*.tmp"), *(path / CHECKPOINT_FOLDER).glob(".*.tmp")]:
         name = replaced_name(half)
         if name is not None and (name in OWN_FILES or half.parent != path):
@@ -175,7 +175,7 @@ def read_summary(folder: Path | str) -> dict[str, Any]:
 
 
 def plain_environment(device: str, workers: int) -> dict[str, Any]:
-    """What a run ran on as plain data, without names of machines or people."""
+    """Versions and hardware that a run uses as plain data, without names of machines or people."""
     return {
         "fedradio": __version__,
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the end of the round under way."""
+"""Graceful handling of Ctrl-C: the first one lets the round under way end."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from types import FrameType, TracebackType
 
 
 class Interrupts:
-    """While this context lasts, the first Ctrl-C is noted in ``asked`` and told, for the caller to stop between two
-    rounds; the second one raises :class:`KeyboardInterrupt` at once.
+    """Context manager that postpones Ctrl-C: the first sets ``asked`` and calls ``stopping``, the second raises.
 
-    Whoever has a handler of their own keeps it, and so does a thread that is not the main one.
+    The caller looks at ``asked`` between two rounds; the second Ctrl-C is a :class:`KeyboardInterrupt` at once. Nothing
+    is changed outside of the main thread, or where another handler is installed.
     """
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    def __init__(self, stopping: Callable[[], None]) -> None:
         self.asked = False
-        self._tell = tell
+        self._stopping = stopping
         self._ours = False
 
     def __enter__(self) -> Interrupts:
-        here = threading.current_thread() is threading.main_thread()
-        if here and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        in_main = threading.current_thread() is threading.main_thread()
+        if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._note)
             self._ours = True
         return self
@@ -35,4 +35,4 @@ class Interrupts:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        self._tell()
+        self._stopping()

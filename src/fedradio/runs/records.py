@@ -1,4 +1,4 @@
-"""The records of a run: one line of JSON for every exchange, round and evaluation."""
+"""The records of a run as lines of JSON: one for every exchange, round and evaluation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def exchange_row(record: ExchangeRecord) -> dict[str, Any]:
 
 
 def round_row(record: RoundRecord, wall_s: float) -> dict[str, Any]:
-    """The record of a round as plain data, without what its evaluation has; ``wall_s`` it took."""
+    """The record of a round as plain data, without its evaluation; ``wall_s`` are the wall seconds it took."""
     row = {key: value for key, value in asdict(record).items() if key not in ("metrics", "groups")}
     return {"type": "round", **row, "wall_s": round(wall_s, 6)}
 
@@ -27,7 +27,7 @@ def round_row(record: RoundRecord, wall_s: float) -> dict[str, Any]:
 def read_records(folder: Path | str, kind: str | None = None) -> Iterator[dict[str, Any]]:
     """The records of a run folder as plain data, all or of one type (``exchange``, ``round``, ``eval``).
 
-    Half a line at the end, which a process that was killed or still runs may leave, is no record yet.
+    An incomplete last line, left by a process that was killed or is still writing, is ignored.
     """
     folder = Path(folder)
     begins = '{"type": "'

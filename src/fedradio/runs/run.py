@@ -1,4 +1,4 @@
-"""Run a spec into a run folder that can be resumed at any time."""
+"""Runs a spec, into a run folder that can be resumed at any time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fedradio.core.files import write_json, write_text
 from fedradio.rounds.evaluation import final_model
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.runs.checkpoint import Keeper
+from fedradio.runs.checkpoint import Checkpointer
 from fedradio.runs.folder import (
     DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
@@ -35,47 +35,48 @@ from fedradio.spec.spec import Spec
 
 
 class Observer:
-    """Hears how a run goes, and ignores it; subclasses, such as the command line's progress bar, do not."""
+    """Listener to the events of a run. It does nothing; subclasses, such as progress bars, override its methods."""
 
     def started(self, sim: Simulation, spec: Spec, folder: Path | None, done: int) -> None:
-        """Rounds begin; ``done`` of them were made before."""
+        """The run starts or resumes; ``done`` rounds were made before."""
 
     def advanced(self, state: SimState, record: RoundRecord) -> None:
-        """A round is made and recorded."""
+        """A round has been run and recorded."""
 
     def noted(self, text: str) -> None:
-        """Something that people should know."""
+        """Something the user should know has happened."""
 
     def stopping(self) -> None:
-        """The run will stop after this round. Comes from a signal handler: do little."""
+        """The run will stop after this round. Called from a signal handler: do little."""
 
 
 @dataclass
 class Session:
-    """A run under way. ``spent``: the state is inside a round, which updates it in place, and cannot be kept.
+    """A run under way: what to run, where it stands, who observes it, and where it is written.
 
-    ``before_s`` are the wall seconds of the processes that brought the run to where this one began.
+    ``mid_round``: the state is being updated in place by a round and must not be stored. ``before_s`` are the wall
+    seconds of the processes that ran it before this one.
     """
 
     spec: Spec
     sim: Simulation
     state: SimState
-    tally: RunningSummary
-    watch: Observer
+    running: RunningSummary
+    observer: Observer
     folder: RunFolder | None = None
-    keeper: Keeper | None = None
+    checkpointer: Checkpointer | None = None
     before_s: float = 0.0
     began: float = field(default_factory=time.perf_counter)
-    spent: bool = False
+    mid_round: bool = False
 
     @property
     def wall_s(self) -> float:
         return self.before_s + time.perf_counter() - self.began
 
-    def keep(self) -> None:
-        """Write a checkpoint, where there is a folder and the state is whole."""
-        if self.keeper is not None and not self.spent:
-            self.keeper.save(self.state, self.tally, self.wall_s)
+    def save(self) -> None:
+        """Write a checkpoint, if there is a folder and the state is whole."""
+        if self.checkpointer is not None and not self.mid_round:
+            self.checkpointer.save(self.state, self.running, self.wall_s)
 
 
 def run(
@@ -87,25 +88,25 @@ def run(
     observer: Observer | None = None,
     simulation: Simulation | None = None,
 ) -> Summary:
-    """Run a spec; with ``out`` everything is written there as it happens, with checkpoints.
+    """Run a spec; with ``out``, write records and checkpoints into that folder as they are made.
 
     Ctrl-C ends the run after the round under way, a second one at once; divergence and a full disk end it too. The
-    summary of what was done is written with that status, then the exception goes on.
+    summary so far is written with that status, then the exception is raised again.
     """
     sim = build(spec, device, workers) if simulation is None else simulation
-    watch = observer or Observer()
+    observer = observer or Observer()
     if out is None:
-        return carry_on(Session(spec, sim, begin(sim), RunningSummary(), watch))
+        return carry_on(Session(spec, sim, begin(sim), RunningSummary(), observer))
     with RunFolder(Path(out)) as folder:
         write_text(folder.path / SPEC_FILE, spec.yaml())
         write_json(folder.path / DESCRIPTION_FILE, describe(spec))
         write_json(folder.path / ENVIRONMENT_FILE, plain_environment(device, sim.workers))
         write_json(folder.path / NETWORK_FILE, plain_network(sim.topology))
-        return carry_on(Session(spec, sim, begin(sim), RunningSummary(), watch, folder, Keeper(folder, spec)))
+        return carry_on(Session(spec, sim, begin(sim), RunningSummary(), observer, folder, Checkpointer(folder, spec)))
 
 
 def carry_on(session: Session) -> Summary:
-    """Make the rounds that are left, and the summary."""
+    """Run the remaining rounds and write the summary."""
     status = "failed"
     try:
         _rounds(session)
@@ -113,12 +114,12 @@ def carry_on(session: Session) -> Summary:
         status = "complete"
     except KeyboardInterrupt:
         status = "interrupted"
-        session.keep()
+        session.save()
         raise
     except FedradioError as error:
         status = "diverged" if isinstance(error, DivergenceError) else status
-        if session.keeper is not None:
-            error.add_note(session.keeper.words())
+        if session.checkpointer is not None:
+            error.add_note(session.checkpointer.message())
         raise
     finally:
         summary = _summary(session, status)
@@ -127,47 +128,48 @@ def carry_on(session: Session) -> Summary:
 
 
 def _rounds(session: Session) -> None:
+    """Run the remaining rounds, until the end or Ctrl-C."""
     folder = None if session.folder is None else session.folder.path
-    session.watch.started(session.sim, session.spec, folder, session.state.t)
+    session.observer.started(session.sim, session.spec, folder, session.state.t)
     session.began = time.perf_counter()
-    with Interrupts(session.watch.stopping) as interrupts:
+    with Interrupts(session.observer.stopping) as interrupts:
         while session.state.t < session.spec.rounds:
             record = _advance(session)
-            if session.keeper is not None:
-                session.keeper.offer(session.state, session.tally, session.wall_s)
-            session.watch.advanced(session.state, record)
+            if session.checkpointer is not None:
+                session.checkpointer.offer(session.state, session.running, session.wall_s)
+            session.observer.advanced(session.state, record)
             if interrupts.asked:
                 raise KeyboardInterrupt
 
 
 def _advance(session: Session) -> RoundRecord:
-    """One round, recorded."""
-    spec, tally, done = session.spec, session.tally, session.state.t + 1
+    """Run one round and append its records."""
+    spec, running, done = session.spec, session.running, session.state.t + 1
     began = time.perf_counter()
-    session.spent = True
+    session.mid_round = True
     state, record, exchanges = run_round(session.sim, session.state, done % spec.eval_every == 0 or done == spec.rounds)
     wall_s = time.perf_counter() - began
-    tally.count(record, exchanges)
+    running.count(record, exchanges)
     rows = [exchange_row(exchange) for exchange in exchanges] + [round_row(record, wall_s)]
     if record.metrics:
-        tally.see(done, record.metrics)
-        rows.append(tally.row(done) | {"groups": record.groups})
+        running.see(done, record.metrics)
+        rows.append(running.row(done) | {"groups": record.groups})
     if session.folder is not None:
         session.folder.append(*rows)
-    session.state, session.spent = state, False
+    session.state, session.mid_round = state, False
     return record
 
 
 def _conclude(session: Session) -> None:
-    """The last checkpoint, from which the run could be made longer, and the model."""
-    if session.keeper is not None:
-        session.keeper.conclude(session.state, session.tally, session.wall_s)
+    """Write the last checkpoint, from which the run can be extended, and the model."""
+    if session.checkpointer is not None:
+        session.checkpointer.conclude(session.state, session.running, session.wall_s)
     if session.folder is not None:
         write_tensors(session.folder.path / MODEL_FILE, final_model(session.sim, session.state))
 
 
 def _store_summary(session: Session, summary: Summary) -> None:
-    """Where a run has failed, the reason must not be hidden by a summary that cannot be written either."""
+    """Write ``summary.json``; if a run has failed, a failure to write must not hide the reason."""
     if session.folder is None:
         return
     try:
@@ -178,25 +180,26 @@ def _store_summary(session: Session, summary: Summary) -> None:
 
 
 def _memory_bytes() -> int | None:
-    """Peak resident memory of this process; None where the system does not tell. It counts in kB, on macOS in bytes."""
+    """Peak resident memory of this process; None where the system does not report it (in kB, on macOS in bytes)."""
     try:
         import resource
     except ImportError:  # Windows
         return None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _summary(session: Session, status: str) -> Summary:
-    spec, state, tally, keeper = session.spec, session.state, session.tally, session.keeper
+    """The summary of a session that ended with this status."""
+    spec, state, running, checkpointer = session.spec, session.state, session.running, session.checkpointer
     return Summary(
         status=status,
         name=spec.name,
-        accuracy=tally.last.get("accuracy"),
-        best_accuracy=tally.best.get("accuracy"),
-        best_round=tally.best_round,
-        loss=tally.last.get("loss"),
-        loss_at_best=tally.best.get("loss"),
+        accuracy=running.last.get("accuracy"),
+        best_accuracy=running.best.get("accuracy"),
+        best_round=running.best_round,
+        loss=running.last.get("loss"),
+        loss_at_best=running.best.get("loss"),
         rounds=state.t,
         time_s=state.time_s,
         energy_j=state.energy_j,
@@ -204,13 +207,13 @@ def _summary(session: Session, status: str) -> Summary:
         wall_s=round(session.wall_s, 3),
         seed=spec.seed,
         spec_sha256=spec.sha256(),
-        metrics=tally.last,
-        hop_bits=tally.hop_bits,
-        clients=tally.mean("clients"),
-        arrived=tally.mean("arrived"),
-        eligible=tally.mean("eligible"),
-        uses=tally.uses,
-        checkpoint_s=None if keeper is None else round(keeper.spent_s, 6),
+        metrics=running.last,
+        hop_bits=running.hop_bits,
+        clients=running.mean("clients"),
+        arrived=running.mean("arrived"),
+        eligible=running.mean("eligible"),
+        uses=running.uses,
+        checkpoint_s=None if checkpointer is None else round(checkpointer.spent_s, 6),
         disk_bytes=None if session.folder is None else session.folder.disk_bytes(),
         memory_bytes=_memory_bytes(),
     )

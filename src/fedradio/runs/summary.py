@@ -1,4 +1,4 @@
-"""The summary of a run, while it goes on and at its end."""
+"""The summary of a run: counted round by round, and as ``summary.json`` holds it at the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fedradio.core.units import add
 
 @dataclass
 class RunningSummary:
-    """The last and the best evaluation so far, and counts of who took part. Plain numbers, for checkpoints."""
+    """The summary of a run so far: last and best evaluation, bits, participation. Plain numbers, for checkpoints."""
 
     hop_bits: list[float | None] = field(default_factory=list)
     edge_rounds: int = 0
@@ -23,7 +23,7 @@ class RunningSummary:
     uses: float | None = None
 
     def count(self, record: RoundRecord, exchanges: list[ExchangeRecord]) -> None:
-        """Add a round: bits of every hop, channel uses, clients that took part, arrived and could have."""
+        """Add a round: bits of every hop, channel uses, clients that took part, arrived and were eligible."""
         before = self.hop_bits or [0.0] * len(record.bits)
         self.hop_bits = [add(total, new) for total, new in zip(before, record.bits, strict=True)]
         for exchange in exchanges:
@@ -37,18 +37,18 @@ class RunningSummary:
                 self.has_eligible = "eligible" in exchange.notes
 
     def mean(self, name: str) -> float | None:
-        """Mean over edge rounds."""
+        """Mean number over edge rounds of ``clients``, ``arrived`` or ``eligible``; None where undefined."""
         known = self.edge_rounds > 0 and (name != "eligible" or self.has_eligible)
         return self.counts[name] / self.edge_rounds if known else None
 
     def see(self, t: int, metrics: dict[str, float]) -> None:
-        """Take the evaluation after round ``t``, counted from 1."""
+        """Add the evaluation after round ``t``, counted from 1."""
         self.last = metrics
         if not self.best or metrics["accuracy"] > self.best["accuracy"]:
             self.best, self.best_round = metrics, t
 
     def row(self, rounds: int) -> dict[str, Any]:
-        """The evaluation after so many rounds, beside the best one so far."""
+        """The record of the last evaluation, after ``rounds`` rounds, with the best accuracy so far."""
         return {
             "type": "eval",
             "t": rounds - 1,
@@ -61,7 +61,7 @@ class RunningSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """The headline of a run, as in ``summary.json``; None is undefined. ``loss`` is the test loss.
+    """The headline numbers of a run, as in ``summary.json``; None is undefined. ``loss`` is the test loss.
 
     ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
     them in time; ``eligible`` could have, where the policy says so. ``uses`` are channel uses, where symbols are sent.

@@ -1,7 +1,7 @@
-"""Named tensors in files of the safetensors format, which holds numbers and nothing that could be executed.
+"""Writes and reads named tensors as safetensors files, which hold numbers and nothing that could be executed.
 
-Files are written here, in one pass with their checksum and without a copy of the tensors in memory; they are read by
-the safetensors library, which checks them.
+Files are written in one pass with their checksum, without a copy of the tensors in memory; they are read by the
+safetensors library, which checks them.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ TYPES = {
     torch.uint8: "U8",
     torch.bool: "BOOL",
 }
-
+"""Types that can be stored, and their names in the format."""
 
 PIECE = 1 << 26
 """Bytes of a large tensor that are read at once."""
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
-    """Write a whole file or nothing; returns its sha256."""
+    """Write tensors to a file, whole or not at all; returns its sha256."""
     sha256 = hashlib.sha256()
     with replacing(path) as file:
         for piece in _pieces(tensors):
@@ -49,15 +49,17 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
 
 
 def read_tensors(path: Path, large: int = LARGE) -> dict[str, Tensor]:
-    """The tensors of a file, aligned as torch makes them: sums then round as they always do.
+    """The tensors of a file by name.
 
-    Each has memory of its own; those from ``large`` bytes on are copied bit by bit into files mapped into memory.
+    Each has memory of its own, aligned as torch makes it, so that sums round as they always do; those from ``large``
+    bytes on are copied piece by piece into files mapped into memory.
     """
     with safe_open(path, framework="pt") as file:
         return {name: _read(file, name, large) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
 
 
 def _read(file: Any, name: str, large: int) -> Tensor:
+    """One tensor of an open file, copied."""
     piece = file.get_slice(name)
     shape = piece.get_shape()
     first: Tensor = piece[:1] if shape else file.get_tensor(name)
@@ -72,7 +74,7 @@ def _read(file: Any, name: str, large: int) -> Tensor:
 
 
 def _pieces(tensors: Mapping[str, Tensor]) -> Iterator[Any]:
-    """Length of the header, header, then the numbers; wide types first, so that all of them lie aligned."""
+    """The bytes of a safetensors file: header length, header, numbers; wide types first, so that all are aligned."""
     names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     offset = 0

@@ -1,4 +1,4 @@
-"""From a checked spec to a simulation: factories are called with their context, problems are collected."""
+"""Builds the simulation of a checked spec: calls the factory of every part and collects all problems."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 
 @dataclass
-class _Bench:
-    """Where parts are made; what goes wrong is collected under the path of the part."""
+class _Builder:
+    """Makes parts by their factories and collects the problems of each under its path in the spec."""
 
     problems: list[Problem] = field(default_factory=list)
     absent: DataError | None = None
@@ -36,6 +36,7 @@ class _Bench:
         return self.attempt(where, family, lambda: part(family, plain["kind"]).factory(*context, **keywords))
 
     def attempt(self, where: str, family: str, do: Callable[[], T]) -> T | None:
+        """What ``do`` returns, or None with its problems added to the collection."""
         try:
             return do()
         except SpecError as error:
@@ -45,8 +46,8 @@ class _Bench:
             self.problems.append(Problem(where, str(error)))
         return None
 
-    def settle(self) -> None:
-        """Stop here if anything went wrong so far; absent data alone is an error of its own kind."""
+    def raise_problems(self) -> None:
+        """Raise the problems collected so far, if any; absent data alone is a :class:`DataError`."""
         if self.absent is not None and len(self.problems) == 1:
             raise self.absent
         if self.problems:
@@ -55,19 +56,19 @@ class _Bench:
 
 def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simulation:
     """The simulation that a spec describes; raises :class:`SpecError` with every problem found."""
-    plain, bench = spec.plain, _Bench()
+    plain, builder = spec.plain, _Builder()
     world = Rng(spec.seed).child("world")
     _check_device(device)
-    topology = bench.make("topology", "topology", plain["topology"], world.child("topology"))
-    schedule = bench.make("schedule", "schedule", plain["schedule"])
-    rule = bench.make("rule", "rule", plain["rule"])
-    algorithm = bench.make("algorithm", "algorithm", plain["algorithm"])
-    hops = [_hop(bench, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
-    stream = None if topology is None else _stream(bench, plain["data"], topology, world, device)
-    model = None if stream is None else bench.make("model", "model", plain["model"], stream.shape, stream.classes)
+    topology = builder.make("topology", "topology", plain["topology"], world.child("topology"))
+    schedule = builder.make("schedule", "schedule", plain["schedule"])
+    rule = builder.make("rule", "rule", plain["rule"])
+    algorithm = builder.make("algorithm", "algorithm", plain["algorithm"])
+    hops = [_hop(builder, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
+    stream = None if topology is None else _stream(builder, plain["data"], topology, world, device)
+    model = None if stream is None else builder.make("model", "model", plain["model"], stream.shape, stream.classes)
     if stream is not None and (refusal := stream.lasts(spec.rounds, prod(hop.period for hop in hops))):
-        bench.problems.append(Problem("data", refusal))
-    bench.settle()
+        builder.problems.append(Problem("data", refusal))
+    builder.raise_problems()
     assert stream is not None
     assert model is not None
     return compose(
@@ -85,10 +86,11 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simula
     )
 
 
-def _hop(bench: _Bench, h: int, plain: Plain, topology: Topology | None, world: Rng) -> Hop:
+def _hop(builder: _Builder, h: int, plain: Plain, topology: Topology | None, world: Rng) -> Hop:
+    """Hop ``h`` with its link, policy, channel and fleet."""
     senders = topology.senders(h) if topology is not None and h < topology.hops else 1
-    made = {
-        family: bench.make(f"hops.{h}.{family}", family, plain[family], *context)
+    parts = {
+        family: builder.make(f"hops.{h}.{family}", family, plain[family], *context)
         for family, context in (
             ("link", ()),
             ("policy", ()),
@@ -96,41 +98,43 @@ def _hop(bench: _Bench, h: int, plain: Plain, topology: Topology | None, world: 
             ("fleet", (senders, world.child("fleet", h))),
         )
     }
-    return Hop(**made, period=plain["period"], deadline_s=plain["deadline_s"])
+    return Hop(**parts, period=plain["period"], deadline_s=plain["deadline_s"])
 
 
-def _stream(bench: _Bench, plain: Plain, topology: Topology, world: Rng, device: str) -> Stream | None:
-    """Source, split over the clients, hold-outs and labels, window."""
-    found = bench.make("data.source", "source", plain["source"], topology.clients, world.child("source"))
-    if isinstance(found, Samples):
-        found = _split(bench, plain, found.to(device), topology, world)
-    elif isinstance(found, Tapes):
-        found = found.to(device)
-        bench.problems += _unasked(plain)
-    return None if found is None else bench.make("data.stream", "stream", plain["stream"], found, world.child("stream"))
+def _stream(builder: _Builder, plain: Plain, topology: Topology, world: Rng, device: str) -> Stream | None:
+    """The data stream: samples of the source, split over the clients if the source does not, in their window."""
+    tapes = builder.make("data.source", "source", plain["source"], topology.clients, world.child("source"))
+    if isinstance(tapes, Samples):
+        tapes = _split(builder, plain, tapes.to(device), topology, world)
+    elif isinstance(tapes, Tapes):
+        tapes = tapes.to(device)
+        builder.problems += _split_problems(plain)
+    context = (tapes, world.child("stream"))
+    return None if tapes is None else builder.make("data.stream", "stream", plain["stream"], *context)
 
 
-def _unasked(plain: Plain) -> list[Problem]:
-    """What a spec may not ask for where the source itself gives every client its samples, labelled and split."""
-    own, found = "this source gives every client its own samples", []
+def _split_problems(plain: Plain) -> list[Problem]:
+    """Keys about splitting and labelling, refused where the source itself gives every client its samples."""
+    own, problems = "this source gives every client its own samples", []
     if plain["partition"] is not None:
-        found.append(Problem("data.partition", own, "leave data.partition out"))
+        problems.append(Problem("data.partition", own, "leave data.partition out"))
     if plain["unlabelled"] > 0:
-        found.append(
+        problems.append(
             Problem("data.unlabelled", f"{own}, all labelled", "leave data.unlabelled out", plain["unlabelled"])
         )
     if plain["held_out"] > 0:
-        found.append(Problem("data.held_out", own, "leave data.held_out out", plain["held_out"]))
-    return found
+        problems.append(Problem("data.held_out", own, "leave data.held_out out", plain["held_out"]))
+    return problems
 
 
-def _split(bench: _Bench, plain: Plain, samples: Samples, topology: Topology, world: Rng) -> Tapes | None:
+def _split(builder: _Builder, plain: Plain, samples: Samples, topology: Topology, world: Rng) -> Tapes | None:
+    """The samples of a source split over the clients, with hold-outs and hidden labels."""
     context = (samples.y.cpu(), samples.classes, topology.cells, world.child("partition"))
-    shares = bench.make("data.partition", "partition", plain["partition"] or {"kind": "iid"}, *context)
+    shares = builder.make("data.partition", "partition", plain["partition"] or {"kind": "iid"}, *context)
     if shares is None:
         return None
     options = {key: plain[key] for key in ("test", "test_fraction", "unlabelled", "held_out")}
-    return bench.attempt("data", "data", lambda: make_tapes(samples, shares, world.child("tapes"), **options))
+    return builder.attempt("data", "data", lambda: make_tapes(samples, shares, world.child("tapes"), **options))
 
 
 def _check_device(device: str) -> None:
@@ -139,7 +143,7 @@ def _check_device(device: str) -> None:
 
 
 def _rebase(path: str, family: str, where: str) -> str:
-    """A factory names its own keywords (``policy.epochs``); people need the place in their spec."""
+    """The path in the whole spec of a path that a factory names by its own family (``policy.epochs``)."""
     if path == where or path.startswith(where + "."):
         return path
     if path == family or path.startswith(family + "."):

@@ -1,4 +1,4 @@
-"""Validation errors as problems for people: the path in their own spec, what was given, what would work."""
+"""Pydantic's validation errors as problems: the path in the user's spec, the value given, and a remedy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from fedradio.spec.schema import spec_schema
 
 
 def problems_of(error: ValidationError, data: dict[str, Any]) -> list[Problem]:
-    """One problem a path: branches of a union that fail together are one problem, and a problem inside a value stands
-    for those of the value as a whole."""
+    """The problems of a validation error, one per path.
+
+    Branches of a union that fail together are one problem; a problem inside a value replaces those of the whole value.
+    """
     merged: dict[str, Problem] = {}
     for item in error.errors(include_url=False):
         problem = _problem(item, data)
@@ -68,11 +70,12 @@ def _locate(loc: Sequence[str | int], data: Any, kind: str) -> tuple[list[str], 
 
 
 def _family(path: Sequence[str]) -> str | None:
+    """The family of the innermost part on a path; None outside of parts."""
     return next((name for name in reversed(path) if name in FAMILIES), None)
 
 
 def _known_keys(path: Sequence[str], data: Any) -> list[str]:
-    """The keys that may stand below ``path``: of the given kind where it is known."""
+    """The keys allowed below ``path``; of a part those of the given kind."""
     fields: Any = spec_schema().model_fields
     rest = list(path)
     if rest and rest[0] in ("hops", "data"):
@@ -86,13 +89,14 @@ def _known_keys(path: Sequence[str], data: Any) -> list[str]:
         node = node[int(name)] if isinstance(node, list) else node[name]
     default = fields[rest[-1]].default if rest[-1] in fields else None
     kind = node.get("kind") or getattr(default, "kind", None)
-    found = [p for p in parts(rest[-1]) if p.kind == kind]
-    return ["kind", *(q.name for p in found for q in p.parameters())]
+    chosen = [p for p in parts(rest[-1]) if p.kind == kind]
+    return ["kind", *(q.name for p in chosen for q in p.parameters())]
 
 
 def _remedy_of(path: Sequence[str], node: Any) -> str:
+    """The remedy for a missing keyword: its documentation, where the part is known."""
     family = _family(path[:-1])
     if family is None or not isinstance(node, dict) or "kind" not in node:
         return ""
-    found = [q.arg.doc for q in part(family, node["kind"]).parameters() if q.name == path[-1]]
-    return f"give it: {found[0]}" if found else ""
+    docs = [q.arg.doc for q in part(family, node["kind"]).parameters() if q.name == path[-1]]
+    return f"give it: {docs[0]}" if docs else ""

@@ -1,4 +1,4 @@
-"""Plain data from YAML files, shipped specs and ``key=value`` overrides."""
+"""Reads specs as plain data: YAML files, shipped specs, their bases, and ``key=value`` overrides."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def shipped_text(name: str) -> str:
 
 
 MOST_BASES = 8
-"""A spec on a spec on a spec...: deeper is a circle."""
+"""Longest chain of specs that name each other as ``base``; a longer one is taken for a circle."""
 
 
 def read_spec(source: str | Path) -> Plain:
-    """The plain data of a YAML file or of a shipped spec, put on its ``base`` where it names one."""
+    """The plain data of a YAML file or a shipped spec, merged into its ``base`` if it names one."""
     return _on_base(_read_one(source), str(source), MOST_BASES)
 
 
 def _on_base(plain: Plain, where: str, left: int) -> Plain:
-    """``base`` names another spec; keys beside it replace that spec's, then ``set`` changes dotted keys one by one."""
+    """A spec merged into its ``base``: its keys replace the base's, then ``set`` changes dotted keys one by one."""
     if "base" not in plain:
         if "set" in plain:
             raise SpecError(Problem(f"{where}: set", "changes a base, and there is none", "name it: base: osafl"))
@@ -59,8 +59,8 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
             Problem(f"{where}: set", "a mapping of dotted keys to values", "such as {rule.lr: 0.05}", changes)
         )
     beside = Path(where).parent / base  # a file beside this one, else the name as it is
-    found = str(beside) if beside.is_file() else base
-    below = _on_base(_read_one(found), found, left - 1)
+    source = str(beside) if beside.is_file() else base
+    below = _on_base(_read_one(source), source, left - 1)
     result = plain_copy(below | {key: value for key, value in plain.items() if key not in ("base", "set")})
     for key, value in changes.items():
         try:
@@ -71,6 +71,7 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
 
 
 def _read_one(source: str | Path) -> Plain:
+    """The plain data of one file or shipped spec, as it stands there."""
     path = Path(source)
     if str(source) in shipped() and not path.is_file():
         return parse_yaml(shipped_text(str(source)), str(source))
@@ -89,8 +90,10 @@ def _read_one(source: str | Path) -> Plain:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML with numbers as people write them (``1e-3`` is a number), without repeated keys and without aliases, which
-    could make a small file enormous."""
+    """YAML loader that reads ``1e-3`` as a number and refuses repeated keys and aliases.
+
+    Aliases could make a small file enormous.
+    """
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -122,27 +125,27 @@ def _flat(error: Exception) -> str:
 def parse_yaml(text: str, where: str) -> Plain:
     """A mapping from YAML; ``where`` names it in errors."""
     try:
-        found = yaml.load(text, Loader=_Loader)
+        plain = yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SpecError(Problem(where, "not valid YAML: " + _flat(error))) from None
-    if found is None:
+    if plain is None:
         raise SpecError(Problem(where, "is empty", "start from a shipped one: fedradio cp demo mine.yaml"))
-    if not isinstance(found, dict):
-        raise SpecError(Problem(where, "a spec is a mapping of keys to values", "see `fedradio cp`", found))
-    return found
+    if not isinstance(plain, dict):
+        raise SpecError(Problem(where, "a spec is a mapping of keys to values", "see `fedradio cp`", plain))
+    return plain
 
 
 def plain_copy(plain: Mapping[str, Any]) -> Plain:
-    """A copy that is plain data all through; raises :class:`SpecError` for what JSON cannot hold."""
+    """A deep copy as plain data; raises :class:`SpecError` for anything that JSON cannot hold."""
     try:
-        found: Plain = json.loads(json.dumps(plain, default=str))
+        copied: Plain = json.loads(json.dumps(plain, default=str))
     except (TypeError, ValueError, RecursionError) as error:
         raise SpecError(Problem("spec", f"not plain data: {error}", "use numbers, strings, lists, mappings")) from None
-    return found
+    return copied
 
 
 def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
-    """``key=value`` with dotted keys and list positions: ``rule.lr=0.05``, ``data.source=mnist``."""
+    """A copy of a spec with ``key=value`` overrides; keys are dotted, such as ``hops.0.link=ideal``."""
     result = plain_copy(plain)
     problems = []
     for text in overrides:
@@ -162,20 +165,20 @@ def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
 
 
 def parse_axis(text: str) -> tuple[str, list[Any]]:
-    """``key=a,b`` as a key and its values. Commas inside brackets, braces and quotes do not separate values."""
+    """Key and values of an axis ``key=a,b``. Commas inside brackets, braces and quotes do not separate values."""
     key, sign, values = text.partition("=")
     if not sign or not key.strip():
         raise SpecError(Problem(text, "neither an axis nor an override", "write key=value or key=value,value"))
     try:
-        found: list[Any] = yaml.load(f"[{values}]", Loader=_Loader)
+        parsed: list[Any] = yaml.load(f"[{values}]", Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError):
         remedy = "separate values by single commas; quote strings that hold commas or brackets"
         raise SpecError(Problem(key.strip(), "not YAML values", remedy, values)) from None
-    return key.strip(), found
+    return key.strip(), parsed
 
 
 def _assign(node: Any, key: str, value: Any) -> None:
-    """Walk down, making mappings where there are none; a part given by its plain name becomes a mapping."""
+    """Set a dotted key, making mappings on the way; a part given by its plain name becomes a mapping."""
     *path, last = key.replace("[", ".").replace("]", "").split(".")
     for name in path:
         child = _child(node, name)
@@ -189,6 +192,7 @@ def _assign(node: Any, key: str, value: Any) -> None:
 
 
 def _child(node: Any, name: str) -> Any:
+    """The value of a key or list position; None where the key is absent."""
     if isinstance(node, list):
         return node[_position(node, name)]
     if isinstance(node, dict):
@@ -197,6 +201,7 @@ def _child(node: Any, name: str) -> Any:
 
 
 def _put(node: Any, name: str, value: Any) -> None:
+    """Set a key or list position."""
     if isinstance(node, list):
         node[_position(node, name)] = value
     elif isinstance(node, dict):
@@ -206,6 +211,7 @@ def _put(node: Any, name: str, value: Any) -> None:
 
 
 def _position(node: list[Any], name: str) -> int:
+    """A list position given as text, checked."""
     if not name.isdecimal() or int(name) >= len(node):
         raise LookupError(f"the list has positions 0 to {len(node) - 1}, not {name!r}")
     return int(name)

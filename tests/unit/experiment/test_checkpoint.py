@@ -18,7 +18,7 @@ from fedradio.core.mapped import on_file
 from fedradio.rounds.evaluation import final_model
 from fedradio.rounds.round import begin, run_round
 from fedradio.runs import checkpoint, tensors
-from fedradio.runs.checkpoint import Checkpoint, Keeper, last_good
+from fedradio.runs.checkpoint import Checkpoint, Checkpointer, last_good
 from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE, RunFolder
 from fedradio.runs.summary import RunningSummary
 from fedradio.runs.tensors import read_tensors, write_tensors
@@ -59,7 +59,7 @@ def groups(state: SimState) -> list[Slots]:
 def folder(tiny: Callable[..., Spec], tmp_path: Path) -> RunFolder:
     """A run folder with three lines of records, and checkpoints after 2 and 4 rounds."""
     made = RunFolder(tmp_path / "run")
-    keeper = Keeper(made, tiny())
+    keeper = Checkpointer(made, tiny())
     write_text(made.path / SPEC_FILE, tiny().yaml())
     for t in (2, 4):
         made.append({"type": "round", "t": t})
@@ -110,7 +110,7 @@ def test_a_state_comes_back_bit_for_bit(tiny: Callable[..., Spec], tmp_path: Pat
         found, refused = last_good(folder, tiny())
     assert refused == []
     assert found is not None
-    assert (found.tally, found.records, found.wall_s, found.checkpoint_s) == (tally, written.records, 12.3, 0.7)
+    assert (found.running, found.records, found.wall_s, found.checkpoint_s) == (tally, written.records, 12.3, 0.7)
     assert (found.state.t, found.state.time_s, found.state.energy_j, found.state.bits) == (4, 0.1 + 0.2, None, 3.0)
     for before, after in zip(groups(state), groups(found.state), strict=True):
         assert list(before) == list(after)
@@ -120,7 +120,7 @@ def test_a_state_comes_back_bit_for_bit(tiny: Callable[..., Spec], tmp_path: Pat
 def test_two_are_kept(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
     assert files(folder) == [f"round-00000{t}.{end}" for t in (2, 4) for end in ("json", "safetensors")]
     found, _ = last_good(folder, tiny())
-    Keeper(folder, tiny(), found).save(state_of(9), RunningSummary(), 9.0)
+    Checkpointer(folder, tiny(), found).save(state_of(9), RunningSummary(), 9.0)
     assert files(folder) == [f"round-00000{t}.{end}" for t in (4, 9) for end in ("json", "safetensors")]
 
 
@@ -155,7 +155,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(
     assert len(refused) == 1
     assert "round-000004.json is refused" in refused[0]
     assert why in refused[0]
-    Keeper(folder, tiny(), found).save(state_of(3), RunningSummary(), 9.0)
+    Checkpointer(folder, tiny(), found).save(state_of(3), RunningSummary(), 9.0)
     assert files(folder) == [f"round-00000{t}.{end}" for t in (2, 3) for end in ("json", "safetensors")]
 
 
@@ -200,7 +200,7 @@ def test_checkpoints_take_a_small_share_of_the_time(
         clock = iter(x for i in range(10**5) for x in (10.0 * i, 10.0 * i + seconds))
         monkeypatch.setattr(checkpoint.time, "perf_counter", lambda clock=clock: next(clock))
         monkeypatch.setattr(checkpoint, "write", lambda *_: None)
-        keeper = Keeper(RunFolder(tmp_path / str(number)), tiny())
+        keeper = Checkpointer(RunFolder(tmp_path / str(number)), tiny())
         times = []
         for t in range(1, 2001):
             before = keeper.last
@@ -217,7 +217,7 @@ def test_a_large_state_waits_for_its_first_checkpoint(tiny: Callable[..., Spec],
     """400 MB at the assumed 200 MB/s are 2 s, twice that with the one for the end: 2.5 % of 160 s."""
     state = replace(state_of(), stream={"large": torch.zeros(1).expand(10**8)})
     written: list[float] = []
-    keeper = Keeper(RunFolder(tmp_path / "run"), tiny())
+    keeper = Checkpointer(RunFolder(tmp_path / "run"), tiny())
     keeper.save = lambda *given: written.append(given[-1])  # type: ignore[assignment,method-assign]
     for wall_s in (2.0, 159.0, 161.0):
         keeper.offer(state, RunningSummary(), wall_s)
@@ -226,7 +226,7 @@ def test_a_large_state_waits_for_its_first_checkpoint(tiny: Callable[..., Spec],
 
 def test_the_same_round_is_not_written_twice(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
     found, _ = last_good(folder, tiny())
-    keeper = Keeper(folder, tiny(), found)
+    keeper = Checkpointer(folder, tiny(), found)
     keeper.save(state_of(4), RunningSummary(), 99.0)
     assert keeper.spent_s == (0.0 if found is None else found.checkpoint_s)
 
@@ -248,9 +248,9 @@ def test_the_final_model_fits_the_network(tiny: Callable[..., Spec], norms: str)
 
 def test_keeps_nothing_before_the_first_round(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
-        keeper = Keeper(folder, tiny())
+        keeper = Checkpointer(folder, tiny())
         keeper.save(state_of(0), RunningSummary(), 1.0)
         assert keeper.last is None
-        assert "no checkpoint was written yet" in keeper.words()
+        assert "no checkpoint was written yet" in keeper.message()
         keeper.save(state_of(1), RunningSummary(), 1.0)
-        assert str(folder.path / "checkpoints" / "round-000001.json") in keeper.words()
+        assert str(folder.path / "checkpoints" / "round-000001.json") in keeper.message()

@@ -29,7 +29,7 @@ class LateProgress:
         if self._task is not None:
             self.bar.stop()
 
-    def __call__(self, what: str, share: float) -> None:
+    def __call__(self, what: str, share: float | None) -> None:
         if self._task is None:
             if time.monotonic() - self._began < LATE_S:
                 return
