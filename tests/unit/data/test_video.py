@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import chi2
 
 from fedradio.core.contracts import Tapes
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints
-from fedradio.data.requests import Floats, Requests
 from fedradio.data.video import draw_world, videos
 from fedradio.models import mlp
-from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
 
 SMALL: dict[str, Any] = {"genres": 3, "contents_per_genre": 4, "requests": 30, "test_requests": 20}
-
-
-def world_of(
-    clients: int, seed: int, taste: float | tuple[float, ...] = 0.3, v: float = 0.5
-) -> tuple[Requests, Floats]:
-    return draw_world(clients, 3, 4, 5, taste, (v, v), Rng(seed))
-
-
-def soft_world(seed: int, clients: int = 4, genres: int = 3, contents: int = 4) -> Requests:
-    """A general law: several near contents, entries by several contents, one client that likes a single genre."""
-    draw = np.random.default_rng(seed)
-    near = draw.dirichlet(np.ones(contents), size=(genres, contents)) * (1 - np.eye(contents))
-    preference = draw.dirichlet(np.full(genres, 0.5), size=clients)
-    preference[-1] = np.eye(genres)[0]
-    stay = draw.random(clients)
-    return Requests(preference, stay, near / near.sum(2, keepdims=True), draw.dirichlet(np.ones(contents), size=genres))
 
 
 def chains(tapes: Tapes) -> list[Ints]:
@@ -80,76 +57,6 @@ def test_features_and_labels_by_hand() -> None:
             assert x.tolist() == pytest.approx(expected, abs=1e-6)
             assert int(y) == chain[k + 1]
             assert x[5 + i] == pytest.approx(1)  # similar to itself
-
-
-def plain_chain(world: Requests, client: int, luck: Floats) -> list[int]:
-    """The oracle: one client, one request at a time; ``luck [length, 3]``."""
-    size = world.entry.shape[1]
-
-    def pick(law: Floats, u: float) -> int:
-        return next(k for k in range(len(law)) if u < law[: k + 1].sum() / law.sum())
-
-    genre = pick(world.preference[client], luck[0, 1])
-    made = [genre * size + pick(world.entry[genre], luck[0, 2])]
-    for stay, other, which in luck[1:]:
-        genre, content = divmod(made[-1], size)
-        if stay < world.stay[client]:
-            made.append(genre * size + pick(world.near[genre, content], which))
-            continue
-        law = world.preference[client].copy()
-        law[genre] = 0
-        genre = pick(law, other) if law.sum() > 0 else genre
-        made.append(genre * size + pick(world.entry[genre], which))
-    return made
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_simulation_equals_the_plain_loop(seed: int) -> None:
-    world = soft_world(seed)
-    made = world.simulate(60, Rng(seed))
-    luck = Rng(seed).numpy().random((60, 3, world.clients))
-    assert made.tolist() == [plain_chain(world, client, luck[:, :, client]) for client in range(world.clients)]
-
-
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), genres=st.integers(1, 4), contents=st.integers(2, 5))
-def test_laws(seed: int, genres: int, contents: int) -> None:
-    """Rows are distributions, the ceiling is their maximum, and what has probability 0 never happens."""
-    world = soft_world(seed, 3, genres, contents)
-    made, ceiling = world.simulate(40, Rng(seed)), world.ceiling()
-    assert ceiling.shape == (3, genres * contents)
-    for client in range(3):
-        law = world.transition(client)
-        assert law.min() >= 0
-        assert law.sum(axis=1) == pytest.approx(1)
-        assert ceiling[client] == pytest.approx(law.max(axis=1))
-        assert (law[made[client, :-1], made[client, 1:]] > 0).all()
-
-
-def chi_square(world: Requests, made: Ints, client: int) -> float:
-    """p value of a chain's transitions; cells expected fewer than five times are one cell of their row."""
-    law = world.transition(client)
-    seen = np.zeros_like(law)
-    np.add.at(seen, (made[client, :-1], made[client, 1:]), 1)
-    expected = law * seen.sum(axis=1, keepdims=True)
-    statistic, freedom = 0.0, 0
-    for row, mean in zip(seen, expected, strict=True):
-        big = mean >= 5
-        cells = [*zip(row[big], mean[big], strict=True)]
-        if mean[~big].sum() >= 5:
-            cells.append((row[~big].sum(), mean[~big].sum()))
-        statistic += sum((found - m) ** 2 / m for found, m in cells)
-        freedom += max(len(cells) - 1, 0)
-    assert freedom > 0
-    return float(chi2.sf(statistic, freedom))
-
-
-def test_frequencies_follow_the_law() -> None:
-    """Chi-square of 20,000 transitions of each of six clients, videos and a general law: no p value below .001."""
-    lawful, _ = draw_world(6, 8, 32, 16, 0.3, (0.1, 0.8), Rng(5))
-    for world in (lawful, soft_world(5, clients=6)):
-        made = world.simulate(20_001, Rng(6))
-        assert min(chi_square(world, made, client) for client in range(6)) > 1e-3
 
 
 def test_ceilings_of_the_three_settings() -> None:
@@ -274,16 +181,6 @@ def test_shares_may_be_rounded() -> None:
     third = 0.3333333
     tapes = videos(2, Rng(0), **SMALL, preferences=(third, third, third))
     assert tapes.clients == 2
-
-
-def test_what_a_spec_may_not_ask_of_it(tiny: Callable[..., Spec]) -> None:
-    source = "data.source={kind: videos, genres: 2, contents_per_genre: 3, requests: 20, test_requests: 5}"
-    with pytest.raises(SpecError) as caught:
-        build(tiny(source, "data.unlabelled=0.5"))
-    assert [problem.path for problem in caught.value.problems] == ["data.partition", "data.unlabelled"]
-    assert build(tiny(source, "data.partition=null")).stream.clients == 6
-    with pytest.raises(SpecError, match=r"data\.source\.preferences: 2 shares for 8 genres"):
-        build(tiny("data.source={kind: videos, preferences: [0.5, 0.5]}", "data.partition=null"))
 
 
 def test_on_another_device() -> None:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from scipy.stats import chi2
+from support.worlds import tiny
 
 from fedradio.core.contracts import Tapes
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints
-from fedradio.data.requests import Floats, Requests, nearest, zipf_mandelbrot
-from fedradio.data.video_features import Catalogue, draw_catalogue, draw_images, extra_columns
+from fedradio.data.fifo import fifo
+from fedradio.data.requests import Floats, Requests, zipf_mandelbrot
+from fedradio.data.video_features import Catalogue, draw_catalogue
 from fedradio.data.video_files import draw_law, video_files
 from fedradio.rounds.round import begin, run_round
-from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
 
 SMALL: dict[str, Any] = {"genres": 3, "files_per_genre": 4, "requests": 30, "test_requests": 20}
+
+
 SIGNIFICANCE = 1e-3
 """p values below this are failures; seeds are fixed."""
 
@@ -51,23 +53,6 @@ def p_value(seen: Floats, expected: Floats) -> float:
     return float(chi2.sf(sum((a - m) ** 2 / m for a, m in cells), len(cells) - 1))
 
 
-def test_popularity_by_hand() -> None:
-    assert zipf_mandelbrot(3, 1.0, 0.0).tolist() == pytest.approx([6 / 11, 3 / 11, 2 / 11])
-    assert zipf_mandelbrot(2, 2.0, 1.0).tolist() == pytest.approx([9 / 13, 4 / 13])  # 1/4 and 1/9
-    assert zipf_mandelbrot(2, 1.0, -0.5).tolist() == pytest.approx([0.75, 0.25])  # 2 and 2/3
-    assert zipf_mandelbrot(4, 0.0, 7.0).tolist() == pytest.approx([0.25] * 4)
-    assert zipf_mandelbrot(3, 1e6, 1e9).sum() == pytest.approx(1)  # no power is 0 or infinite
-    assert zipf_mandelbrot(3, 1e6, -0.5).tolist() == [1, 0, 0]
-
-
-def test_who_follows_by_hand() -> None:
-    cosine = np.array([[[1.0, 0.5, 0.2], [0.5, 1.0, -0.1], [0.2, -0.1, 1.0]]])
-    assert nearest(cosine, 1)[0].tolist() == [[0, 1, 0], [1, 0, 0], [1, 0, 0]]
-    a, b, c = math.exp(0.5), math.exp(0.2), math.exp(-0.1)
-    expected = [[0, a / (a + b), b / (a + b)], [a / (a + c), 0, c / (a + c)], [b / (b + c), c / (b + c), 0]]
-    assert nearest(cosine, 2)[0].ravel().tolist() == pytest.approx(np.ravel(expected).tolist())
-
-
 def test_the_papers_numbers() -> None:
     tapes = video_files(7, Rng(0))
     assert (tapes.shape, tapes.classes, tapes.sample_bits) == ((3, 32, 33), 100, 101_376)
@@ -85,45 +70,6 @@ def test_the_papers_numbers() -> None:
     assert (x[0, 0, :, :, 32].flatten()[25:95] == torch.tensor(genre / 5).float()).all()  # 70 times
 
 
-@pytest.mark.parametrize(("genres", "files", "columns"), [(3, 4, 1), (5, 20, 1), (5, 89, 1), (5, 90, 2), (60, 3, 1)])
-def test_features_equal_a_plain_loop(genres: int, files: int, columns: int) -> None:
-    """Image, then in the columns beside it preferences, similarities, genre as often as it fits, and stay."""
-    tapes = video_files(3, Rng(4), genres=genres, files_per_genre=files, requests=9, test_requests=6)
-    catalogue, law = world_of(3, 4, genres=genres, files=files)
-    assert extra_columns(genres, files) == columns
-    assert tapes.shape == (3, 32, 32 + columns)
-    made, held = chains(tapes, 9), law.simulate(6, Rng(4).child("test"))
-    repeats = 96 * columns - genres - files - 1
-    assert repeats >= 1
-    for part, chain in ((tapes, made), (tapes.test, held)):
-        x, y = part.fetch(part.index)
-        samples = [(client, k) for client in range(3) for k in range(chain.shape[1] - 1)]
-        assert len(samples) == len(x)
-        for row, (client, k) in enumerate(samples):
-            g, i = divmod(int(chain[client, k]), files)
-            image = catalogue.image[g * files + i]
-            beside = [*law.preference[client], *catalogue.cosine[g, i], *[g / genres] * repeats, law.stay[client]]
-            expected = np.concatenate([image, np.reshape(beside, (3, 32, columns))], axis=2)
-            assert np.abs(x[row].numpy() - expected).max() < 1e-6
-            assert int(y[row]) == chain[client, k + 1]
-
-
-def test_history_by_hand() -> None:
-    tapes = video_files(4, Rng(1), **SMALL, sample="history", history=5)
-    assert (tapes.shape, tapes.classes, tapes.sample_bits) == ((5,), 12, 5 * 4)  # 12 files: 4 bits each
-    made = chains(tapes, 30)
-    assert tapes.offset.diff().tolist() == [25] * 4
-    assert torch.bincount(tapes.test.group).tolist() == [15] * 4
-    x, y = tapes.fetch(tapes.index.view(4, 25))
-    assert (x.dtype, x.shape) == (torch.int64, (4, 25, 5))
-    for client in range(4):
-        for k in range(25):
-            assert x[client, k].tolist() == made[client, k : k + 5].tolist()
-            assert int(y[client, k]) == made[client, k + 5]
-    assert tapes.label.equal(y.flatten())
-    assert video_files(2, Rng(0), sample="history", requests=20, test_requests=20).sample_bits == 70
-
-
 def test_both_samples_are_of_the_same_requests() -> None:
     features, history = (video_files(4, Rng(1), **SMALL, sample=s, history=5) for s in ("features", "history"))
     assert chains(features, 30).tolist() == chains(history, 30).tolist()
@@ -136,17 +82,6 @@ def test_a_history_of_one_is_a_pair() -> None:
     features, history = (video_files(4, Rng(1), **SMALL, sample=s, history=1) for s in ("features", "history"))
     assert features.label.equal(history.label)
     assert dict(features.reference) == dict(history.reference)
-
-
-def test_images_are_standardised_smooth_and_spread() -> None:
-    image = draw_images(60, Rng(2))
-    assert image.mean(axis=(1, 2, 3)) == pytest.approx(np.zeros(60), abs=1e-12)
-    assert image.std(axis=(1, 2, 3)) == pytest.approx(np.ones(60))
-    assert np.abs(image).max() < 8
-    flat = image.reshape(60, -1)
-    cosine = (flat @ flat.T)[np.triu_indices(60, 1)] / 3072
-    assert cosine.std() == pytest.approx(0.22, abs=0.03)  # white noise: .018
-    assert (image[..., 1:] * image[..., :-1]).mean() > 0.7  # neighbours are alike
 
 
 def test_first_requests_are_popular_files_of_liked_genres() -> None:
@@ -315,17 +250,16 @@ def test_all_refusals_at_once() -> None:
     assert len(caught.value.problems) == 4
 
 
-def test_in_a_run(tiny: Callable[..., Spec]) -> None:
+def test_in_a_run() -> None:
     """Six clients with bounded buffers over few files: two rounds, and the references are reported."""
-    source = "{kind: video_files, genres: 2, files_per_genre: 3, requests: 60, test_requests: 30}"
-    stream = "{kind: fifo, capacity: [20, 30], slots: 8}"
-    sim = build(tiny(f"data.source={source}", "data.partition=null", f"data.stream={stream}"))
+    source = partial(video_files, genres=2, files_per_genre=3, requests=60, test_requests=30)
+    sim = tiny(source=source, stream=partial(fifo, capacity=(20, 30), slots=8))
     state = begin(sim)
     for _ in range(2):
         state, record, _ = run_round(sim, state)
     assert {"bayes", "top_popular", "accuracy"} <= set(record.metrics)
-    with pytest.raises(SpecError, match=r"data\.source\.top_k: a genre has 2 other files"):
-        build(tiny("data.source={kind: video_files, files_per_genre: 3, top_k: 3}", "data.partition=null"))
+    with pytest.raises(SpecError, match=r"source\.top_k: a genre has 2 other files"):
+        tiny(source=partial(video_files, files_per_genre=3, top_k=3))
 
 
 def test_on_another_device() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.worlds import tiny
 
 from fedradio.core.contracts import Clock, Samples, Slots, Tapes
 from fedradio.core.errors import SpecError
@@ -18,9 +19,8 @@ from fedradio.data.growing import Growing, growing
 from fedradio.data.sources import synthetic_images
 from fedradio.data.streams import Pooled, static
 from fedradio.data.tapes import make_tapes
+from fedradio.data.video import videos
 from fedradio.rounds.round import begin, run_round
-from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
 
 SIZES = (30, 12, 50)
 
@@ -143,17 +143,14 @@ def _places(tapes: Tapes, client: int, index: torch.Tensor) -> torch.Tensor:
     return (index[..., None] == mine).int().argmax(dim=-1)
 
 
-def test_a_run_without_arrivals_is_a_static_run(tiny: Callable[..., Spec]) -> None:
+def test_a_run_without_arrivals_is_a_static_run() -> None:
     """The past of longer tapes is the shorter tape: nothing that will arrive later has any influence."""
-    world = "kind: videos, genres: 3, contents_per_genre: 4, test_requests: 40"
-    none = "data.partition=null"
-    still = tiny(f"data.source={{{world}, requests: 50}}", none)
-    grows = tiny(
-        f"data.source={{{world}, requests: 90}}", none, "data.stream={kind: growing, history: 50, activity: [0, 0]}"
-    )
+    world = partial(videos, genres=3, contents_per_genre=4, test_requests=40)
+    still = tiny(source=partial(world, requests=50))
+    never = partial(growing, history=50, activity=(0, 0))
+    grows = tiny(source=partial(world, requests=90), stream=never)
     w = []
-    for spec in (still, grows):
-        sim = build(spec)
+    for sim in (still, grows):
         state = begin(sim)
         for _ in range(2):
             state, record, _ = run_round(sim, state)
@@ -171,13 +168,6 @@ def test_lasts_names_the_client_and_what_to_raise(tapes: Tapes) -> None:
     for word in ("data.source.requests", "data.stream.history", "data.stream.slots"):
         assert word in refusal
     assert make(tapes, history=0, slots=10**6).lasts(10**40)
-
-
-def test_too_short_for_the_run_is_refused_before_it(cells: Callable[..., Spec]) -> None:
-    """Six clients with 239 or 240 digits, two edge rounds a round."""
-    build(cells("data.stream={kind: growing, history: 200}", "rounds=19"))
-    with pytest.raises(SpecError, match=r"data: client \d has 239 samples, 40 edge rounds may need 240"):
-        build(cells("data.stream={kind: growing, history: 200}", "rounds=20"))
 
 
 def test_running_out_is_said_and_never_reads_on(tapes: Tapes) -> None:
