@@ -27,3 +27,19 @@ def test_too_short_for_the_run_is_refused_before_it(cells: Callable[..., Spec]) 
     build(cells("data.stream={kind: growing, history: 200}", "rounds=19"))
     with pytest.raises(SpecError, match=r"data: client \d has 239 samples, 40 edge rounds may need 240"):
         build(cells("data.stream={kind: growing, history: 200}", "rounds=20"))
+
+
+@pytest.mark.parametrize(
+    ("override", "path", "words"),
+    [
+        ("hops.0.policy={kind: fixed, steps: 3, epochs: 1}", "hops.0.policy.epochs", "keep one"),
+        ("topology.min_distance_m=500", "topology.min_distance_m", "smaller"),
+    ],
+)
+def test_refused(tiny: Callable[..., Spec], override: str, path: str, words: str) -> None:
+    """A factory names its own keywords, the error their place in the spec."""
+    with pytest.raises(SpecError) as caught:
+        build(tiny(override))
+    (problem,) = caught.value.problems
+    assert problem.path == path
+    assert words in f"{problem.reason} {problem.remedy}"

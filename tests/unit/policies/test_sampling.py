@@ -1,12 +1,12 @@
+"""Some clients of every receiver, drawn uniformly."""
+
 import pytest
 import torch
 
 from fedradio.core.contracts import Clock, Fleet, Reason, View
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.fleet.profile import cellular
 from fedradio.links.ideal import ideal
-from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
 
 PARENT = torch.tensor([0] * 6 + [1] * 4)
@@ -15,33 +15,6 @@ PARENT = torch.tensor([0] * 6 + [1] * 4)
 def view(fleet: Fleet | None = None) -> View:
     signals = {"epoch_steps": torch.arange(1, 11)}
     return View(Clock(0), PARENT, 2, None, ideal(), fleet, None, 32.0, None, signals)
-
-
-def test_fixed_takes_everyone() -> None:
-    alloc, _ = fixed(steps=5).decide(view(), {}, Rng(0))
-    assert bool(alloc.active.all())
-    assert alloc.steps.tolist() == [5] * 10
-    assert alloc.cpu_hz is None
-    assert alloc.power_w is None
-
-
-def test_full_cpu_and_power_where_there_is_a_fleet() -> None:
-    fleet = cellular(10, Rng(0))
-    alloc, _ = fixed().decide(view(fleet), {}, Rng(0))
-    assert alloc.cpu_hz is fleet.f_max_hz
-    assert alloc.power_w is fleet.p_max_w
-
-
-def test_epochs_follow_each_clients_data() -> None:
-    alloc, _ = fixed(epochs=2).decide(view(), {}, Rng(0))
-    assert alloc.steps.tolist() == [2 * n for n in range(1, 11)]
-
-
-def test_neither_means_one_epoch_and_both_are_refused() -> None:
-    alloc, _ = fixed().decide(view(), {}, Rng(0))
-    assert alloc.steps.tolist() == list(range(1, 11))
-    with pytest.raises(SpecError, match="keep one"):
-        fixed(steps=1, epochs=1)
 
 
 def test_sampling_takes_m_of_each_receiver() -> None:
@@ -59,13 +32,6 @@ def test_sampling_is_uniform() -> None:
     share = drawn.double().mean(dim=0)
     assert float((share[:6] - 0.5).abs().max()) < 0.032
     assert float((share[6:] - 0.75).abs().max()) < 0.028
-
-
-def test_steps_drawn_per_client_cover_their_range_uniformly() -> None:
-    draws = torch.stack([fixed(steps=(1, 5)).decide(view(), {}, Rng(seed))[0].steps for seed in range(400)])
-    counts = torch.bincount(draws.flatten(), minlength=6)[1:]
-    assert int(counts.sum()) == 4000
-    assert bool(((counts - 800).abs() < 4 * (4000 * 0.2 * 0.8) ** 0.5).all())
 
 
 def test_a_clients_steps_do_not_depend_on_who_is_sampled() -> None:

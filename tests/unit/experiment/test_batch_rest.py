@@ -5,15 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fedradio.core.errors import StoreError
-from fedradio.core.files import LOCK_FILE, locked, write_json
+from fedradio.core.files import locked, write_json
 from fedradio.runs.folder import (
     CHECKPOINT_FOLDER,
     ENVIRONMENT_FILE,
@@ -31,7 +29,9 @@ from fedradio.sweeps.pool import Outcome, RunTask, run_batch
 
 Make = Callable[..., Spec]
 
+
 DIVERGING = ("model={kind: mlp, hidden: [16, 16]}", "rule.lr=10000", "rule.momentum=0.9", "algorithm.server_lr=10000")
+
 
 # A worker that needs no time to start: what it does is the name of the folder.
 FAKE = """
@@ -321,17 +321,3 @@ def test_stopped_and_killed_in_the_middle_it_goes_on_to_the_same_result(tiny: Ma
     run(spec, tmp_path / "one go")
     assert made(folder) == made(tmp_path / "one go")
     assert len(json.loads((folder / ENVIRONMENT_FILE).read_text())["resumed"]) == 2
-
-
-def test_a_folder_is_held_by_one_process_and_waited_for(tmp_path: Path) -> None:
-    code = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); input()"
-    command = [sys.executable, "-c", code, str(tmp_path / LOCK_FILE)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdin is not None
-        assert other.stdout is not None
-        other.stdout.readline()
-        with pytest.raises(StoreError, match="in use"), locked(tmp_path, wait_s=0.3):
-            pass
-        threading.Timer(0.3, other.stdin.close).start()
-        with locked(tmp_path, wait_s=60), pytest.raises(StoreError, match="in use"), locked(tmp_path):
-            pass

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from fedradio import Hop, begin, compose, run_round
 from fedradio.algorithms.fedavg import fedavg
-from fedradio.core.contracts import Backend, ExchangeRecord, Policy, Reason, Stream, Topology
+from fedradio.core.contracts import Backend, ExchangeRecord, Hop, Policy, Reason, Stream, Topology
 from fedradio.engine.rules import sgd
 from fedradio.links.ideal import ideal
 from fedradio.models.zoo import logistic
 from fedradio.policies.fixed import fixed
+from fedradio.rounds.round import begin, run_round
+from fedradio.rounds.simulation import compose
 
 
 def one_round(

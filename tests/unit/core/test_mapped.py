@@ -2,18 +2,17 @@
 
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from support.worlds import tiny
 
+from fedradio.algorithms.fedcpsl import fedcpsl
 from fedradio.core import mapped as slots
 from fedradio.core.errors import StoreError
 from fedradio.core.mapped import make_room, on_file, spare
 from fedradio.rounds.round import begin, run_round
-from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
 
 needs_files = pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="slots stay in memory on this system")
 
@@ -72,8 +71,8 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @needs_files
-def test_a_run_on_files_is_the_same_run(tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch) -> None:
-    sim = build(tiny("algorithm=fedcpsl", "data.unlabelled=0.5", "data.test=client"))
+def test_a_run_on_files_is_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    sim = tiny(algorithm=fedcpsl(), unlabelled=0.5, test="client")
     results = []
     for large in (slots.LARGE, 1):
         monkeypatch.setattr(slots.make_room, "__defaults__", (large,))

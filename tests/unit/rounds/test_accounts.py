@@ -1,21 +1,28 @@
 """Bits, joules, cycles and local steps of an exchange, against cases computed by hand."""
 
 from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 
 import pytest
 import torch
+from support.worlds import cells, tiny
 from torch import Tensor
 
-from fedradio import Hop, Simulation, begin, compose, run_round
 from fedradio.algorithms.apfl import apfl
 from fedradio.algorithms.fedavg import fedavg
 from fedradio.algorithms.fedcpsl import fedcpsl
-from fedradio.core.contracts import Algorithm, Channel, Fleet, Policy, Reason, Stream, Topology
+from fedradio.core.contracts import Algorithm, Channel, Fleet, Hop, Policy, Reason, SimState, Stream, Topology
 from fedradio.engine.rules import sgd
+from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.links.ideal import ideal
 from fedradio.models.zoo import logistic
+from fedradio.network.channel import urban_macro
+from fedradio.policies.budget import budget
 from fedradio.policies.fixed import fixed
+from fedradio.rounds.round import begin, run_round
+from fedradio.rounds.simulation import Simulation, compose
 
 
 def doubles(*values: float) -> Tensor:
@@ -149,3 +156,69 @@ def test_an_epoch_sees_every_labelled_sample(tree: Callable[..., Topology], hold
     _, _, (exchange,) = run_round(sim, state, evaluate=False)
     assert exchange.steps == [1, 1, 2, 2, 3, 1, 0]
     assert exchange.reason == [Reason.NONE] * 6 + [Reason.NO_DATA]
+
+
+def test_null_where_undefined() -> None:
+    state, record, (exchange,) = run_round(*_started(tiny()), evaluate=True)
+    assert record.time_s is None
+    assert record.energy_j is None
+    assert record.compute_j is None
+    assert record.tx_j == [0.0]
+    assert exchange.seconds is None
+    assert exchange.time_s is None
+    size = tiny().model.shared.size
+    assert record.bits == [6 * 32 * size]
+    assert (state.time_s, state.energy_j, state.bits) == (None, None, record.bits[0])
+
+
+def test_seconds_are_the_slowest_edges_sum() -> None:
+    _, record, exchanges = run_round(*_started(cells(policy=fixed(steps=(1, 9)))), evaluate=False)
+    hop0 = [e for e in exchanges if e.hop == 0]
+    per_edge = [[max(e.seconds[i] for i in members) for e in hop0] for members in ([0, 1, 2], [3, 4, 5])]  # type: ignore[index]
+    assert record.time_s == pytest.approx(max(map(sum, per_edge)))
+    assert record.time_s < sum(max(pair) for pair in zip(*per_edge, strict=True)) or len(set(map(tuple, per_edge))) == 1
+    assert record.compute_j == pytest.approx(sum(sum(e.compute_j or []) for e in hop0))
+    assert [e.e for e in hop0] == [0, 1]
+
+
+def test_deadline_clock_and_reasons() -> None:
+    """Computing takes steps * cycles / f; a deadline between the fastest and the slowest loses some clients."""
+    _, _, free = run_round(*_started(cells()), evaluate=False)
+    times = sorted(free[0].seconds or [])
+    deadline = (times[2] + times[3]) / 2
+    sim = cells(clock="deadline", deadline_s=deadline)
+    _, record, exchanges = run_round(sim, begin(sim), evaluate=False)
+    first = exchanges[0]
+    assert sum(first.arrived) == 3
+    assert all(first.active)
+    late = [reason for reason, arrived in zip(first.reason, first.arrived, strict=True) if not arrived]
+    assert late == [Reason.DEADLINE] * 3
+    assert first.time_s == [deadline, deadline]
+    assert record.time_s == pytest.approx(2 * deadline)
+    waiting = cells(deadline_s=deadline)
+    _, _, slowest = run_round(waiting, begin(waiting), evaluate=False)
+    assert max(slowest[0].time_s or []) <= deadline
+    assert sim.warnings
+
+
+def test_records_are_plain_data() -> None:
+    _, record, exchanges = run_round(*_started(cells()))
+    for item in (record, *exchanges):
+        for value in asdict(item).values():
+            assert not isinstance(value, Tensor)
+
+
+def _started(sim: Simulation) -> tuple[Simulation, SimState]:
+    return sim, begin(sim)
+
+
+def test_time_passes_though_nobody_trains() -> None:
+    """With the deadline clock a round lasts its edge rounds, also where no client can afford a step."""
+    radio = {"link": digital(), "channel": urban_macro(), "fleet": partial(cellular, energy_j=(0, 0))}
+    sim = cells(clock="deadline", deadline_s=150.0, policy=budget(), **radio)
+    state, record, exchanges = run_round(sim, begin(sim), evaluate=False)
+    assert not any(any(exchange.active) for exchange in exchanges)
+    assert record.time_s == 300.0
+    assert record.energy_j == 0.0
+    assert record.train_loss is None
+    assert state.time_s == 300.0

@@ -1,18 +1,15 @@
-"""Any torch module as a flat row: what goes where, and what is refused."""
+"""Wrapped modules: one row of numbers, of which norm layers stay with the client."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.models import wrap
-from fedradio.models.dropout import SeededDropout, set_generator
+from fedradio.models.dropout import SeededDropout
 from fedradio.models.model import prefers_channels_last
 
 
@@ -27,34 +24,6 @@ class Viewer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = self.conv(x)
         return self.head(x.view(len(x), -1))
-
-
-class Hidden(nn.Module):
-    """Drops units without a layer that says so."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.head = nn.Linear(4, 2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(functional.dropout(x, 0.5, self.training))
-
-
-class Counter(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.head = nn.Linear(4, 2)
-        self.register_buffer("calls", torch.zeros((), dtype=torch.long))
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.calls += 1
-        return self.head(x)
-
-
-def _frozen() -> nn.Module:
-    module = nn.Linear(4, 2)
-    module.bias.requires_grad_(False)
-    return module
 
 
 def test_norm_layers_stay_with_the_client() -> None:
@@ -111,66 +80,6 @@ def test_memory_order_is_chosen_by_trial() -> None:
     assert not prefers_channels_last(model.module, model.shape)
     assert model.apply(model.init(Rng(0)), torch.zeros(3, 1, 4, 4)).shape == (3, 2)
     assert prefers_channels_last(nn.Sequential(nn.Conv2d(1, 3, 3), nn.Flatten()), (1, 4, 4))
-
-
-@pytest.mark.parametrize(
-    ("module", "path", "reason"),
-    [
-        (nn.LazyLinear(2), "model.weight", "lazy"),
-        (_frozen(), "model.bias", "frozen"),
-        (nn.Sequential(nn.Linear(4, 2, bias=False), nn.RReLU()), "model.1", "global generator"),
-        (nn.Sequential(nn.AlphaDropout(0.5), nn.Linear(4, 2)), "model.0", "global generator"),
-        (Hidden(), "model", "global generator"),
-        (Counter(), "model.calls", "integer buffer"),
-        (nn.Sequential(nn.BatchNorm1d(4, momentum=None), nn.Linear(4, 2)), "model.0", "count"),
-        (nn.Linear(4, 3), "model", "shape"),
-        (nn.Linear(5, 2), "model", "failed on zeros"),
-        (nn.LSTM(4, 2), "model", "shape"),
-    ],
-    ids=lambda value: type(value).__name__ if isinstance(value, nn.Module) else None,
-)
-def test_refused(module: nn.Module, path: str, reason: str) -> None:
-    with pytest.raises(SpecError) as caught:
-        wrap(module, (4,), 2)
-    assert caught.value.problems[0].path == path
-    assert reason in caught.value.problems[0].reason
-
-
-def test_too_large_is_refused() -> None:
-    with torch.device("meta"):
-        module = nn.Linear(20_000, 20_000)
-    with pytest.raises(SpecError, match="at most"):
-        wrap(module, (20_000,), 20_000)
-
-
-def test_dropout_follows_its_generator() -> None:
-    layer = SeededDropout(0.25)
-    x = torch.ones(200, 50)
-    set_generator(layer, Rng(4).torch())
-    first, second = layer(x), layer(x)
-    assert not torch.equal(first, second)
-    set_generator(layer, Rng(4).torch())
-    assert torch.equal(first, layer(x))
-    assert first.unique().tolist() == [0.0, pytest.approx(4 / 3)]
-    assert first.mean() == pytest.approx(1.0, abs=0.03)
-    assert torch.equal(layer.eval()(x), x)
-
-
-def test_dropout_of_everything_and_without_a_generator() -> None:
-    layer = SeededDropout(1.0)
-    with pytest.raises(RuntimeError, match="generator"):
-        layer(torch.ones(3))
-    set_generator(layer, Rng(4).torch())
-    assert not layer(torch.ones(3)).any()
-
-
-def test_dropout_does_not_see_the_memory_order() -> None:
-    layer = SeededDropout(0.5)
-    x = torch.ones(2, 3, 4, 5)
-    set_generator(layer, Rng(4).torch())
-    straight = layer(x)
-    set_generator(layer, Rng(4).torch())
-    assert torch.equal(straight, layer(x.contiguous(memory_format=torch.channels_last)))
 
 
 def test_threads_may_share_a_model() -> None:
