@@ -1,5 +1,6 @@
 """Files that are written whole or not at all, and locks."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fedradio.core.errors import StoreError
-from fedradio.core.files import LOCK_FILE, locked
+from fedradio.core.files import LOCK_FILE, locked, write_text
 
 
 def test_a_folder_is_held_by_one_process_and_waited_for(tmp_path: Path) -> None:
@@ -23,3 +24,17 @@ def test_a_folder_is_held_by_one_process_and_waited_for(tmp_path: Path) -> None:
         threading.Timer(0.3, other.stdin.close).start()
         with locked(tmp_path, wait_s=60), pytest.raises(StoreError, match="in use"), locked(tmp_path):
             pass
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "summary.json"
+    write_text(path, "old")
+
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match="No space left"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]

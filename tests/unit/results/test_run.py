@@ -1,4 +1,4 @@
-"""Reading runs back: folders, sweeps, curves, participation, cells and their labels."""
+"""Reading runs back: folders, sweeps, curves, participation."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,6 @@ import pytest
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.results.run import MARKER, Participation, PastRun, open_run, open_runs, unbegun
-from fedradio.results.variants import cells, flatten, labels
 from fedradio.runs.folder import NETWORK_FILE, SPEC_FILE, SUMMARY_FILE
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -135,50 +134,6 @@ def test_sweeps_are_opened_and_every_run_once(tiny: Make, tmp_path: Path) -> Non
     assert [one.spec.seed for one in found] == [2, 1]
 
 
-def test_cells_hold_the_seeds_of_one_spec(tiny: Make) -> None:
-    runs = [past(tiny("seed=2", "about=x")), past(tiny("algorithm=fedprox")), past(tiny("seed=1"))]
-    found = cells(runs)
-    assert [cell.label for cell in found] == ["algorithm=fedavg", "algorithm=fedprox"]
-    assert [list(cell.runs) for cell in found] == [[1, 2], [3]]
-    assert found[1].algorithm == "fedprox"
-    assert found[0].runs[2] is runs[0]
-
-
-def test_twins_are_refused_by_the_names_of_their_folders(tiny: Make) -> None:
-    specs = {"a": tiny(), "b": tiny(), "c": tiny("seed=9"), "d": tiny("name=other"), "e": tiny("name=other")}
-    with pytest.raises(StoreError) as error:
-        cells([past(spec, name) for name, spec in specs.items()])
-    assert [line.rpartition(": ")[2] for line in str(error.value).splitlines()] == ["a, b", "d, e"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (["name=a", "name=b"], ["a", "b"]),
-        (["rule.lr=0.1", "rule.lr=0.5"], ["rule.lr=0.1", "rule.lr=0.5"]),
-        (["name=a", "rounds=3", "rounds=4"], ["a", "tiny: rounds=3", "tiny: rounds=4"]),
-        (["algorithm=fedavg", "algorithm=scaffold"], ["algorithm=fedavg", "algorithm=scaffold"]),
-        (["rounds=3"], ["tiny"]),
-    ],
-)
-def test_labels_tell_specs_apart(tiny: Make, changes: list[str], words: list[str]) -> None:
-    assert labels([tiny(change) for change in changes]) == words
-
-
-def test_labels_tell_keywords_of_one_kind_only_where_these_differ(tiny: Make) -> None:
-    changes = ("algorithm=fedavg", "algorithm={kind: fedprox, mu: 0.1}", "algorithm={kind: fedprox, mu: 0.5}")
-    assert labels([tiny(change) for change in changes]) == [
-        "algorithm=fedavg",
-        "algorithm=fedprox, algorithm.mu=0.1",
-        "algorithm=fedprox, algorithm.mu=0.5",
-    ]
-
-
-def test_flatten() -> None:
-    nested = {"a": {"b": 1}, "hops": [{"x": None}, {"x": 2}], "list": [1, 2], "empty": []}
-    assert dict(flatten(nested)) == {"a.b": 1, "hops.0.x": None, "hops.1.x": 2, "list": [1, 2], "empty": []}
-
-
 def test_a_sweep_keeps_its_order_and_tells_what_it_lacks(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     """Cell b is listed first; its run of seed 2 was never begun."""
     for name, seed in (("b", 1), ("a", 1)):
@@ -193,7 +148,3 @@ def test_a_sweep_keeps_its_order_and_tells_what_it_lacks(tiny: Callable[..., Spe
     (tmp_path / "sweep.json").write_text('{"cells": [{}]}')
     with pytest.raises(StoreError, match="not a sweep"):
         open_runs(tmp_path)
-
-
-def test_labels_tell_close_numbers_apart(tiny: Callable[..., Spec]) -> None:
-    assert labels([tiny("rule.lr=0.1000001"), tiny("rule.lr=0.1")]) == ["rule.lr=0.1000001", "rule.lr=0.1"]

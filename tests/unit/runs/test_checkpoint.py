@@ -1,5 +1,6 @@
+"""Checkpoints: states come back, damage is refused, time is spared."""
+
 import json
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -7,41 +8,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors import safe_open
-from safetensors.torch import load_file
-from torch import Tensor
+from support.odd_tensors import ODD, same
 
 from fedradio.core.contracts import Memory, SimState, Slots
 from fedradio.core.errors import StoreError
 from fedradio.core.files import write_text
-from fedradio.core.mapped import on_file
-from fedradio.rounds.evaluation import final_model
-from fedradio.rounds.round import begin, run_round
-from fedradio.runs import checkpoint, tensors
+from fedradio.runs import checkpoint
 from fedradio.runs.checkpoint import Checkpoint, Keeper, last_good
 from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE, RunFolder
 from fedradio.runs.summary import RunningSummary
-from fedradio.runs.tensors import read_tensors, write_tensors
-from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
-
-ODD: Slots = {
-    "doubles": torch.tensor([math.pi, -0.0, 5e-324, torch.nan, -torch.inf], dtype=torch.float64),
-    "counts": torch.tensor([[2**62, -1], [0, 1]]),
-    "flags": torch.tensor([True, False, True]),
-    "half": torch.tensor([1.5, 2.0], dtype=torch.bfloat16),
-    "one": torch.tensor(0.1),
-    "none": torch.zeros(0, 3),
-    "bytes": torch.arange(7, dtype=torch.uint8),
-    "spread": torch.arange(3.0).expand(4, 3),
-    "turned": torch.arange(6.0).reshape(2, 3).T,
-}
-
-
-def same(a: Tensor, b: Tensor) -> bool:
-    """Bit for bit, NaN included."""
-    bits = [t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b)]
-    return a.shape == b.shape and a.dtype == b.dtype and torch.equal(*bits)
 
 
 def state_of(t: int = 4) -> SimState:
@@ -70,32 +46,6 @@ def folder(tiny: Callable[..., Spec], tmp_path: Path) -> RunFolder:
 
 def files(folder: RunFolder) -> list[str]:
     return sorted(path.name for path in (folder.path / checkpoint.FOLDER).iterdir())
-
-
-def test_tensor_files_hold_every_type_and_the_library_reads_them(tmp_path: Path) -> None:
-    path = tmp_path / "odd.safetensors"
-    write_tensors(path, ODD)
-    for found in (load_file(path), read_tensors(path)):
-        assert found.keys() == ODD.keys()
-        assert all(same(found[name], tensor) for name, tensor in ODD.items())
-    with safe_open(path, framework="pt") as file:
-        assert file.metadata() == {"format": "pt"}
-    assert all(tensor.data_ptr() % 64 == 0 for tensor in read_tensors(path).values())
-    with pytest.raises(StoreError, match=r"x: tensors of torch.complex128"):
-        write_tensors(path, {"x": torch.zeros(1, dtype=torch.complex128)})
-    assert read_tensors(path).keys() == ODD.keys()
-
-
-def test_large_tensors_are_read_into_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In pieces of two rows of 12 bytes, the last piece of one row."""
-    monkeypatch.setattr(tensors, "PIECE", 24)
-    rows = torch.arange(21.0).reshape(7, 3)
-    write_tensors(tmp_path / "some.safetensors", {"rows": rows, "few": rows[:1]})
-    found = read_tensors(tmp_path / "some.safetensors", large=84)
-    assert torch.equal(found["rows"], rows)
-    assert torch.equal(found["few"], rows[:1])
-    assert on_file(found["rows"])
-    assert not on_file(found["few"])
 
 
 def test_a_state_comes_back_bit_for_bit(tiny: Callable[..., Spec], tmp_path: Path) -> None:
@@ -229,21 +179,6 @@ def test_the_same_round_is_not_written_twice(folder: RunFolder, tiny: Callable[.
     keeper = Keeper(folder, tiny(), found)
     keeper.save(state_of(4), RunningSummary(), 99.0)
     assert keeper.spent_s == (0.0 if found is None else found.checkpoint_s)
-
-
-@pytest.mark.parametrize("norms", ["local", "shared"])
-def test_the_final_model_fits_the_network(tiny: Callable[..., Spec], norms: str) -> None:
-    model = f"model={{kind: cnn_batchnorm, width: 2, norms: {norms}}}"
-    sim = build(tiny(model, "rule.batch=4", "hops.0.policy.steps=1"))
-    state, _, _ = run_round(sim, begin(sim), evaluate=False)
-    found = final_model(sim, state)
-    missing, unexpected = sim.model.module.load_state_dict(found, strict=False)
-    assert unexpected == []
-    assert all(name.endswith("num_batches_tracked") for name in missing)
-    beside = state.memory.client["model/local"].mean(dim=0) if norms == "local" else state.memory.shared["model/norms"]
-    first, last = sim.model.local.fields[0], sim.model.buffers.fields[-1]
-    torch.testing.assert_close(found[first.name].flatten(), beside[: first.size])
-    torch.testing.assert_close(found[last.name].flatten(), beside[-last.size :])
 
 
 def test_keeps_nothing_before_the_first_round(tiny: Callable[..., Spec], tmp_path: Path) -> None:

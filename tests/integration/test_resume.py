@@ -21,7 +21,6 @@ from fedradio.core.files import LOCK_FILE
 from fedradio.runs import checkpoint
 from fedradio.runs import run as module
 from fedradio.runs.folder import ENVIRONMENT_FILE, MODEL_FILE, SPEC_FILE, SUMMARY_FILE, RunFolder, read_summary
-from fedradio.runs.interrupt import Interrupts
 from fedradio.runs.records import read_records
 from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer, run
@@ -98,7 +97,10 @@ for line in sys.stdin:
     print(json.dumps([status, *json.loads(said or "[0, null]")]), flush=True)
 """
 
+
 Nursery = Callable[..., tuple[int, int, str]]
+
+
 KILLED = -signal.SIGKILL
 
 
@@ -121,6 +123,8 @@ def nursery() -> Iterator[Nursery]:
 
 
 TINY = ("rounds=5", "eval_every=2", "model={kind: mlp, hidden: [8]}")
+
+
 SPECS: dict[str, tuple[str, tuple[str, ...]]] = {
     "fedavg, sampled": ("tiny", ("hops.0.policy={kind: sampling, clients: 3, steps: [1, 3]}",)),
     "scaffold: client slots": ("cells", ("algorithm=scaffold",)),
@@ -318,16 +322,6 @@ def test_ctrl_c_writes_a_checkpoint(interrupted: Path, tiny: Callable[..., Spec]
     assert_same(interrupted, tmp_path / "whole")
     environment = json.loads((interrupted / ENVIRONMENT_FILE).read_text())
     assert [entry["rounds"] for entry in environment["resumed"]] == [3]
-
-
-def test_ctrl_c_waits_for_the_round_and_the_second_one_does_not() -> None:
-    told = []
-    with Interrupts(lambda: told.append("stopping")) as interrupts:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert (interrupts.asked, told) == (True, ["stopping"])
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_state_inside_a_round_is_never_kept(
@@ -542,10 +536,3 @@ def test_a_folder_with_a_spec_alone_is_nobodys_run_and_strange_files_stay(
     resume(folder, rounds=3)
     assert all(path.exists() for path in mine)
     assert not any(path.exists() for path in half)
-
-
-def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
-    for text in ("{}", "[]", '{"status": "complete"}'):
-        (tmp_path / SUMMARY_FILE).write_text(text)
-        with pytest.raises(StoreError, match="not the summary of a run"):
-            read_summary(tmp_path)

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 import torch
 
-from fedradio.core.contracts import Info
+from fedradio.core.contracts import Info, Reason
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.links.ideal import weighted_total
@@ -123,3 +123,14 @@ def test_bad_input_is_named(override: str, path: str) -> None:
     with pytest.raises(SpecError) as caught:
         build(load_spec("rawhfl", [override]))
     assert path in {problem.path for problem in caught.value.problems}
+
+
+def test_clients_without_data_leave_their_place_to_others() -> None:
+    """A growing stream without history: only those with samples are eligible, and are selected."""
+    sim = build(load_spec("rawhfl", ["data.stream.history=0", "hops.0.policy.max_steps=1"]))
+    _, _, exchanges = run_round(sim, begin(sim), evaluate=False)
+    first = exchanges[0]
+    have = sum(reason != Reason.NO_DATA for reason in first.reason)
+    assert 0 < have < 48
+    assert sum(first.notes["eligible"]) <= have
+    assert sum(first.active) == 16

@@ -1,5 +1,6 @@
+"""Whole runs and their folders."""
+
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,7 @@ import yaml
 
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, StoreError
-from fedradio.core.files import write_text
-from fedradio.runs.folder import new_folder, read_summary
-from fedradio.runs.records import read_records
+from fedradio.runs.folder import read_summary
 from fedradio.runs.run import Observer, run
 from fedradio.spec.spec import Spec, check_spec, load_spec
 
@@ -82,15 +81,6 @@ def test_same_spec_and_seed_give_the_same_records(cells: Callable[..., Spec], tm
     assert rows(tmp_path / "a") != rows(tmp_path / "c")
 
 
-def test_undefined_quantities_are_null(tiny: Callable[..., Spec], tmp_path: Path) -> None:
-    bare = run(tiny())
-    assert (bare.checkpoint_s, bare.disk_bytes) == (None, None)
-    run(tiny(), tmp_path / "a")
-    stored = read_summary(tmp_path / "a")
-    assert (stored["time_s"], stored["energy_j"]) == (None, None)
-    assert stored["bits"] > 0
-
-
 class Stop(Observer):
     def advanced(self, state: SimState, record: RoundRecord) -> None:
         if state.t == 2:
@@ -119,36 +109,3 @@ def test_a_used_folder_is_refused(tiny: Callable[..., Spec], tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="run folder"):
         run(tiny(), tmp_path / "file")
-
-
-def test_new_folders_are_numbered(tmp_path: Path) -> None:
-    assert new_folder("x", 1, tmp_path) == tmp_path / "x-seed1"
-    (tmp_path / "x-seed1").mkdir()
-    assert new_folder("x", 1, tmp_path) == tmp_path / "x-seed1-2"
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "summary.json"
-    write_text(path, "old")
-
-    def full(fd: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StoreError, match="No space left"):
-        write_text(path, "new")
-    assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
-
-
-def test_records_can_be_read_back_and_damage_is_told(tiny: Callable[..., Spec], tmp_path: Path) -> None:
-    run(tiny(), tmp_path / "a")
-    assert [row["t"] for row in read_records(tmp_path / "a", "eval")] == [0, 1]
-    whole = list(read_records(tmp_path / "a"))
-    with (tmp_path / "a" / "records.jsonl").open("a") as file:
-        file.write('{"type": "rou')
-    assert list(read_records(tmp_path / "a")) == whole
-    with (tmp_path / "a" / "records.jsonl").open("a") as file:
-        file.write("\n")
-    with pytest.raises(StoreError, match="not a whole record"):
-        list(read_records(tmp_path / "a"))
