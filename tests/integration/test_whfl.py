@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+import torch
+from support.whfl import FLAT, planned
 
 from fedradio.core.errors import SpecError
 from fedradio.rounds.round import begin, run_round
@@ -72,3 +74,10 @@ def test_refusals(overrides: list[str], where: str, words: str) -> None:
 def test_variates_over_the_air_are_warned_about() -> None:
     sim = build(small("algorithm=scaffold", "rule=sgd"))
     assert any("control variates over the air" in warning for warning in sim.warnings)
+
+
+def test_flat_and_clustered_clients_stand_in_the_same_places() -> None:
+    (clustered, _), (flat, _) = planned(), planned(*FLAT)
+    assert torch.equal(clustered.topology.positions[0], flat.topology.positions[0])
+    assert torch.equal(clustered.topology.cells, flat.topology.cells)
+    assert flat.topology.hops == 1

@@ -1,17 +1,15 @@
 """Comparisons: hand-made runs with known means, differences and targets; then real ones."""
 
-import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
+from support.past import past, two_algorithms
 
 from fedradio.core.errors import SpecError, StoreError
-from fedradio.report.terminal.comparison import comparison_view, spark
 from fedradio.results.compare import bands, compare, world
 from fedradio.results.run import PastRun, open_runs
 from fedradio.results.variants import cells
@@ -21,35 +19,9 @@ from fedradio.spec.spec import Spec
 Make = Callable[..., Spec]
 
 
-def past(
-    spec: Spec, accuracy: list[float], status: str | None = "complete", joules: float | None = 2.0, **summary: Any
-) -> PastRun:
-    """A run with one evaluation a round, each round ``joules`` and 10 bit, no clock."""
-    told: Mapping[str, Any] | None = None
-    if status is not None:
-        total = None if joules is None else joules * len(accuracy)
-        told = {"status": status, "time_s": None, "energy_j": total, "bits": 10.0 * len(accuracy), "clients": 4.0}
-        told |= summary
-    found = PastRun(Path(f"{spec.name}-{spec.seed}"), spec, told)
-    found.__dict__["rounds"] = [{"time_s": None, "energy_j": joules, "bits": [4.0, 6.0]} for _ in accuracy]
-    found.__dict__["evaluations"] = [{"t": t, "accuracy": a, "loss": 1 - a} for t, a in enumerate(accuracy)]
-    found.__dict__["environment"] = {"fedradio": "0.1"}
-    return found
-
-
-def shown(found: object, width: int = 120) -> str:
-    console = Console(file=io.StringIO(), width=width)
-    console.print(found)
-    text: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return text
-
-
 @pytest.fixture
 def pair(tiny: Make) -> list[PastRun]:
-    """Last accuracies 0.5, 0.6, 0.7 and 0.51, 0.62, 0.73: differences 0.01, 0.02, 0.03. Best ones 0.8 and 0.8 each."""
-    one = [past(tiny(f"seed={s}"), [0.8, last]) for s, last in ((1, 0.5), (2, 0.6), (3, 0.7))]
-    other = [past(tiny(f"seed={s}", "algorithm=fedprox"), [0.8, last]) for s, last in ((3, 0.73), (2, 0.62), (1, 0.51))]
-    return one + other
+    return two_algorithms(tiny)
 
 
 def test_means_and_intervals_over_seeds(pair: list[PastRun]) -> None:
@@ -159,9 +131,6 @@ def test_runs_that_are_not_complete_are_told_and_never_averaged(tiny: Make) -> N
         (3, "unfinished"),
         (1, "interrupted"),
     ]
-    text = shown(comparison_view(found))
-    for words in ("left out, diverged: tiny-2", "left out, unfinished: tiny-3", "no run is complete: other"):
-        assert words in text
     with pytest.raises(StoreError, match="no run is complete"):
         compare(runs[1:])
 
@@ -207,34 +176,6 @@ def test_bands_leave_out_what_is_undefined(tiny: Make) -> None:
     assert set(found) == {"tiny"}
     assert found["tiny"].x.tolist() == [2, 4]
     assert bands(cells(runs), "accuracy", "seconds") == {}
-
-
-def test_the_view_marks_what_excludes_zero(pair: list[PastRun], tiny: Make) -> None:
-    text = shown(comparison_view(compare(pair, target=0.65)))
-    assert "+2.00 ± 2.48" in text
-    assert "every interval includes 0" in text
-    assert "60.00 ± 24.84" in text
-    assert "accuracy at least 0.65" in text
-    better = [past(tiny(f"seed={s}", "algorithm=scaffold"), [0.8, 0.9 + s / 1000]) for s in (1, 2, 3)]
-    clear = shown(comparison_view(compare([*better, *pair[:3]], baseline="fedavg")))
-    assert "*" in clear
-    assert "interval of the paired difference excludes 0" in clear
-
-
-def test_the_view_fits_80_columns(pair: list[PastRun]) -> None:
-    text = shown(comparison_view(compare(pair), 80), 80)
-    assert max(map(len, text.splitlines())) <= 80
-    assert "…" not in text
-    assert " - " in text  # seconds are undefined
-
-
-def test_spark() -> None:
-    assert spark([0.0, 0.5, 1.0]) == "▁▅█"
-    assert spark([1.0, 1.0]) == "▁▁"
-    assert spark([0.0, 1.0], scale=[0.0, 2.0]) == "▁▅"
-    assert spark([]) == ""
-    long = spark([float(n) for n in range(1000)])
-    assert (len(long), long[0], long[-1]) == (16, "▁", "█")
 
 
 def test_real_runs_as_json(cells: Make, tmp_path: Path) -> None:
