@@ -17,7 +17,11 @@ MORE_MODULES = {"cli": 30}
 """One module a command."""
 MOST_LINES = 400
 
-WITHOUT: dict[str, str] = {}
+WITHOUT = {
+    "_version.py": "one constant, which the build reads too",
+    "core/contracts/records.py": "plain records: names and types without behaviour",
+    "core/progress.py": "a type, and a function that does nothing",
+}
 """Modules without a test file of their own, and why."""
 
 ELSEWHERE = {

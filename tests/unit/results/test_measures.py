@@ -1,11 +1,11 @@
 """Measures on a run whose records are written by hand."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.past import written
 
 from fedradio.core.errors import SpecError
 from fedradio.results.measures import MEASURES, measure
@@ -15,13 +15,6 @@ from fedradio.spec.spec import Spec
 
 ACCURACY = {2: 0.4, 4: 0.8, 6: 0.7, 8: 0.78, 10: 0.79}
 LOSS = {2: 2.0, 4: 1.5, 6: 1.6, 8: 1.1, 10: 1.2}
-
-
-def written(folder: Path, spec: Spec, rows: list[dict[str, Any]]) -> PastRun:
-    folder.mkdir()
-    (folder / "spec.yaml").write_text(spec.yaml())
-    (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return open_run(folder)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A run and a sweep to make pages of."""
+"""Runs and a sweep to make pages of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from support.batches import sweep_here
+from support.past import two_rounds, written
 
+from fedradio.report.page.run_data import Reading
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.grid import plan_sweep
@@ -35,3 +37,15 @@ def source(tmp_path: Path, cells: Callable[..., Spec], monkeypatch: pytest.Monke
 def swept(tmp_path: Path, source: Path) -> Path:
     """Two cells on two seeds, all complete."""
     return run_sweep(plan_sweep(source, ["rule.lr=0.1,0.3"], seeds=[1, 2]), tmp_path / "swept").folder
+
+
+@pytest.fixture
+def small(tmp_path: Path, tiny: Callable[..., Spec]) -> Reading:
+    """Two clients and two rounds of three, written by hand: see :func:`support.past.two_rounds`."""
+    return Reading(two_rounds(tmp_path / "small", tiny("topology.clients=2", "rounds=3")))
+
+
+@pytest.fixture
+def empty(tmp_path: Path, tiny: Callable[..., Spec]) -> Reading:
+    """A run that was killed before its first round."""
+    return Reading(written(tmp_path / "empty", tiny(), []))
