@@ -120,7 +120,9 @@ def imported(path: Path) -> Iterator[str]:
         else:
             continue
         for name in names:
-            if name.startswith("support."):
+            if name == "fedradio":  # all that it offers
+                yield from short.values()
+            elif name.startswith("support."):
                 yield from imported(TESTS / "support" / f"{name.split('.')[1]}.py")
             elif name.startswith("fedradio."):
                 rest = name.removeprefix("fedradio.")
