@@ -48,7 +48,7 @@ def world(seed: int, mode: Mode, values: int, sample_bits: float) -> Seen:
     topology = flat(rng.child("topology"), clients=CLIENTS, radius_m=200.0, min_distance_m=10.0, area="square")
     parent, places = topology.parents[0], topology.positions
     fleet = cellular(CLIENTS, rng.child("fleet"), f_max_hz=(1e9, 1.8e9), energy_j=(1.2, 2.5))
-    cycles = cycles_per_step(fleet, sample_bits, 5 * 32, work=1.0)
+    cycles = cycles_per_step(fleet, sample_bits, 5 * 32, passes=1.0)
     active, steps, joules = [], [], []
     for t in range(ROUNDS):
         channel = urban_macro().realise(places[1], places[0], parent, rng.child("channel", t))

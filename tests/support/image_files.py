@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import tarfile
 from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from fedradio.data import cache
 from fedradio.data.catalog import CATALOG, IDX_FILES, Arrays, DataSet
 
 
@@ -74,6 +76,20 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
+
+
+def write_tar(path: Path, files: Mapping[str, bytes], top: str) -> None:
+    """Named contents as files of a folder in a compressed archive."""
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(content)
+            archive.addfile(member, BytesIO(content))
+
+
+def is_stored(name: str, arrays: Arrays) -> bool:
+    """Whether the store holds exactly these arrays as the data set."""
+    return all(np.array_equal(a, b) for (_, a), (_, b) in zip(cache.load(name).items(), arrays.items(), strict=True))
 
 
 def stand_in(name: str, raw: Path, train: int = 200, test: int = 40) -> DataSet:

@@ -1,33 +1,40 @@
 """FedCPSL and its relatives, by hand and on tiny runs (FedCPSL, Algorithm 1)."""
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
+from support.receiver import vector
+from support.worlds import after, cells, tiny
 from torch import Tensor
 from torch.func import functional_call
 
-from fedradio.algorithms.apfl import Personal, apfl, apfl_tuned, apsfl
+from fedradio.algorithms.apfl import Personal, apfl
 from fedradio.algorithms.fedcpsl import AT_START, FedCpsl, fedcpsl, fedshvr
-from fedradio.core.contracts import Delivery, Info, LocalRule, Memory, SimState, Slots, Trained, Work
-from fedradio.core.errors import SpecError
+from fedradio.algorithms.scaffold import scaffold
+from fedradio.core.contracts import Algorithm, Delivery, Info, LocalRule, Memory, SimState, Slots, Trained, Work
 from fedradio.core.mapped import make_room
 from fedradio.core.params import group_share, group_sum
 from fedradio.core.rng import Rng
+from fedradio.data.growing import growing
+from fedradio.data.partition import dirichlet
+from fedradio.engine.rules import sgd
+from fedradio.engine.schedules import inverse, linear
+from fedradio.fleet.profile import cellular
+from fedradio.links.digital import digital
+from fedradio.links.over_the_air import over_the_air
+from fedradio.models.zoo import mlp
+from fedradio.network.channel import urban_macro
+from fedradio.network.clusters import clusters
+from fedradio.network.power_law import power_law
+from fedradio.policies.fixed import fixed
+from fedradio.policies.sampling import sampling
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
-
-MakeSpec = Callable[..., Spec]
 
 INVARIANT = 1e-5
 """Relative tolerance of ``c = sum_i w_i c_i`` in float32."""
-
-
-def vector(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 class Federation:
@@ -171,70 +178,6 @@ def test_start_and_predictions() -> None:
     assert memory.client["mixture"].tolist() == pytest.approx([0.6] * 3)
 
 
-def test_a_mixture_of_each_client() -> None:
-    memory = fedcpsl(mixture=(0.0, 0.5, 1.0)).init(vector(1.0, 2.0), 3)
-    assert memory.client["mixture"].tolist() == [0.0, 0.5, 1.0]
-    for learn in (False, True):
-        said = apfl(learn_mixture=learn).predict({"w": vector(1.0)[None]}, memory.client)
-        assert [ensemble.learned for ensemble in said.values()] == [learn, False, False]
-    with pytest.raises(SpecError, match="there are 2 clients"):
-        fedcpsl(mixture=(0.5,)).init(vector(1.0), 2)
-    with pytest.raises(SpecError, match="must start between 0 and 1"):
-        apfl(mixture=1.0, learn_mixture=True)
-
-
-def test_rules_of_the_relatives() -> None:
-    rule = LocalRule(0.1, batch=16)
-    cpsl = fedcpsl().rule(rule)
-    assert cpsl.momentum == 0.8
-    assert cpsl.objective is not None
-    assert cpsl.objective.unlabelled_batch == 16
-    assert cpsl.objective.pair
-    assert (cpsl.objective.lr_factor, cpsl.objective.momentum_own) == (2.0, 0.8)
-    assert fedcpsl(unlabelled_batch=5).rule(rule).objective.unlabelled_batch == 5  # type: ignore[union-attr]
-    semi = fedshvr().rule(rule)
-    assert semi.momentum == 0.0
-    assert semi.objective is not None
-    assert not semi.objective.pair
-    assert fedshvr(alpha_p=0.0, alpha_r=0.0).rule(rule).objective is None
-    plain, tuned = apfl().rule(rule), apfl_tuned().rule(rule)
-    assert plain.objective is not None
-    assert (plain.momentum, plain.objective.lr_factor, plain.objective.unlabelled_batch) == (0.0, 1.0, 0)
-    assert tuned.objective is not None
-    assert (tuned.momentum, tuned.objective.lr_factor, tuned.objective.momentum_own) == (0.8, 2.0, 0.8)
-    assert apsfl(alpha_p=0.0, alpha_r=0.0).rule(rule).objective == plain.objective
-    assert apsfl().rule(rule).objective.unlabelled_batch == 16  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("changes", "paths"),
-    [
-        ({"momentum": 0.9}, ["rule.momentum"]),
-        ({"momentum": 0.9, "keep_state": True}, ["rule.keep_state", "rule.momentum"]),
-        ({"optimiser": "adam", "keep_state": True}, ["rule.kind"]),
-    ],
-)
-def test_refused_rules(changes: dict[str, object], paths: list[str]) -> None:
-    for algorithm in (fedcpsl(), fedshvr(), apfl()):
-        with pytest.raises(SpecError) as caught:
-            algorithm.rule(replace(LocalRule(0.1), **changes))  # type: ignore[arg-type]
-        assert [problem.path for problem in caught.value.problems] == paths
-
-
-@pytest.mark.parametrize("mixture", [-0.1, 1.1, float("nan")])
-def test_refused_mixtures(mixture: float) -> None:
-    for make in (fedcpsl, apfl, apfl_tuned, apsfl):
-        with pytest.raises(SpecError, match=r"\[0, 1\]"):
-            make(mixture=mixture)
-
-
-def after(sim: Simulation, rounds: int) -> SimState:
-    state = begin(sim)
-    for _ in range(rounds):
-        state, _, _ = run_round(sim, state, evaluate=False)
-    return state
-
-
 def broken(sim: Simulation, state: SimState) -> float:
     """``|c - sum_i w_i c_i| / |c|``."""
     algorithm = sim.algorithm
@@ -246,16 +189,23 @@ def broken(sim: Simulation, state: SimState) -> float:
     return float((c - mean).norm() / c.norm())
 
 
-LABELLED = "algorithm={kind: fedshvr, alpha_p: 0, alpha_r: 0}"
-SKEWED = "data.partition={kind: dirichlet, alpha: 0.5}"
-FEW = "hops.0.policy={kind: sampling, clients: 2, steps: [1, 6]}"
+LABELLED = fedshvr(alpha_p=0.0, alpha_r=0.0)
 
 
-def test_it_is_scaffold_when_steps_and_shares_are_equal(tiny: MakeSpec) -> None:
+SKEWED = partial(dirichlet, alpha=0.5)
+
+
+FEW = sampling(clients=2, steps=(1, 6))
+
+
+RULE = sgd(lr=0.1, batch=16)
+
+
+def test_it_is_scaffold_when_steps_and_shares_are_equal() -> None:
     """Labelled data, no momentum, no own model: the same model and variates as two-block SCAFFOLD."""
-    few = "hops.0.policy={kind: sampling, clients: 2, steps: 4}"
-    other = build(tiny("algorithm=scaffold", few))
-    sim = build(tiny("algorithm={kind: fedshvr, alpha_p: 0, alpha_r: 0, weighting: equal}", few))
+    few = sampling(clients=2, steps=4)
+    other = tiny(algorithm=scaffold(), policy=few)
+    sim = tiny(algorithm=fedshvr(alpha_p=0.0, alpha_r=0.0, weighting="equal"), policy=few)
     assert (sim.algorithm.blocks, other.algorithm.blocks) == (1, 2)
     ours, theirs = after(sim, 8).memory, after(other, 8).memory
     for name in ("w", "c"):
@@ -263,34 +213,39 @@ def test_it_is_scaffold_when_steps_and_shares_are_equal(tiny: MakeSpec) -> None:
     assert torch.allclose(ours.client["c"], theirs.client["c"], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("algorithm", [LABELLED, "algorithm=fedcpsl"])
-def test_the_invariant_after_fifty_rounds(algorithm: str, tiny: MakeSpec) -> None:
-    sim = build(tiny(algorithm, SKEWED, FEW, "data.unlabelled=0.3"))
+@pytest.mark.parametrize("algorithm", [LABELLED, fedcpsl()], ids=["labelled", "fedcpsl"])
+def test_the_invariant_after_fifty_rounds(algorithm: Algorithm) -> None:
+    sim = tiny(algorithm=algorithm, partition=SKEWED, policy=FEW, unlabelled=0.3)
     assert broken(sim, after(sim, 50)) < INVARIANT
 
 
-def test_the_invariant_in_two_tiers(cells: MakeSpec) -> None:
+def test_the_invariant_in_two_tiers() -> None:
     """Edges run two exchanges a round and are weighed by their standing, whoever came."""
-    sim = build(cells("algorithm=fedcpsl", SKEWED, FEW))
+    sim = cells(algorithm=fedcpsl(), partition=SKEWED, policy=FEW)
     assert broken(sim, after(sim, 20)) < INVARIANT
 
 
-def test_the_invariant_with_losses_schedules_and_growing_data(tiny: MakeSpec) -> None:
-    lossy = "link: {kind: digital, erasure: 0.3}, channel: urban_macro, fleet: cellular"
-    growing = "data.stream={kind: growing, history: 40, slots: 2}"
-    fading = "schedule={kind: inverse, decay: 0.1, per: update}"
-    sim = build(tiny(LABELLED, f"hops=[{{{lossy}, policy: {{kind: fixed, steps: [1, 6]}}}}]", growing, fading))
+def test_the_invariant_with_losses_schedules_and_growing_data() -> None:
+    sim = tiny(
+        algorithm=LABELLED,
+        link=digital(erasure=0.3),
+        channel=urban_macro(),
+        fleet=cellular,
+        policy=fixed(steps=(1, 6)),
+        stream=partial(growing, history=40, slots=2),
+        rule=replace(RULE, schedule=inverse(decay=0.1, per="update")),
+    )
     state = after(sim, 20)
     assert not torch.equal(state.signals["samples"], state.signals[AT_START])
     assert broken(sim, state) < INVARIANT
-    sim = build(tiny(LABELLED, FEW, "schedule={kind: linear, rounds: 10}"))
+    sim = tiny(algorithm=LABELLED, policy=FEW, rule=replace(RULE, schedule=linear(rounds=10)))
     assert broken(sim, after(sim, 15)) < INVARIANT
 
 
-def test_algorithm_1_line_by_line(tiny: MakeSpec) -> None:
+def test_algorithm_1_line_by_line() -> None:
     """Four rounds of the real thing against the paper's lines (7a), (11)-(18) in plain autograd, float64."""
-    mine = "algorithm={kind: fedcpsl, mixture: 0.6, alpha_p: 0.3, alpha_r: 0.2, unlabelled_batch: 12}"
-    sim = build(tiny(mine, FEW, SKEWED, "data.unlabelled=0.5", "model={kind: mlp, hidden: [5]}"))
+    mine = fedcpsl(mixture=0.6, alpha_p=0.3, alpha_r=0.2, unlabelled_batch=12)
+    sim = tiny(algorithm=mine, policy=FEW, partition=SKEWED, unlabelled=0.5, model=partial(mlp, hidden=(5,)))
     state = begin(sim)
     theta, samples = state.memory.shared["w"].double(), state.signals[AT_START].double()
     c, c_i, own = torch.zeros_like(theta), torch.zeros(6, len(theta)).double(), theta.repeat(6, 1)
@@ -345,18 +300,8 @@ def _gradients(
     return g, g_lc
 
 
-def test_apsfl_without_alphas_is_apfl(tiny: MakeSpec) -> None:
-    dark = "data.unlabelled=0.5"
-    a = after(build(tiny("algorithm=apfl", dark)), 3).memory
-    b = after(build(tiny("algorithm={kind: apsfl, alpha_p: 0, alpha_r: 0}", dark)), 3).memory
-    assert torch.equal(a.shared["w"], b.shared["w"])
-    assert torch.equal(a.client["own"], b.client["own"])
-    c = after(build(tiny("algorithm=apsfl", dark)), 3).memory
-    assert not torch.equal(a.client["own"], c.client["own"])
-
-
-def test_everybody_predicts_and_who_never_came_has_the_start(tiny: MakeSpec) -> None:
-    sim = build(tiny("algorithm=fedcpsl", FEW, "data.test=client", "data.unlabelled=0.5"))
+def test_everybody_predicts_and_who_never_came_has_the_start() -> None:
+    sim = tiny(algorithm=fedcpsl(), policy=FEW, test="client", unlabelled=0.5)
     state, record, (exchange,) = run_round(sim, begin(sim))
     start = begin(sim).memory.shared["w"]
     here = torch.tensor(exchange.active)
@@ -365,12 +310,12 @@ def test_everybody_predicts_and_who_never_came_has_the_start(tiny: MakeSpec) -> 
     assert {"accuracy", "global_accuracy", "local_accuracy", "accuracy_spread"} <= set(record.metrics)
 
 
-def test_over_the_air(tiny: MakeSpec) -> None:
+def test_over_the_air() -> None:
     """One block of sums is all it needs: equal gains, no noise and many antennas come close to an ideal link."""
-    where = "topology={kind: clusters, clusters: 1, clients_per_cluster: 6, flat: true}"
-    work = "policy: {kind: fixed, steps: [1, 6]}"
-    air = "link: {kind: over_the_air, antennas: 1000000}, channel: {kind: power_law, exponent: 0, noise: 0}"
-    exact = after(build(tiny(where, f"hops=[{{{work}}}]", "algorithm=fedcpsl", SKEWED)), 3).memory.shared
-    heard = after(build(tiny(where, f"hops=[{{{air}, {work}}}]", "algorithm=fedcpsl", SKEWED)), 3).memory.shared
+    six = partial(clusters, clusters=1, clients_per_cluster=6, flat=True)
+    same = {"topology": six, "policy": fixed(steps=(1, 6)), "algorithm": fedcpsl(), "partition": SKEWED}
+    exact = after(tiny(**same), 3).memory.shared
+    air = {"link": over_the_air(antennas=1_000_000), "channel": power_law(exponent=0, noise=0)}
+    heard = after(tiny(**same, **air), 3).memory.shared
     for name in ("w", "c"):
         assert float((heard[name] - exact[name]).norm() / exact[name].norm()) < 0.02

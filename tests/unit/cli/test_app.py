@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 import typer
+from rich.console import Console
+from support.commands import Call
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import fedradio.cli
-from fedradio.cli.app import COMMANDS, app, load_command
+from fedradio._version import __version__
+from fedradio.cli.app import COMMANDS, app, load_command, say
+from fedradio.core import registry
 
 SHARED = {"__init__", "app", "reading", "running"}
 """Modules of the package that hold no command."""
@@ -43,3 +49,33 @@ def test_commands_are_called_by_their_own_names() -> None:
     with group.make_context("fedradio", ["cp"], resilient_parsing=True) as context:
         name, command, rest = group.resolve_command(context, ["cp", "demo"])  # type: ignore[attr-defined]
     assert (name, command.name, rest) == ("cp", "cp", ["demo"])
+
+
+def test_the_list_has_all_commands(call: Call) -> None:
+    text = call("--help").output
+    assert all(name in text for name in COMMANDS)
+    assert "130 interrupted" in text.replace("\n", " ")
+    assert set(get_command(app).commands) == COMMANDS.keys()  # type: ignore[attr-defined]
+
+
+def test_version_and_unknown_commands(call: Call) -> None:
+    assert call("--version").output == f"fedradio {__version__}\n"
+    unknown = call("rnu")
+    assert unknown.exit_code == 2
+    assert "rnu" in unknown.output
+
+
+def test_plug_ins_that_fail_are_told_where_parts_matter(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(registry, "load_plugins", lambda: ["my_parts cannot be imported"])
+    assert load_command("ls").name == "ls"
+    assert "warning my_parts cannot be imported" in capsys.readouterr().err
+    load_command("cp")
+    assert capsys.readouterr().err == ""
+
+
+def test_markup_is_printed_as_it_is() -> None:
+    console = Console(file=io.StringIO(), width=20)
+    say(console, ("[red]bold[/]", "bold"), " a path that is longer than the terminal")
+    assert console.file.getvalue() == "[red]bold[/] a path that is longer than the terminal\n"  # type: ignore[attr-defined]

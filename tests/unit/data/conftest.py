@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.image_files import shrunk, tiny_arrays
 
 from fedradio.core.contracts import Samples
 from fedradio.core.rng import Rng
 from fedradio.data import sources
+from fedradio.data.catalog import CATALOG, Arrays
 
 
 @pytest.fixture(autouse=True)
@@ -28,3 +30,19 @@ def images() -> Callable[..., Samples]:
         return sources.synthetic_images(1, Rng(seed), samples=n, classes=classes, **size)
 
     return make
+
+
+@pytest.fixture
+def tiny_mnist(monkeypatch: pytest.MonkeyPatch) -> Arrays:
+    """Ten training and four test images take the place of MNIST in the catalogue."""
+    arrays = tiny_arrays(CATALOG["mnist"], 10, 4)
+    monkeypatch.setitem(CATALOG, "mnist", shrunk("mnist", arrays))
+    return arrays
+
+
+@pytest.fixture
+def tiny_cifar(monkeypatch: pytest.MonkeyPatch) -> Arrays:
+    """The same for CIFAR-10: five batches of two images and a test batch of two."""
+    arrays = tiny_arrays(CATALOG["cifar10"], 10, 2)
+    monkeypatch.setitem(CATALOG, "cifar10", shrunk("cifar10", arrays))
+    return arrays

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from support.training import distance
+from torch import nn
 
 from fedradio.core.contracts import Backend, Batches, LocalRule, Objective, Picks, Start, Trained
 from fedradio.core.errors import SpecError
@@ -42,11 +43,6 @@ RULES: dict[str, LocalRule] = {
 
 Make = Callable[..., Any]
 some = partial(pytest.mark.parametrize, indirect=True)
-
-
-def distance(got: Tensor, want: Tensor) -> float:
-    """``|got - want| / |want|`` over the whole cohort."""
-    return float((got - want).norm() / want.norm().clamp(min=1e-12))
 
 
 def assert_same(got: Trained, want: Trained, tolerance: float) -> None:

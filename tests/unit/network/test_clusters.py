@@ -6,12 +6,8 @@ import torch
 from scipy.stats import ks_2samp
 
 from fedradio.core.errors import SpecError
-from fedradio.core.registry import part
 from fedradio.core.rng import Rng
-from fedradio.network.channel import urban_macro
 from fedradio.network.clusters import clusters
-from fedradio.network.power_law import power_law
-from fedradio.spec.schema import part_schema
 
 LAYOUTS = 60
 
@@ -92,49 +88,3 @@ def test_impossible_layouts_are_refused() -> None:
     with pytest.raises(SpecError, match="no client is farther than 4") as caught:
         clusters(Rng(0), edge_distance=(3.0, 0.5), client_distance=(1.0, 0.5), min_server_distance=5.0)
     assert len(caught.value.problems) == 3
-
-
-def test_zero_clients_are_refused() -> None:
-    schema = part_schema(part("topology", "clusters"))
-    for name in ("clusters", "clients_per_cluster"):
-        with pytest.raises(ValueError, match="greater than or equal to 1"):
-            schema.model_validate({"kind": "clusters", name: 0})
-
-
-def test_power_law_of_the_distance() -> None:
-    """Two receivers, one sender at distance 2 and 0.5: gains 2^-4 and 2^4."""
-    receivers = torch.tensor([[0.0, 0.0], [2.5, 0.0]], dtype=torch.float64)
-    sender = torch.tensor([[2.0, 0.0]], dtype=torch.float64)
-    state = power_law().realise(receivers, sender, torch.zeros(1).long(), Rng(0))
-    assert state.gain.tolist() == [[1 / 16], [16.0]]
-    assert state.noise_w_hz == 10.0
-    assert power_law(exponent=0, noise=0).realise(receivers, sender, torch.zeros(1).long(), Rng(0)).gain.sum() == 2.0
-
-
-def test_many_close_pairs_keep_their_distance() -> None:
-    """A distance of 1e-6 among forty nodes far from the origin is not lost in a difference of squares."""
-    senders = torch.full((40, 2), 1000.0, dtype=torch.float64)
-    senders[:, 0] += 1e-6
-    receivers = torch.full((40, 2), 1000.0, dtype=torch.float64)
-    gain = power_law(exponent=1).realise(receivers, senders, torch.zeros(40).long(), Rng(0)).gain
-    assert torch.allclose(gain, torch.full_like(gain, 1e6), rtol=1e-6)
-
-
-def test_a_sender_on_top_of_a_receiver_is_refused_by_number() -> None:
-    nodes = torch.tensor([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], dtype=torch.float64)
-    with pytest.raises(SpecError, match="sender 2 stands on receiver 0") as caught:
-        power_law().realise(nodes[2:], nodes, torch.zeros(3).long(), Rng(0))
-    assert caught.value.problems[0].path == "topology"
-
-
-def test_negative_noise_is_refused_and_none_is_allowed() -> None:
-    schema = part_schema(part("channel", "power_law"))
-    assert schema.model_validate({"kind": "power_law", "noise": 0.0})
-    with pytest.raises(ValueError, match="greater than or equal to 0"):
-        schema.model_validate({"kind": "power_law", "noise": -1.0})
-
-
-def test_channels_say_whether_a_block_fades() -> None:
-    assert not power_law().block_fading
-    assert not urban_macro().block_fading
-    assert urban_macro(fading="rayleigh").block_fading

@@ -1,17 +1,15 @@
-from collections.abc import Callable
-
 import pytest
 import torch
+from support.worlds import cells
 
-from fedradio.core.contracts import Clock, View
+from fedradio.core.contracts import Clock, Hop, View
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.fleet.profile import cellular
+from fedradio.links.ideal import ideal
 from fedradio.links.over_the_air import over_the_air
 from fedradio.policies.fixed import fixed
 from fedradio.policies.ramp import ramp
-from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
 
 
 def view(t: int) -> View:
@@ -53,7 +51,7 @@ def test_an_amplitude_of_nothing_is_refused() -> None:
     assert ramp(start=0, slope=0.5).amplitude(1) == 1.0
 
 
-def test_a_link_with_powers_of_its_own_is_refused(cells: Callable[..., Spec]) -> None:
+def test_a_link_with_powers_of_its_own_is_refused() -> None:
     with pytest.raises(SpecError, match="superposition") as caught:
-        build(cells("hops.1.policy=ramp"))
+        cells(above=Hop(ideal(), ramp()))
     assert [problem.path for problem in caught.value.problems] == ["hops.1.policy"]

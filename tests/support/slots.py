@@ -1,0 +1,68 @@
+"""The slots of two papers as policies see them: places, channels, devices and payloads of one exchange."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import ChannelState, Clock, Fleet, View
+from fedradio.core.rng import Rng
+from fedradio.fleet.costs import compute_j, compute_s, cycles_per_step, transmit_j
+from fedradio.fleet.profile import cellular
+from fedradio.links.digital import digital
+from fedradio.links.rates import airtime_s
+from fedradio.network.channel import urban_macro
+from fedradio.network.topology import flat, hierarchical
+from fedradio.policies.slot import Offer, SlotProblem, slot_of
+
+RAWHFL_BITS = 219_648 * 33
+FLOORS = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05}
+VALUES, SAMPLE_BITS, SAMPLES = 1_026_772, 101_376, 160  # OSAFL's CNN on data set 1: five mini-batches of 32 a step
+
+
+def rawhfl_view(seed: int, edges: int = 4, each: int = 12, deadline_s: float = 150.0, **floors: float) -> View:
+    """RawHFL's world in one slot."""
+    topology = hierarchical(Rng(seed), edges=edges, clients_per_edge=each)
+    channel = urban_macro().realise(topology.positions[1], topology.positions[0], topology.parents[0], Rng(seed))
+    fleet = cellular(edges * each, Rng(seed).child("fleet"), **floors)  # type: ignore[arg-type]
+    cycles = fleet.cycles_per_bit * 440_320
+    return View(Clock(0), topology.parents[0], edges, channel, digital(), fleet, cycles, RAWHFL_BITS, deadline_s, {})
+
+
+def rawhfl_slot(seed: int, **more: float) -> SlotProblem:
+    return slot_of(rawhfl_view(seed, **more))  # type: ignore[arg-type]
+
+
+def osafl_view(seed: int, values: int = VALUES, clients: int = 60, deadline_s: float = 200.0, **floors: float) -> View:
+    """OSAFL's world in one slot."""
+    topology = flat(Rng(seed), clients=clients, radius_m=200.0, area="square")
+    channel = urban_macro().realise(topology.positions[1], topology.positions[0], topology.parents[0], Rng(seed))
+    fleet = cellular(clients, Rng(seed).child("f"), f_max_hz=(1e9, 1.8e9), energy_j=(1.2, 2.5), **floors)  # type: ignore[arg-type]
+    cycles = cycles_per_step(fleet, SAMPLE_BITS, SAMPLES, 1.0)
+    link = digital()
+    return View(Clock(0), topology.parents[0], 1, channel, link, fleet, cycles, link.bits(values), deadline_s, {})
+
+
+def osafl_slot(seed: int, **more: float) -> SlotProblem:
+    return slot_of(osafl_view(seed, **more))  # type: ignore[arg-type]
+
+
+def one_client(budget_j: float = 1.0) -> View:
+    """One client: 1e9 cycles a step, f_max 1 GHz, zeta 2e-28; P_max .3 W, an SNR of 3; 20 Mbit over 1 MHz in 30 s."""
+    one = torch.ones(1, dtype=torch.float64)
+    fleet = Fleet(one, 1e9 * one, 0.3 * one, budget_j * one, capacitance=2e-28)
+    link = digital(bandwidth_hz=1e6, bits_per_value=20.0)
+    channel = ChannelState(torch.full((1, 1), 1e-10, dtype=torch.float64), 1e-17)  # N0 w / g = 0.1 W
+    return View(Clock(0), torch.zeros(1).long(), 1, channel, link, fleet, 1e9 * one, link.bits(10**6), 30.0, {})
+
+
+def seconds_and_joules(slot: SlotProblem, steps: Tensor, f: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+    """The plain cost of an allocation, from the cost functions alone."""
+    tau = airtime_s(slot.bits, slot.bandwidth_hz, p, slot.unit_w)
+    cycles = steps * slot.cycles
+    return compute_s(cycles, f) + tau, compute_j(slot.fleet, cycles, f) + transmit_j(slot.fleet, p, tau)
+
+
+def cost_of(slot: SlotProblem, offer: Offer) -> tuple[Tensor, Tensor]:
+    """The same of an offer."""
+    return seconds_and_joules(slot, offer.steps, offer.cpu_hz, offer.power_w)

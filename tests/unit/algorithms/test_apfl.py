@@ -1,0 +1,79 @@
+"""APFL and its relatives: pairs of models, mixtures, rules."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from support.receiver import vector
+from support.worlds import after, tiny
+
+from fedradio.algorithms.apfl import apfl, apfl_tuned, apsfl
+from fedradio.algorithms.fedcpsl import fedcpsl, fedshvr
+from fedradio.core.contracts import LocalRule
+from fedradio.core.errors import SpecError
+
+
+def test_a_mixture_of_each_client() -> None:
+    memory = fedcpsl(mixture=(0.0, 0.5, 1.0)).init(vector(1.0, 2.0), 3)
+    assert memory.client["mixture"].tolist() == [0.0, 0.5, 1.0]
+    for learn in (False, True):
+        said = apfl(learn_mixture=learn).predict({"w": vector(1.0)[None]}, memory.client)
+        assert [ensemble.learned for ensemble in said.values()] == [learn, False, False]
+    with pytest.raises(SpecError, match="there are 2 clients"):
+        fedcpsl(mixture=(0.5,)).init(vector(1.0), 2)
+    with pytest.raises(SpecError, match="must start between 0 and 1"):
+        apfl(mixture=1.0, learn_mixture=True)
+
+
+def test_rules_of_the_relatives() -> None:
+    rule = LocalRule(0.1, batch=16)
+    cpsl = fedcpsl().rule(rule)
+    assert cpsl.momentum == 0.8
+    assert cpsl.objective is not None
+    assert cpsl.objective.unlabelled_batch == 16
+    assert cpsl.objective.pair
+    assert (cpsl.objective.lr_factor, cpsl.objective.momentum_own) == (2.0, 0.8)
+    assert fedcpsl(unlabelled_batch=5).rule(rule).objective.unlabelled_batch == 5  # type: ignore[union-attr]
+    semi = fedshvr().rule(rule)
+    assert semi.momentum == 0.0
+    assert semi.objective is not None
+    assert not semi.objective.pair
+    assert fedshvr(alpha_p=0.0, alpha_r=0.0).rule(rule).objective is None
+    plain, tuned = apfl().rule(rule), apfl_tuned().rule(rule)
+    assert plain.objective is not None
+    assert (plain.momentum, plain.objective.lr_factor, plain.objective.unlabelled_batch) == (0.0, 1.0, 0)
+    assert tuned.objective is not None
+    assert (tuned.momentum, tuned.objective.lr_factor, tuned.objective.momentum_own) == (0.8, 2.0, 0.8)
+    assert apsfl(alpha_p=0.0, alpha_r=0.0).rule(rule).objective == plain.objective
+    assert apsfl().rule(rule).objective.unlabelled_batch == 16  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("changes", "paths"),
+    [
+        ({"momentum": 0.9}, ["rule.momentum"]),
+        ({"momentum": 0.9, "keep_state": True}, ["rule.keep_state", "rule.momentum"]),
+        ({"optimiser": "adam", "keep_state": True}, ["rule.kind"]),
+    ],
+)
+def test_refused_rules(changes: dict[str, object], paths: list[str]) -> None:
+    for algorithm in (fedcpsl(), fedshvr(), apfl()):
+        with pytest.raises(SpecError) as caught:
+            algorithm.rule(replace(LocalRule(0.1), **changes))  # type: ignore[arg-type]
+        assert [problem.path for problem in caught.value.problems] == paths
+
+
+@pytest.mark.parametrize("mixture", [-0.1, 1.1, float("nan")])
+def test_refused_mixtures(mixture: float) -> None:
+    for make in (fedcpsl, apfl, apfl_tuned, apsfl):
+        with pytest.raises(SpecError, match=r"\[0, 1\]"):
+            make(mixture=mixture)
+
+
+def test_apsfl_without_alphas_is_apfl() -> None:
+    a = after(tiny(algorithm=apfl(), unlabelled=0.5), 3).memory
+    b = after(tiny(algorithm=apsfl(alpha_p=0.0, alpha_r=0.0), unlabelled=0.5), 3).memory
+    assert torch.equal(a.shared["w"], b.shared["w"])
+    assert torch.equal(a.client["own"], b.client["own"])
+    c = after(tiny(algorithm=apsfl(), unlabelled=0.5), 3).memory
+    assert not torch.equal(a.client["own"], c.client["own"])

@@ -1,0 +1,35 @@
+"""``fedradio cp``."""
+
+from pathlib import Path
+
+from support.commands import Call
+
+from fedradio.core.errors import SpecError
+from fedradio.spec.spec import load_spec
+from fedradio.spec.yaml import shipped_text
+
+
+def test_a_spec_is_copied_to_a_file_or_into_a_folder(call: Call, tmp_path: Path) -> None:
+    assert call("cp", "demo", tmp_path / "mine.yaml").exit_code == 0
+    assert (tmp_path / "mine.yaml").read_text() == shipped_text("demo")
+    done = call("cp", "rawhfl/quick/z4", tmp_path)
+    assert done.exit_code == 0
+    assert f"fedradio run {tmp_path / 'z4.yaml'}" in done.output.replace("\n", "")
+    assert load_spec(tmp_path / "z4.yaml").sha256() == load_spec("rawhfl/quick/z4").sha256()
+
+
+def test_nothing_is_overwritten(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("precious")
+    refused = call("cp", "demo", tmp_path / "mine.yaml").exception
+    assert isinstance(refused, SpecError)
+    assert "exists already" in str(refused)
+    assert (tmp_path / "mine.yaml").read_text() == "precious"
+
+
+def test_what_cannot_be_copied(call: Call, tmp_path: Path) -> None:
+    unknown = call("cp", "dmeo", tmp_path).exception
+    assert isinstance(unknown, SpecError)
+    assert "one of: " in str(unknown)
+    nowhere = call("cp", "demo", tmp_path / "no" / "folder.yaml").exception
+    assert isinstance(nowhere, SpecError)
+    assert "cannot be written" in str(nowhere)

@@ -1,0 +1,25 @@
+"""``fedradio ls``."""
+
+from support.commands import Call
+
+from fedradio.core.errors import SpecError
+from fedradio.core.registry import parts
+from fedradio.spec.yaml import shipped
+
+
+def test_parts_of_a_family_or_all(call: Call) -> None:
+    text = call("ls", "algorithm").output
+    assert all(part.kind in text for part in parts("algorithm"))
+    assert "urban_macro" not in text
+    assert "urban_macro" in call("ls").output
+
+
+def test_shipped_specs(call: Call) -> None:
+    text = call("ls", "spec").output
+    assert all(name in text for name in shipped())
+
+
+def test_unknown_families(call: Call) -> None:
+    refused = call("ls", "algoritm").exception
+    assert isinstance(refused, SpecError)
+    assert "did you mean 'algorithm'" in str(refused)

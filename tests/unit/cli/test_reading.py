@@ -1,0 +1,66 @@
+"""Runs named on the command line."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from rich.console import Console
+from support.past import two_rounds
+
+from fedradio.cli.reading import read_runs, tell_drawings
+from fedradio.core.errors import StoreError
+from fedradio.report.figures.gallery import Drawing
+from fedradio.report.terminal.progress import LateProgress
+from fedradio.results.run import MARKER
+from fedradio.spec.spec import Spec
+
+
+@pytest.fixture
+def progress() -> LateProgress:
+    return LateProgress(Console(file=io.StringIO()))
+
+
+def test_a_single_run_is_read_also_where_it_is_not_complete(
+    tmp_path: Path, tiny: Callable[..., Spec], progress: LateProgress
+) -> None:
+    two_rounds(tmp_path / "a", tiny("topology.clients=2"))
+    (found,) = read_runs([tmp_path / "a"], progress, participation=True)
+    assert {"rounds", "evaluations", "participation"} <= found.__dict__.keys()
+
+
+def test_of_several_only_complete_ones_are_read(
+    tmp_path: Path, tiny: Callable[..., Spec], progress: LateProgress
+) -> None:
+    for seed in (1, 2):
+        two_rounds(tmp_path / str(seed), tiny("topology.clients=2", f"seed={seed}"))
+    summary = {"status": "complete", "spec_sha256": ""}
+    (tmp_path / "2" / "summary.json").write_text(json.dumps(summary))
+    one, other = read_runs([tmp_path / "1", tmp_path / "2"], progress)
+    assert "rounds" not in one.__dict__
+    assert "rounds" in other.__dict__
+
+
+def test_a_sweep_without_runs(tmp_path: Path, progress: LateProgress) -> None:
+    (tmp_path / MARKER).write_text('{"cells": []}')
+    with pytest.raises(StoreError, match="no runs in"):
+        read_runs([tmp_path], progress)
+
+
+def test_what_was_drawn_and_why_others_were_not(capsys: pytest.CaptureFixture[str]) -> None:
+    drawings = [
+        Drawing("map", Figure),
+        Drawing("energy", Figure, "without [free]: joules are undefined"),
+        Drawing("spread", None, "one test set for all"),
+    ]
+    tell_drawings([Path("map.pdf"), Path("map.png"), Path("energy.png")], drawings)
+    assert capsys.readouterr().out.splitlines() == [
+        "map.pdf, map.png",
+        "energy.png",
+        "  without [free]: joules are undefined",
+        "  spread is not drawn: one test set for all",
+    ]

@@ -1,0 +1,31 @@
+"""``fedradio sweep``: the command that makes what is missing, and lists."""
+
+from pathlib import Path
+
+from support.commands import Call
+
+from fedradio.cli.sweep import _again, _options
+from fedradio.core.errors import SpecError
+
+
+def test_the_same_command_again() -> None:
+    """Options at their defaults are left out, the folder is always named."""
+    plain = _options(None, None, 1, "cpu", None, Path("s"))
+    assert plain == {"--out": Path("s")}
+    given = _options("1,2", 5, 2, "cuda", 3, Path("a b"))
+    assert _again(["my spec.yaml", "rule.lr=0.1,0.2"], given) == (
+        "fedradio sweep 'my spec.yaml' rule.lr=0.1,0.2 --seeds 1,2 --rounds 5 --jobs 2 --device cuda --workers 3 "
+        "--out 'a b'"
+    )
+
+
+def test_a_list_makes_nothing(call: Call, tmp_path: Path) -> None:
+    done = call("sweep", "digits_flat", "rule.lr=0.1,0.2", "--seeds", "3", "--out", tmp_path / "s", "--list")
+    assert done.exit_code == 0, done.output
+    assert f"2 cells x 3 seeds = 6 runs in {tmp_path / 's'}\n" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_seeds(call: Call) -> None:
+    refused = call("sweep", "digits_flat", "--seeds", "none").exception
+    assert isinstance(refused, SpecError)

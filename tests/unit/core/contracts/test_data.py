@@ -1,0 +1,32 @@
+"""Test sets and tapes: bounds of groups, and moving to another device."""
+
+import torch
+
+from fedradio.core.contracts import Samples, Tapes, TestSet
+
+
+def test_bounds_of_groups_by_hand() -> None:
+    """Two samples of group 0, none of group 1, three of group 2, none of group 3."""
+    group = torch.tensor([0, 0, 2, 2, 2])
+    found = TestSet(torch.arange(5), group, 4, True, lambda index: (index, index))
+    assert found.bounds() == [(0, 2), (2, 2), (2, 5), (5, 5)]
+
+
+def test_samples_know_their_shape_and_move_whole() -> None:
+    x, y = torch.zeros(4, 1, 2, 3), torch.zeros(4).long()
+    samples = Samples(x, y, x[:1], y[:1], classes=2, sample_bits=48.0)
+    assert samples.shape == (1, 2, 3)
+    moved = samples.to("meta")
+    assert {one.device.type for one in (moved.x, moved.y, moved.test_x, moved.test_y)} == {"meta"}
+    assert (moved.classes, moved.sample_bits) == (2, 48.0)
+
+
+def test_tapes_stay_where_they_are() -> None:
+    """Nothing is copied for the device on which they are."""
+    number = torch.arange(3)
+    test = TestSet(number[:1], number[:1], 1, False, lambda index: (index, index))
+    tapes = Tapes(
+        number, torch.tensor([0, 1, 3]), number, number >= 0, lambda index: (index, index), test, (1,), 3, 8.0
+    )
+    assert tapes.clients == 2
+    assert tapes.to("cpu") is tapes

@@ -1,0 +1,83 @@
+"""What samples of requested files are made of: images, tables, windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fedradio.core.contracts import Tapes
+from fedradio.core.rng import Rng
+from fedradio.data.draw import Ints
+from fedradio.data.requests import Requests, zipf_mandelbrot
+from fedradio.data.video_features import Catalogue, draw_catalogue, draw_images, extra_columns
+from fedradio.data.video_files import draw_law, video_files
+
+SMALL: dict[str, Any] = {"genres": 3, "files_per_genre": 4, "requests": 30, "test_requests": 20}
+
+
+def world_of(
+    clients: int, seed: int, *, genres: int = 5, files: int = 20, top_k: int = 1, gamma: float = 1.0, q: float = 0.0
+) -> tuple[Catalogue, Requests]:
+    """The world of ``video_files(clients, Rng(seed), ...)``."""
+    catalogue = draw_catalogue(genres, files, Rng(seed))
+    popularity = zipf_mandelbrot(files, gamma, q)
+    return catalogue, draw_law(catalogue, clients, 0.3, (0.4, 0.9), top_k, popularity, Rng(seed))
+
+
+def chains(tapes: Tapes, requests: int) -> Ints:
+    """Every client's training requests ``[C, requests]``."""
+    stored: torch.Tensor = tapes.fetch.request  # type: ignore[union-attr]
+    return np.asarray(stored[: tapes.clients * requests].view(tapes.clients, requests).numpy())
+
+
+@pytest.mark.parametrize(("genres", "files", "columns"), [(3, 4, 1), (5, 20, 1), (5, 89, 1), (5, 90, 2), (60, 3, 1)])
+def test_features_equal_a_plain_loop(genres: int, files: int, columns: int) -> None:
+    """Image, then in the columns beside it preferences, similarities, genre as often as it fits, and stay."""
+    tapes = video_files(3, Rng(4), genres=genres, files_per_genre=files, requests=9, test_requests=6)
+    catalogue, law = world_of(3, 4, genres=genres, files=files)
+    assert extra_columns(genres, files) == columns
+    assert tapes.shape == (3, 32, 32 + columns)
+    made, held = chains(tapes, 9), law.simulate(6, Rng(4).child("test"))
+    repeats = 96 * columns - genres - files - 1
+    assert repeats >= 1
+    for part, chain in ((tapes, made), (tapes.test, held)):
+        x, y = part.fetch(part.index)
+        samples = [(client, k) for client in range(3) for k in range(chain.shape[1] - 1)]
+        assert len(samples) == len(x)
+        for row, (client, k) in enumerate(samples):
+            g, i = divmod(int(chain[client, k]), files)
+            image = catalogue.image[g * files + i]
+            beside = [*law.preference[client], *catalogue.cosine[g, i], *[g / genres] * repeats, law.stay[client]]
+            expected = np.concatenate([image, np.reshape(beside, (3, 32, columns))], axis=2)
+            assert np.abs(x[row].numpy() - expected).max() < 1e-6
+            assert int(y[row]) == chain[client, k + 1]
+
+
+def test_history_by_hand() -> None:
+    tapes = video_files(4, Rng(1), **SMALL, sample="history", history=5)
+    assert (tapes.shape, tapes.classes, tapes.sample_bits) == ((5,), 12, 5 * 4)  # 12 files: 4 bits each
+    made = chains(tapes, 30)
+    assert tapes.offset.diff().tolist() == [25] * 4
+    assert torch.bincount(tapes.test.group).tolist() == [15] * 4
+    x, y = tapes.fetch(tapes.index.view(4, 25))
+    assert (x.dtype, x.shape) == (torch.int64, (4, 25, 5))
+    for client in range(4):
+        for k in range(25):
+            assert x[client, k].tolist() == made[client, k : k + 5].tolist()
+            assert int(y[client, k]) == made[client, k + 5]
+    assert tapes.label.equal(y.flatten())
+    assert video_files(2, Rng(0), sample="history", requests=20, test_requests=20).sample_bits == 70
+
+
+def test_images_are_standardised_smooth_and_spread() -> None:
+    image = draw_images(60, Rng(2))
+    assert image.mean(axis=(1, 2, 3)) == pytest.approx(np.zeros(60), abs=1e-12)
+    assert image.std(axis=(1, 2, 3)) == pytest.approx(np.ones(60))
+    assert np.abs(image).max() < 8
+    flat = image.reshape(60, -1)
+    cosine = (flat @ flat.T)[np.triu_indices(60, 1)] / 3072
+    assert cosine.std() == pytest.approx(0.22, abs=0.03)  # white noise: .018
+    assert (image[..., 1:] * image[..., :-1]).mean() > 0.7  # neighbours are alike

@@ -1,0 +1,69 @@
+"""Modules that are refused before they are trained."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from fedradio.core.errors import SpecError
+from fedradio.models import wrap
+
+
+class Hidden(nn.Module):
+    """Drops units without a layer that says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(functional.dropout(x, 0.5, self.training))
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(4, 2)
+        self.register_buffer("calls", torch.zeros((), dtype=torch.long))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += 1
+        return self.head(x)
+
+
+def _frozen() -> nn.Module:
+    module = nn.Linear(4, 2)
+    module.bias.requires_grad_(False)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("module", "path", "reason"),
+    [
+        (nn.LazyLinear(2), "model.weight", "lazy"),
+        (_frozen(), "model.bias", "frozen"),
+        (nn.Sequential(nn.Linear(4, 2, bias=False), nn.RReLU()), "model.1", "global generator"),
+        (nn.Sequential(nn.AlphaDropout(0.5), nn.Linear(4, 2)), "model.0", "global generator"),
+        (Hidden(), "model", "global generator"),
+        (Counter(), "model.calls", "integer buffer"),
+        (nn.Sequential(nn.BatchNorm1d(4, momentum=None), nn.Linear(4, 2)), "model.0", "count"),
+        (nn.Linear(4, 3), "model", "shape"),
+        (nn.Linear(5, 2), "model", "failed on zeros"),
+        (nn.LSTM(4, 2), "model", "shape"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, nn.Module) else None,
+)
+def test_refused(module: nn.Module, path: str, reason: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        wrap(module, (4,), 2)
+    assert caught.value.problems[0].path == path
+    assert reason in caught.value.problems[0].reason
+
+
+def test_too_large_is_refused() -> None:
+    with torch.device("meta"):
+        module = nn.Linear(20_000, 20_000)
+    with pytest.raises(SpecError, match="at most"):
+        wrap(module, (20_000,), 20_000)

@@ -1,0 +1,52 @@
+"""Plans: folders, seeds, shared runs, costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from support.reproductions import made, row
+
+from fedradio.papers.items import Item
+from fedradio.papers.make import load_specs
+from fedradio.papers.plan import cost, expected, folder_name, make_plan
+
+Make = Callable[..., Item]
+
+
+def test_folders_are_named_by_spec_overrides_and_seed(make: Make) -> None:
+    plain, changed = (one.quick for one in make().rows)
+    assert folder_name(plain, 3).endswith("one.yaml-seed3")
+    assert "/" not in folder_name(plain, 3)
+    assert len(folder_name(changed, 3)) == len(folder_name(plain, 3)) + 9
+    assert folder_name(changed, 3) != folder_name(changed.model_copy(update={"set": ("rule.lr=0.06",)}), 3)
+
+
+def test_seeds_are_those_of_the_scale_or_as_asked(make: Make, tmp_path: Path) -> None:
+    assert make_plan(make(), "paper", None, tmp_path).seeds == (1, 2)
+    plan = make_plan(make(), "quick", 3, tmp_path)
+    assert plan.seeds == (1, 2, 3)
+    assert plan.changed_seeds
+    assert {spec.seed for spec in load_specs(plan.units).values()} == {1, 2, 3}
+
+
+def test_rows_on_the_same_spec_share_its_runs(make: Make, tmp_path: Path) -> None:
+    both = [row(tmp_path, "one"), row(tmp_path, "one", label="again")]
+    plan = make_plan(make(rows=both), "quick", 2, tmp_path / "out")
+    assert len(plan.units) == 2
+    result, _ = made(plan)
+    assert result.entries[0]["accuracy"].values == result.entries[1]["accuracy"].values
+
+
+def test_costs_are_shared_out_and_then_known(make: Make, tmp_path: Path) -> None:
+    item = make()
+    plan = make_plan(item, "paper", None, tmp_path / "out")
+    assert (cost(plan).total_s, cost(plan).units, cost(plan).done) == (3600, 4, 0)
+    assert cost(make_plan(item, "paper", 1, tmp_path / "out")).total_s == 1800
+    for unit, wall_s in ((plan.lines[0].runs[1], 10.0), (plan.lines[1].runs[1], 30.0)):
+        unit.path.mkdir(parents=True)
+        summary = {"status": "complete", "wall_s": wall_s, "spec_sha256": ""}
+        (unit.path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    assert list(expected(plan).values()) == [10, 10, 30, 30]  # other seeds of a spec take as long
+    assert (cost(plan).total_s, cost(plan).left_s) == (80, 40)

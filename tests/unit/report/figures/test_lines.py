@@ -1,0 +1,73 @@
+"""Curves, distributions and spreads."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from fedradio.report.figures.axes import COLUMN_IN
+from fedradio.report.figures.gallery import looks_of
+from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
+from fedradio.report.style import style
+from fedradio.results.statistics import Band
+from fedradio.results.variants import Variant
+
+LOOKS = looks_of([Variant("one", "fedavg", {}), Variant("two", "fedprox", {})])
+
+
+def flat_band(level: float, n: int = 3, x: float = 10.0) -> Band:
+    mean = np.full(5, level)
+    return Band(np.linspace(0, x, 5), mean, mean - 0.1, mean + 0.1, n)
+
+
+def labels(figure: Figure) -> tuple[str, str]:
+    return figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+
+
+def words_of(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_curves_have_units_percent_bands_and_the_algorithms_colours() -> None:
+    figure = curves_figure({"one": flat_band(0.5), "two": flat_band(0.7, n=1)}, LOOKS, "accuracy", "joules", target=0.6)
+    axes = figure.axes[0]
+    assert labels(figure) == ("Energy of all clients (J)", "Test accuracy (%)")
+    assert words_of(figure) == ["one", "two"]
+    assert axes.lines[0].get_ydata()[0] == pytest.approx(50)
+    assert [line.get_color() for line in axes.lines[:2]] == [style("fedavg").colour, style("fedprox").colour]
+    assert axes.lines[2].get_ydata()[0] == pytest.approx(60)
+    assert len(axes.collections) == 1  # one seed alone has no band
+    assert figure.get_figwidth() == COLUMN_IN
+
+
+def test_the_legend_is_outside_the_data_and_absent_for_one_curve() -> None:
+    assert curves_figure({"one": flat_band(0.5)}, LOOKS).legends == []
+    figure = curves_figure({"one": flat_band(0.5), "two": flat_band(0.7)}, LOOKS)
+    figure.draw_without_rendering()
+    assert figure.legends[0].get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
+
+
+def test_many_long_labels_make_the_figure_higher_and_not_wider() -> None:
+    some = [Variant(f"rule.lr={n}, " + "some.other.key=17, " * 4, "fedavg", {}) for n in range(9)]
+    figure = curves_figure({cell.label: flat_band(0.5) for cell in some}, looks_of(some))
+    figure.draw_without_rendering()
+    extent = figure.legends[0].get_window_extent()
+    assert extent.x0 >= 0
+    assert extent.x1 <= figure.bbox.x1
+    assert figure.axes[0].get_window_extent().height > 100
+
+
+def test_energy_is_a_distribution() -> None:
+    figure = energy_cdf_figure({"one": np.array([3e-3, 1e-3, 2e-3, 4e-3])}, LOOKS)
+    (line,) = figure.axes[0].lines
+    assert np.asarray(line.get_xdata()).tolist() == pytest.approx([1, 2, 3, 4])
+    assert np.asarray(line.get_ydata()).tolist() == pytest.approx([25, 50, 75, 100])
+    assert labels(figure)[0] == "Energy of a client (mJ)"
+    large = energy_cdf_figure({"one": np.arange(1e5)}, LOOKS, "client in an edge round")
+    assert len(large.axes[0].lines[0].get_xdata()) == 1000
+    assert labels(large)[0] == "Energy of a client in an edge round (kJ)"
+
+
+def test_spread_is_sorted() -> None:
+    (line,) = spread_figure({"one": np.array([0.9, 0.5])}, LOOKS).axes[0].lines
+    assert np.asarray(line.get_xdata()).tolist() == [25, 75]
+    assert np.asarray(line.get_ydata()).tolist() == [50, 90]

@@ -1,0 +1,44 @@
+"""Joules over clients, edge rounds and rounds."""
+
+import numpy as np
+
+from fedradio.report.page.run_data import Reading
+from fedradio.report.page.sections.energy import cdf_chart, energy, energy_axis, with_total
+
+
+def test_who_spent_what(small: Reading) -> None:
+    """Clients spent 5 and 2 J, edge rounds 3.5 J each; 6 of 7 J went into computing."""
+    text = energy(small)
+    assert "The median of 2 clients spent 3.5 J, nine in ten at most 4.7 J, the most 5 J." in text
+    assert "Computing took 85.7 % of it all." in text
+    assert "A round takes 3.5 J on average, from 3.5 J to 3.5 J." in text
+
+
+def test_totals_stand_in_front_where_there_are_several() -> None:
+    computing, sending = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    found = with_total({"computing": computing, "sending": sending})
+    assert list(found) == ["total", "computing", "sending"]
+    assert found["total"].tolist() == [4.0, 6.0]
+    assert list(with_total({"sending": sending})) == ["sending"]
+
+
+def test_kinds_that_are_zero_are_not_drawn() -> None:
+    chart = cdf_chart("x", "t", "clients", {"computing": np.array([1.0, 2.0]), "sending": np.zeros(2)})
+    assert [trace["name"] for trace in chart.views["all"].traces] == ["total", "computing"]
+
+
+def test_wide_ranges_have_a_logarithmic_axis() -> None:
+    assert "type" not in energy_axis(np.array([0.0, 1.0, 50.0]))
+    assert energy_axis(np.array([0.0, 1.0, 51.0]))["type"] == "log"
+    assert "type" not in energy_axis(np.zeros(3))
+
+
+def test_why_there_is_none(small: Reading, empty: Reading) -> None:
+    assert "No edge round is on record" in energy(empty)
+    small.__dict__["joules"] = {}
+    assert "Joules are undefined in this run" in energy(small)
+
+
+def test_one_kind_alone_says_so(small: Reading) -> None:
+    small.__dict__["joules"] = {"sending": np.array([[0.5, 0.0], [0.5, 0.0]])}
+    assert "Only sending has defined joules here; those of computing are undefined." in energy(small)

@@ -1,0 +1,33 @@
+"""The frame of a page."""
+
+import sys
+
+import pytest
+from support.pages import BAD, Outline
+
+from fedradio.report.page.document import asset, document
+from fedradio.report.page.html import tag
+
+
+def test_contents_lead_to_the_sections() -> None:
+    sections = {name: (f"The {name}", tag("section", name, id=name)) for name in ("first", "second")}
+    text = document(BAD, [tag("h1", BAD)], sections, ":root { --mine: 1 }")
+    found = Outline(text)
+    assert text.startswith("<!doctype html>")
+    assert {"#first", "#second", "#content"} <= set(found.values("href"))
+    assert {"first", "second", "content", "mode"} <= set(found.values("id"))
+    assert text.index("The first") < text.index("The second")
+    assert "--mine: 1" in text
+    assert BAD not in text
+
+
+def test_no_script_can_end_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[document.__module__], "asset", lambda name: f"{name} </SCRIPT>")
+    with pytest.raises(ValueError, match="its own end"):
+        document("t", [], {})
+
+
+def test_assets_are_shipped() -> None:
+    assert "--" in asset("page.css")
+    with pytest.raises(FileNotFoundError):
+        asset("page.exe")

@@ -1,0 +1,59 @@
+"""Comparisons on a terminal."""
+
+from collections.abc import Callable
+
+import pytest
+from support.past import past, two_algorithms
+from support.terminal import shown
+
+from fedradio.report.terminal.comparison import comparison_view, spark
+from fedradio.results.compare import compare
+from fedradio.results.run import PastRun
+from fedradio.spec.spec import Spec
+
+Make = Callable[..., Spec]
+
+
+@pytest.fixture
+def pair(tiny: Make) -> list[PastRun]:
+    return two_algorithms(tiny)
+
+
+def test_the_view_marks_what_excludes_zero(pair: list[PastRun], tiny: Make) -> None:
+    text = shown(comparison_view(compare(pair, target=0.65)))
+    assert "+2.00 ± 2.48" in text
+    assert "every interval includes 0" in text
+    assert "60.00 ± 24.84" in text
+    assert "accuracy at least 0.65" in text
+    better = [past(tiny(f"seed={s}", "algorithm=scaffold"), [0.8, 0.9 + s / 1000]) for s in (1, 2, 3)]
+    clear = shown(comparison_view(compare([*better, *pair[:3]], baseline="fedavg")))
+    assert "*" in clear
+    assert "interval of the paired difference excludes 0" in clear
+
+
+def test_the_view_fits_80_columns(pair: list[PastRun]) -> None:
+    text = shown(comparison_view(compare(pair), 80), width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    assert " - " in text  # seconds are undefined
+
+
+def test_spark() -> None:
+    assert spark([0.0, 0.5, 1.0]) == "▁▅█"
+    assert spark([1.0, 1.0]) == "▁▁"
+    assert spark([0.0, 1.0], scale=[0.0, 2.0]) == "▁▅"
+    assert spark([]) == ""
+    long = spark([float(n) for n in range(1000)])
+    assert (len(long), long[0], long[-1]) == (16, "▁", "█")
+
+
+def test_the_view_tells_what_is_left_out(tiny: Make) -> None:
+    runs = [
+        past(tiny("seed=1"), [0.5]),
+        past(tiny("seed=2"), [0.9], status="diverged"),
+        past(tiny("seed=3"), [0.9], status=None),
+        past(tiny("seed=1", "name=other"), [0.9], status="interrupted"),
+    ]
+    text = shown(comparison_view(compare(runs)))
+    for words in ("left out, diverged: tiny-2", "left out, unfinished: tiny-3", "no run is complete: other"):
+        assert words in text

@@ -1,0 +1,37 @@
+"""Progress of a run on a terminal and elsewhere."""
+
+import io
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+
+from fedradio.report.terminal import run_progress as progress_module
+from fedradio.report.terminal.run_progress import RunProgress
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
+
+
+def test_plain_lines_when_it_is_no_terminal(cells: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, "estimate_s", lambda *_: 3700.0)
+    console = Console(file=io.StringIO(), width=120)
+    with RunProgress(console) as watch:
+        run(cells("rounds=3", "hops.0.deadline_s=100"), observer=watch)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "\x1b" not in text
+    for words in (
+        "6 clients -> 2 edges -> 1 server",
+        "round 3/3",
+        "accuracy",
+        "warning",
+        "about 1 h 1 min for 3 rounds",
+    ):
+        assert words in text
+
+
+def test_a_live_bar_on_a_terminal(tiny: Callable[..., Spec]) -> None:
+    console = Console(file=io.StringIO(), width=120, force_terminal=True)
+    with RunProgress(console) as watch:
+        run(tiny(), observer=watch)
+        assert watch.bar is not None
+        assert watch.bar.tasks[0].completed == 2

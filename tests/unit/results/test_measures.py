@@ -1,0 +1,116 @@
+"""Measures on a run whose records are written by hand."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.past import written
+
+from fedradio.core.errors import SpecError
+from fedradio.results.measures import MEASURES, measure
+from fedradio.results.run import PastRun, open_run
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
+
+ACCURACY = {2: 0.4, 4: 0.8, 6: 0.7, 8: 0.78, 10: 0.79}
+LOSS = {2: 2.0, 4: 1.5, 6: 1.6, 8: 1.1, 10: 1.2}
+
+
+@pytest.fixture
+def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
+    """Ten rounds of 3 J, 20 s and 5 + 1 bit each, evaluated every second round."""
+    rows: list[dict[str, Any]] = []
+    for done in range(1, 11):
+        power = {"tx_power": [1.0, 3.0]} if done <= 5 else {"tx_power": [0.0, 8.0]}
+        rows.append({"type": "exchange", "hop": 0, "t": done - 1, "notes": power})
+        rows.append({"type": "exchange", "hop": 1, "t": done - 1, "notes": {"tx_power": [99.0]}})
+        rows.append({"type": "round", "t": done - 1, "time_s": 20.0, "energy_j": 3.0, "bits": [5.0, 1.0]})
+        if done in ACCURACY:
+            top = {"top_2_accuracy": ACCURACY[done] + 0.1, "accuracy_spread": 0.05, "bayes": 0.9}
+            head = {"type": "eval", "t": done - 1, "rounds": done}
+            rows.append({**head, "accuracy": ACCURACY[done], "loss": LOSS[done], **top})
+    return written(tmp_path / "past", tiny(), rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("accuracy", 0.79),
+        ("accuracy@4", 0.8),
+        ("accuracy@3", None),  # not evaluated
+        ("accuracy@12", None),  # the run is shorter
+        ("accuracy_percent", 79.0),
+        ("loss", 1.2),
+        ("loss@8", 1.1),
+        ("spread", 0.05),
+        ("bayes", 0.9),
+        ("global_accuracy", None),  # there is one model only
+        ("top_popular", None),
+        ("best_accuracy", 0.8),
+        ("best_round", 4.0),
+        ("loss_at_best", 1.5),
+        ("of_bayes", 0.8 / 0.9),
+        ("top@1", 0.79),
+        ("top@2", 0.89),
+        ("top@3", None),
+        ("rounds_to@0.75", 4.0),
+        ("rounds_to@0.85", None),
+        ("settled@0.95", 8.0),  # .76: .7 in round 6 is the last below
+        ("settled@0.98", None),  # .784: .78 in round 8 is the last below, one evaluation is left
+        ("settled@0.5", 2.0),
+        ("energy_j", 30.0),
+        ("energy_j@4", 12.0),
+        ("energy_j@11", None),
+        ("time_s", 200.0),
+        ("bits@1", 6.0),
+        ("tx_power", 3.0),  # (5 * (1 + 3) + 5 * (0 + 8)) / 20, hop 0 only
+    ],
+)
+def test_by_hand(past: PastRun, name: str, value: float | None) -> None:
+    assert measure(name)(past) == (None if value is None else pytest.approx(value))
+
+
+def test_nothing_is_known_of_a_run_without_records(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    past = written(tmp_path / "none", tiny(), [])
+    examples = {"round": "", "guesses": "@2", "level": "@0.5", None: ""}
+    assert {name: measure(name + examples[kind.option])(past) for name, kind in MEASURES.items()} == dict.fromkeys(
+        MEASURES
+    )
+
+
+def test_undefined_joules_and_analogue_power(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    rows = [
+        {"type": "exchange", "hop": 0, "t": 0, "notes": {}},
+        {"type": "round", "t": 0, "time_s": None, "energy_j": None, "bits": [None]},
+    ]
+    past = written(tmp_path / "plain", tiny(), rows)
+    assert [measure(name)(past) for name in ("energy_j", "time_s", "bits", "tx_power")] == [None] * 4
+
+
+def test_a_real_run_agrees_with_its_summary(tmp_path: Path, cells: Callable[..., Spec]) -> None:
+    summary = run(cells("rounds=3"), tmp_path / "run")
+    past = open_run(tmp_path / "run")
+    for name in ("accuracy", "loss", "best_accuracy", "best_round", "loss_at_best"):
+        assert measure(name)(past) == pytest.approx(getattr(summary, name))
+    assert measure("accuracy@3")(past) == summary.accuracy
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("acuracy", "accuracy"),
+        ("best_accuracy@5", "takes no option"),
+        ("top", "needs an option"),
+        ("rounds_to", "needs an option"),
+        ("accuracy@", "no round"),
+        ("accuracy@0", "no round"),
+        ("accuracy@4.5", "no round"),
+        ("top@x", "no guesses"),
+        ("rounds_to@95", "no level"),
+        ("settled@nan", "no level"),
+    ],
+)
+def test_wrong_names_are_refused(name: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        measure(name)

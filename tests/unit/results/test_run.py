@@ -1,0 +1,150 @@
+"""Reading runs back: folders, sweeps, curves, participation."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedradio.core.contracts import Reason
+from fedradio.core.errors import SpecError, StoreError
+from fedradio.results.run import MARKER, Participation, PastRun, open_run, open_runs, unbegun
+from fedradio.runs.folder import NETWORK_FILE, SPEC_FILE, SUMMARY_FILE
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
+
+Make = Callable[..., Spec]
+
+
+def past(spec: Spec, name: str = "run", evaluations: tuple[dict[str, float], ...] = ()) -> PastRun:
+    """A run that is only pretended."""
+    found = PastRun(Path(name), spec, {"status": "complete"})
+    found.__dict__["evaluations"] = list(evaluations)
+    return found
+
+
+def test_a_run_is_read_back(cells_run: PastRun) -> None:
+    assert (cells_run.status, cells_run.algorithm) == ("complete", "fedavg")
+    assert len(cells_run.rounds) == len(cells_run.evaluations) == 2
+    assert (cells_run.read(), cells_run.read(participation=True)) == (4, 8)
+    assert cells_run.metrics() == ["accuracy", "loss", "best_accuracy"]
+    assert cells_run.environment["python"].startswith("3.")
+    assert [len(tier) for tier in cells_run.network["positions"]] == [6, 2, 1]
+
+
+@pytest.fixture
+def cells_run(cells: Make, tmp_path: Path) -> PastRun:
+    run(cells("hops.0.policy={kind: sampling, clients: 2, steps: 3}"), tmp_path / "a")
+    return open_run(tmp_path / "a")
+
+
+def test_totals_add_up_to_the_summary(cells_run: PastRun) -> None:
+    assert cells_run.summary is not None
+    for against, key in (("rounds", "rounds"), ("seconds", "time_s"), ("joules", "energy_j"), ("bits", "bits")):
+        totals = cells_run.totals(against)
+        assert totals is not None
+        assert totals[-1] == pytest.approx(cells_run.summary[key])
+        assert (np.diff(totals) > 0).all()
+
+
+def test_curves_stand_at_what_was_spent_by_each_evaluation(cells: Make, tmp_path: Path) -> None:
+    run(cells("rounds=5", "eval_every=2"), tmp_path / "a")
+    found = open_run(tmp_path / "a")
+    rounds, joules = found.curve(), found.curve("loss", "joules")
+    totals = found.totals("joules")
+    assert rounds is not None
+    assert joules is not None
+    assert totals is not None
+    assert rounds[0].tolist() == [2, 4, 5]
+    assert rounds[1].tolist() == [row["accuracy"] for row in found.evaluations]
+    assert joules[0].tolist() == totals[[1, 3, 4]].tolist()
+    assert found.curve("nonsense") is None
+
+
+def test_undefined_is_none(tiny: Make, tmp_path: Path) -> None:
+    run(tiny(), tmp_path / "a")
+    found = open_run(tmp_path / "a")
+    assert found.totals("seconds") is None
+    assert found.curve(against="joules") is None
+    assert found.totals("bits") is not None
+    assert found.participation.joules is None
+
+
+def test_participation_has_a_row_per_edge_round(cells_run: PastRun) -> None:
+    found = cells_run.participation
+    assert found.active.shape == found.arrived.shape == found.reason.shape == found.steps.shape == (4, 6)
+    assert found.active.sum(axis=1).tolist() == [4] * 4
+    assert found.joules is not None
+    assert found.joules.sum() == pytest.approx(sum(row["energy_j"] for row in cells_run.rounds))
+    assert {name: counts.tolist() for name, counts in found.reasons().items()} == {"not selected": [2] * 4}
+
+
+def test_reasons_by_hand() -> None:
+    reason = np.array([[0, Reason.ENERGY, Reason.NO_DATA], [0, 0, Reason.ENERGY]])
+    none = np.zeros((2, 3))
+    found = Participation(none.astype(bool), none.astype(bool), reason, none.astype(int), None).reasons()
+    assert {name: counts.tolist() for name, counts in found.items()} == {"energy": [1, 1], "no data": [1, 0]}
+
+
+def test_metrics_are_those_of_every_evaluation(tiny: Make) -> None:
+    rows = ({"t": 0, "accuracy": 0.5, "loss": 1.0}, {"t": 1, "accuracy": 0.6, "loss": 0.9, "late": 1.0})
+    assert past(tiny(), evaluations=rows).metrics() == ["accuracy", "loss"]
+    assert past(tiny()).metrics() == []
+
+
+def test_a_killed_run_is_unfinished(tiny: Make, tmp_path: Path) -> None:
+    run(tiny(), tmp_path / "a")
+    (tmp_path / "a" / SUMMARY_FILE).unlink()
+    (tmp_path / "a" / NETWORK_FILE).unlink()
+    found = open_run(tmp_path / "a")
+    assert (found.status, found.summary, found.network) == ("unfinished", None, {})
+
+
+def test_all_folders_that_are_no_runs_are_named(tiny: Make, tmp_path: Path) -> None:
+    run(tiny(), tmp_path / "many" / "a")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError) as error:
+        open_runs(tmp_path / "many", tmp_path / "many" / "a", tmp_path / "none", tmp_path / "file")
+    lines = str(error.value).splitlines()
+    assert len(lines) == 3
+    assert "1 of the folders in it are" in lines[0]
+    assert "does not exist" in lines[1]
+    assert "is a file" in lines[2]
+    with pytest.raises(StoreError, match="not a run folder"):
+        open_run(tmp_path)
+
+
+def test_a_spec_that_is_not_known_here_is_told_with_its_folder(tiny: Make, tmp_path: Path) -> None:
+    run(tiny(), tmp_path / "a")
+    spec = tmp_path / "a" / SPEC_FILE
+    spec.write_text(spec.read_text().replace("kind: fedavg", "kind: elsewhere"))
+    with pytest.raises(SpecError) as error:
+        open_runs(tmp_path / "a")
+    assert error.value.problems[0].path == f"{spec}: algorithm"
+
+
+def test_sweeps_are_opened_and_every_run_once(tiny: Make, tmp_path: Path) -> None:
+    for seed in (2, 1):
+        run(tiny(f"seed={seed}"), tmp_path / "runs" / f"s{seed}")
+    (tmp_path / "runs" / "empty").mkdir()
+    runs = {"1": "s1", "2": "s2", "3": "empty"}
+    (tmp_path / MARKER).write_text(json.dumps({"cells": [{"label": "one", "runs": runs}]}))
+    found = open_runs(tmp_path / "runs" / "s2", tmp_path)
+    assert [one.spec.seed for one in found] == [2, 1]
+
+
+def test_a_sweep_keeps_its_order_and_tells_what_it_lacks(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    """Cell b is listed first; its run of seed 2 was never begun."""
+    for name, seed in (("b", 1), ("a", 1)):
+        run(tiny("rounds=1", f"name={name}", f"seed={seed}"), tmp_path / "runs" / f"{name}-seed{seed}")
+    cells_ = [
+        {"label": "second", "runs": {"1": "b-seed1", "2": "b-seed2"}},
+        {"label": "first", "runs": {"1": "a-seed1"}},
+    ]
+    (tmp_path / "sweep.json").write_text(json.dumps({"cells": cells_}))
+    assert [one.spec.name for one in open_runs(tmp_path)] == ["b", "a"]
+    assert unbegun(tmp_path, tmp_path / "runs" / "a-seed1") == [("second", 2, tmp_path / "runs" / "b-seed2")]
+    (tmp_path / "sweep.json").write_text('{"cells": [{}]}')
+    with pytest.raises(StoreError, match="not a sweep"):
+        open_runs(tmp_path)

@@ -1,0 +1,68 @@
+"""Runs of the same spec are one cell; labels tell cells apart."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fedradio.core.errors import StoreError
+from fedradio.results.run import PastRun
+from fedradio.results.variants import flatten, labels, variants
+from fedradio.spec.spec import Spec
+
+Make = Callable[..., Spec]
+
+
+def past(spec: Spec, name: str = "run", evaluations: tuple[dict[str, float], ...] = ()) -> PastRun:
+    """A run that is only pretended."""
+    found = PastRun(Path(name), spec, {"status": "complete"})
+    found.__dict__["evaluations"] = list(evaluations)
+    return found
+
+
+def test_cells_hold_the_seeds_of_one_spec(tiny: Make) -> None:
+    runs = [past(tiny("seed=2", "about=x")), past(tiny("algorithm=fedprox")), past(tiny("seed=1"))]
+    found = variants(runs)
+    assert [cell.label for cell in found] == ["algorithm=fedavg", "algorithm=fedprox"]
+    assert [list(cell.runs) for cell in found] == [[1, 2], [3]]
+    assert found[1].algorithm == "fedprox"
+    assert found[0].runs[2] is runs[0]
+
+
+def test_twins_are_refused_by_the_names_of_their_folders(tiny: Make) -> None:
+    specs = {"a": tiny(), "b": tiny(), "c": tiny("seed=9"), "d": tiny("name=other"), "e": tiny("name=other")}
+    with pytest.raises(StoreError) as error:
+        variants([past(spec, name) for name, spec in specs.items()])
+    assert [line.rpartition(": ")[2] for line in str(error.value).splitlines()] == ["a, b", "d, e"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["name=a", "name=b"], ["a", "b"]),
+        (["rule.lr=0.1", "rule.lr=0.5"], ["rule.lr=0.1", "rule.lr=0.5"]),
+        (["name=a", "rounds=3", "rounds=4"], ["a", "tiny: rounds=3", "tiny: rounds=4"]),
+        (["algorithm=fedavg", "algorithm=scaffold"], ["algorithm=fedavg", "algorithm=scaffold"]),
+        (["rounds=3"], ["tiny"]),
+    ],
+)
+def test_labels_tell_specs_apart(tiny: Make, changes: list[str], words: list[str]) -> None:
+    assert labels([tiny(change) for change in changes]) == words
+
+
+def test_labels_tell_keywords_of_one_kind_only_where_these_differ(tiny: Make) -> None:
+    changes = ("algorithm=fedavg", "algorithm={kind: fedprox, mu: 0.1}", "algorithm={kind: fedprox, mu: 0.5}")
+    assert labels([tiny(change) for change in changes]) == [
+        "algorithm=fedavg",
+        "algorithm=fedprox, algorithm.mu=0.1",
+        "algorithm=fedprox, algorithm.mu=0.5",
+    ]
+
+
+def test_flatten() -> None:
+    nested = {"a": {"b": 1}, "hops": [{"x": None}, {"x": 2}], "list": [1, 2], "empty": []}
+    assert dict(flatten(nested)) == {"a.b": 1, "hops.0.x": None, "hops.1.x": 2, "list": [1, 2], "empty": []}
+
+
+def test_labels_tell_close_numbers_apart(tiny: Callable[..., Spec]) -> None:
+    assert labels([tiny("rule.lr=0.1000001"), tiny("rule.lr=0.1")]) == ["rule.lr=0.1000001", "rule.lr=0.1"]

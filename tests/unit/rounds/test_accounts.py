@@ -1,0 +1,224 @@
+"""Bits, joules, cycles and local steps of an exchange, against cases computed by hand."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+
+import pytest
+import torch
+from support.worlds import cells, tiny
+from torch import Tensor
+
+from fedradio.algorithms.apfl import apfl
+from fedradio.algorithms.fedavg import fedavg
+from fedradio.algorithms.fedcpsl import fedcpsl
+from fedradio.core.contracts import Algorithm, Channel, Fleet, Hop, Policy, Reason, SimState, Stream, Topology
+from fedradio.engine.rules import sgd
+from fedradio.fleet.profile import cellular
+from fedradio.links.digital import digital
+from fedradio.links.ideal import ideal
+from fedradio.models.zoo import logistic
+from fedradio.network.channel import urban_macro
+from fedradio.policies.budget import budget
+from fedradio.policies.fixed import fixed
+from fedradio.rounds.round import begin, run_round
+from fedradio.rounds.simulation import Simulation, compose
+
+
+def doubles(*values: float) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def devices(*cycles_per_bit: float, circuit_w: float = 0.0) -> Fleet:
+    """CPUs of 8 Hz and a capacitance of 1/16 F: ``n`` cycles take ``n/8`` s and ``n f^2/32 = 2 n`` J. 2 W to send."""
+    one = torch.ones(len(cycles_per_bit), dtype=torch.float64)
+    return Fleet(doubles(*cycles_per_bit), 8.0 * one, 2.0 * one, 1e3 * one, capacitance=1 / 16, circuit_w=circuit_w)
+
+
+@pytest.fixture
+def radio(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+    given_gains: Callable[..., Channel],
+) -> Callable[..., Simulation]:
+    """Four clients of which 0, 1 and 2 send 4 numbers of 10 bits, in 1 s: SNR 1 on 40 Hz is 40 bit/s.
+
+    A local step is one sample of 8 bits. At 1, 1, 5 and 1 cycles per bit it takes 1, 1, 5 and 1 s, and 16 J a cycle per
+    bit; so 0 and 1 are done after 2 s, and 2 after 6 s.
+    """
+
+    def make(erasure: float = 0.0, deadline_s: float | None = 3.0, circuit_w: float = 0.0) -> Simulation:
+        hop = Hop(
+            link=digital(bandwidth_hz=40.0, bits_per_value=10.0, erasure=erasure),
+            policy=turns([(0, 1, 2)]),
+            channel=given_gains((1.0, 1.0, 1.0, 1.0), noise_w_hz=2.0 / 40.0),
+            fleet=devices(1.0, 1.0, 5.0, 1.0, circuit_w=circuit_w),
+            deadline_s=deadline_s,
+        )
+        return compose(
+            topology=tree((0, 0, 0, 0)),
+            hops=[hop],
+            stream=holding((1, 1, 1, 1)),
+            model=logistic((1,), 2),
+            algorithm=fedavg(),
+            rule=sgd(batch=1),
+        )
+
+    return make
+
+
+def test_late_payloads_have_bits(radio: Callable[..., Simulation]) -> None:
+    """``bits = s |senders|``, whether in time or not: 3 senders of 40 bits make 120, though one misses 3 s."""
+    sim = radio(deadline_s=3.0)
+    state, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.seconds == pytest.approx([2.0, 2.0, 6.0, 0.0])
+    assert exchange.arrived == [True, True, False, False]
+    assert exchange.reason == [Reason.NONE, Reason.NONE, Reason.DEADLINE, Reason.NOT_SELECTED]
+    assert exchange.bits == 120.0
+    assert record.bits == [120.0]
+    assert state.bits == 120.0
+
+
+def test_erased_payloads_have_bits(radio: Callable[..., Simulation]) -> None:
+    """The same of payloads that the channel erases, here all but surely every one: 120 bits were sent, none arrived."""
+    sim = radio(erasure=1 - 1e-12, deadline_s=None)
+    _, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.arrived == [False] * 4
+    assert exchange.reason == [Reason.OUTAGE, Reason.OUTAGE, Reason.OUTAGE, Reason.NOT_SELECTED]
+    assert exchange.bits == 120.0
+
+
+def test_the_circuit_draws_power_while_on_the_air(radio: Callable[..., Simulation]) -> None:
+    """``E = (P + P_circuit) tau``: 2 W and 0.25 W for 1 s are 2.25 J of every sender, late or not, and 0 of others.
+
+    With 16, 16 and 80 J of computing a round takes ``112 + 3 * 2.25 = 118.75`` J.
+    """
+    sim = radio(circuit_w=0.25)
+    state, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.tx_j == pytest.approx([2.25, 2.25, 2.25, 0.0])
+    assert exchange.compute_j == pytest.approx([16.0, 16.0, 80.0, 0.0])
+    assert record.tx_j == pytest.approx([6.75])
+    assert record.energy_j == pytest.approx(118.75)
+    assert state.energy_j == pytest.approx(118.75)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "passes"),
+    [(fedavg(), 1.0), (apfl(), 2.0), (fedcpsl(unlabelled_batch=3), 9.0)],
+    ids=["one_model", "pair", "pair_with_unlabelled"],
+)
+def test_training_passes_are_computed_and_paid(
+    algorithm: Algorithm,
+    passes: float,
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+) -> None:
+    """``n = c D passes`` cycles a step, ``n/f`` seconds, ``zeta/2 n f^2`` joules (RawHFL, (10) and (11)).
+
+    One labelled sample of 8 bits a step, at 1 and 3 cycles per bit: 8 and 24 cycles a pass. An own model beside the
+    shared one is a second pass. Three unlabelled samples make it ``2 (1 + 3)`` passes, and their pseudo-labels, each a
+    third of a pass, ``3/3`` more. Two steps at 8 Hz take ``2 * 8/8 = 2`` s a pass, and ``2 * 8 * 2 = 32`` J.
+    """
+    sim = compose(
+        topology=tree((0, 0)),
+        hops=[Hop(ideal(), turns([(0, 1)], steps=2), fleet=devices(1.0, 3.0))],
+        stream=holding((2, 2), unlabelled=(3, 3)),
+        model=logistic((1,), 2),
+        algorithm=algorithm,
+        rule=sgd(batch=1),
+    )
+    _, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.notes["cycles"] == pytest.approx([8.0 * passes, 24.0 * passes])
+    assert exchange.seconds == pytest.approx([2.0 * passes, 6.0 * passes])
+    assert exchange.compute_j == pytest.approx([32.0 * passes, 96.0 * passes])
+    assert record.time_s == pytest.approx(6.0 * passes)
+    assert record.compute_j == pytest.approx(128.0 * passes)
+
+
+def test_an_epoch_sees_every_labelled_sample(tree: Callable[..., Topology], holding: Callable[..., Stream]) -> None:
+    """``epoch = ceil(labelled / (batch updates_per_step))`` local steps; of all samples where none has a label.
+
+    A step is 2 updates of 2 samples. By hand: 1, 4, 5, 8 and 9 labelled samples are 1, 1, 2, 2 and 3 steps; 2 labelled
+    beside 7 others 1 step; 5 samples without labels 2 steps, which a client cannot take where labels are needed.
+    """
+    sim = compose(
+        topology=tree((0,) * 7),
+        hops=[Hop(ideal(), fixed(epochs=1))],
+        stream=holding((1, 4, 5, 8, 9, 2, 0), unlabelled=(0, 0, 0, 0, 0, 7, 5)),
+        model=logistic((1,), 2),
+        algorithm=fedavg(),
+        rule=sgd(batch=2, updates_per_step=2),
+    )
+    state = begin(sim)
+    assert state.signals["epoch_steps"].tolist() == [1, 1, 2, 2, 3, 1, 2]
+    _, _, (exchange,) = run_round(sim, state, evaluate=False)
+    assert exchange.steps == [1, 1, 2, 2, 3, 1, 0]
+    assert exchange.reason == [Reason.NONE] * 6 + [Reason.NO_DATA]
+
+
+def test_null_where_undefined() -> None:
+    state, record, (exchange,) = run_round(*_started(tiny()), evaluate=True)
+    assert record.time_s is None
+    assert record.energy_j is None
+    assert record.compute_j is None
+    assert record.tx_j == [0.0]
+    assert exchange.seconds is None
+    assert exchange.time_s is None
+    size = tiny().model.shared.size
+    assert record.bits == [6 * 32 * size]
+    assert (state.time_s, state.energy_j, state.bits) == (None, None, record.bits[0])
+
+
+def test_seconds_are_the_slowest_edges_sum() -> None:
+    _, record, exchanges = run_round(*_started(cells(policy=fixed(steps=(1, 9)))), evaluate=False)
+    hop0 = [e for e in exchanges if e.hop == 0]
+    per_edge = [[max(e.seconds[i] for i in members) for e in hop0] for members in ([0, 1, 2], [3, 4, 5])]  # type: ignore[index]
+    assert record.time_s == pytest.approx(max(map(sum, per_edge)))
+    assert record.time_s < sum(max(pair) for pair in zip(*per_edge, strict=True)) or len(set(map(tuple, per_edge))) == 1
+    assert record.compute_j == pytest.approx(sum(sum(e.compute_j or []) for e in hop0))
+    assert [e.e for e in hop0] == [0, 1]
+
+
+def test_deadline_clock_and_reasons() -> None:
+    """Computing takes steps * cycles / f; a deadline between the fastest and the slowest loses some clients."""
+    _, _, free = run_round(*_started(cells()), evaluate=False)
+    times = sorted(free[0].seconds or [])
+    deadline = (times[2] + times[3]) / 2
+    sim = cells(clock="deadline", deadline_s=deadline)
+    _, record, exchanges = run_round(sim, begin(sim), evaluate=False)
+    first = exchanges[0]
+    assert sum(first.arrived) == 3
+    assert all(first.active)
+    late = [reason for reason, arrived in zip(first.reason, first.arrived, strict=True) if not arrived]
+    assert late == [Reason.DEADLINE] * 3
+    assert first.time_s == [deadline, deadline]
+    assert record.time_s == pytest.approx(2 * deadline)
+    waiting = cells(deadline_s=deadline)
+    _, _, slowest = run_round(waiting, begin(waiting), evaluate=False)
+    assert max(slowest[0].time_s or []) <= deadline
+    assert sim.warnings
+
+
+def test_records_are_plain_data() -> None:
+    _, record, exchanges = run_round(*_started(cells()))
+    for item in (record, *exchanges):
+        for value in asdict(item).values():
+            assert not isinstance(value, Tensor)
+
+
+def _started(sim: Simulation) -> tuple[Simulation, SimState]:
+    return sim, begin(sim)
+
+
+def test_time_passes_though_nobody_trains() -> None:
+    """With the deadline clock a round lasts its edge rounds, also where no client can afford a step."""
+    radio = {"link": digital(), "channel": urban_macro(), "fleet": partial(cellular, energy_j=(0, 0))}
+    sim = cells(clock="deadline", deadline_s=150.0, policy=budget(), **radio)
+    state, record, exchanges = run_round(sim, begin(sim), evaluate=False)
+    assert not any(any(exchange.active) for exchange in exchanges)
+    assert record.time_s == 300.0
+    assert record.energy_j == 0.0
+    assert record.train_loss is None
+    assert state.time_s == 300.0

@@ -1,0 +1,92 @@
+"""The device side: masks, kept state, divergence."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from support.worlds import after, tiny
+
+from fedradio.algorithms.apfl import Personal, costs
+from fedradio.algorithms.fedavg import fedavg
+from fedradio.core.contracts import Clock, Hop, Stream, Topology
+from fedradio.core.errors import DivergenceError
+from fedradio.engine.rules import adam, sgd
+from fedradio.links.ideal import ideal
+from fedradio.models.model import wrap
+from fedradio.models.zoo import logistic
+from fedradio.policies.fixed import fixed
+from fedradio.policies.sampling import sampling
+from fedradio.rounds.cohort import train
+from fedradio.rounds.exchange import plan_exchange
+from fedradio.rounds.round import begin, run_round
+from fedradio.rounds.simulation import Simulation, compose
+from fedradio.rounds.tiers import open_round
+
+
+def test_divergence_names_round_and_clients() -> None:
+    wild = sgd(lr=10000, batch=16, momentum=0.99)
+    sim = tiny(rule=wild, policy=fixed(steps=40), algorithm=fedavg(server_lr=10000))
+    with pytest.raises(DivergenceError, match=r"round \d+: .* client\(s\)") as caught:
+        after(sim, 20)
+    assert caught.value.clients
+
+
+def test_adam_state_is_kept_per_client_and_only_for_the_active() -> None:
+    sim = tiny(rule=adam(lr=0.01, batch=16), policy=sampling(clients=2, steps=3))
+    state, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    counts = state.memory.client["rule/adam_n"]
+    assert counts.tolist() == [3.0 if active else 0.0 for active in exchange.active]
+    moved = state.memory.client["rule/adam_m"].abs().sum(dim=1) > 0
+    assert moved.tolist() == exchange.active
+
+
+def test_dropout_masks_belong_to_the_client() -> None:
+    """A client's change is the same whoever else is active, also with dropout."""
+    net = torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(64, 8), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(8, 10)
+    )
+    sim = replace(tiny(), model=wrap(net, (1, 8, 8), 10))
+    work = open_round(sim, begin(sim))
+    alloc = plan_exchange(sim, work, 0, Clock(0)).alloc
+    everyone = train(sim, work.shared[0], None, work.client, work.stream, alloc, Clock(0)).trained.delta
+    one = alloc.active & (torch.arange(6) == 4)
+    alone = train(
+        sim, work.shared[0], None, work.client, work.stream, replace(alloc, active=one), Clock(0)
+    ).trained.delta
+    assert torch.equal(alone[0], everyone[4])
+
+
+@pytest.fixture
+def pairs(tree: Callable[..., Topology], holding: Callable[..., Stream]) -> Callable[[float, float], Simulation]:
+    """Two clients with one sample each, of the given features; shared models learn at rate 1, own ones at 1e38."""
+
+    def make(*x: float) -> Simulation:
+        return compose(
+            topology=tree((0, 0)),
+            hops=[Hop(ideal(), fixed(steps=1))],
+            stream=holding((1, 1), x=x),
+            model=logistic((1,), 2),
+            algorithm=Personal(objective=costs(0.0, 0.0, lr_factor=1e38)),
+            rule=sgd(lr=1.0, batch=1),
+        )
+
+    return make
+
+
+def test_own_models_that_overflow_are_reported(pairs: Callable[[float, float], Simulation]) -> None:
+    """``v -= eta_own x b (h - y)``; from zero ``h = (1/2, 1/2)``, and the own model's weight in the mixture is b = .75.
+
+    One step moves the own model's first param by ``1e38 * .75 * .5 x = 3.75e37 x``. By hand: 3.75e37 for x = 1, but
+    3.75e38 for x = 10, beyond the largest float32, 3.40e38. The shared model moves by 5 at most, and every loss is
+    ``log 2``.
+    """
+    sim = pairs(1.0, 1.0)
+    state, record, _ = run_round(sim, begin(sim), evaluate=False)
+    assert record.train_loss == pytest.approx(0.693147, abs=1e-6)
+    assert state.memory.client["own"][:, 0].tolist() == pytest.approx([3.75e37, 3.75e37])
+    assert torch.isfinite(state.memory.shared["w"]).all()
+    sim = pairs(1.0, 10.0)
+    with pytest.raises(DivergenceError, match=r"round 0: local training .* client\(s\) 1;") as caught:
+        run_round(sim, begin(sim), evaluate=False)
+    assert caught.value.clients == [1]

@@ -1,0 +1,73 @@
+"""The running summary: counts, means, the best evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fedradio.core.contracts import ExchangeRecord, RoundRecord
+from fedradio.runs.summary import RunningSummary
+
+ROUND = RoundRecord(0, None, None, None, [0.0], [5.0, None], None, {}, {})
+EXCHANGE = ExchangeRecord(
+    t=0,
+    hop=0,
+    e=0,
+    active=[True, True, False],
+    arrived=[True, False, False],
+    reason=[0, 3, 1],
+    steps=[1, 1, 0],
+    cpu_hz=None,
+    power_w=None,
+    seconds=None,
+    compute_j=None,
+    tx_j=None,
+    bits=5.0,
+    uses=None,
+    time_s=None,
+    effective=[1.0],
+    notes={},
+)
+
+
+def test_means_over_edge_rounds_by_hand() -> None:
+    """Two edge rounds with 2 and 3 clients of which 1 and 3 arrive; the hop above does not count."""
+    found = RunningSummary()
+    assert found.mean("clients") is None
+    everyone = replace(EXCHANGE, active=[True] * 3, arrived=[True] * 3)
+    found.count(ROUND, [EXCHANGE, everyone, replace(everyone, hop=1)])
+    assert (found.mean("clients"), found.mean("arrived"), found.mean("eligible")) == (2.5, 2.0, None)
+    found.count(ROUND, [replace(EXCHANGE, notes={"eligible": [2.0, 3.0]})])
+    assert found.mean("eligible") == pytest.approx(5 / 3)
+
+
+def test_bits_are_undefined_as_soon_as_a_round_has_none() -> None:
+    found = RunningSummary()
+    found.count(ROUND, [])
+    found.count(ROUND, [])
+    assert found.hop_bits == [10.0, None]
+
+
+def test_channel_uses_are_those_of_exchanges_that_have_some() -> None:
+    found = RunningSummary()
+    found.count(ROUND, [EXCHANGE])
+    assert found.uses is None
+    found.count(ROUND, [replace(EXCHANGE, uses=3.0), EXCHANGE, replace(EXCHANGE, uses=4.0, hop=1)])
+    assert found.uses == 7.0
+
+
+def test_the_best_evaluation_stays_and_the_first_of_equals_is_it() -> None:
+    found = RunningSummary()
+    for t, accuracy in enumerate((0.4, 0.7, 0.7, 0.5), start=1):
+        found.see(t, {"accuracy": accuracy, "loss": t})
+    assert (found.best_round, found.best) == (2, {"accuracy": 0.7, "loss": 2})
+    assert found.row(4) == {
+        "type": "eval",
+        "t": 3,
+        "rounds": 4,
+        "accuracy": 0.5,
+        "loss": 4,
+        "best_accuracy": 0.7,
+        "best_round": 2,
+    }
