@@ -172,7 +172,7 @@ def main() -> None:
         if not (folder / "src" / "fedradio").is_dir():
             parser.error(f"{folder} is not a checkout of fedradio")
     console = Console(width=120)
-    title = f"CPU milliseconds of a round: median of {options.repeat} (least to most)"
+    title = f"CPU milliseconds of a round, or of the start: median of {options.repeat} (least to most)"
     table = Table("case", "base", "changed", "changed / base", title=title)
     for name in [options.only] if options.only else CASES:
         table.add_row(*compare(name, checkouts, options.repeat, console))
