@@ -186,6 +186,6 @@ def test_keeps_nothing_before_the_first_round(tiny: Callable[..., Spec], tmp_pat
         keeper = Checkpointer(folder, tiny())
         keeper.save(state_of(0), RunningSummary(), 1.0)
         assert keeper.last is None
-        assert "no checkpoint was written yet" in keeper.words()
+        assert "no checkpoint was written yet" in keeper.message()
         keeper.save(state_of(1), RunningSummary(), 1.0)
-        assert str(folder.path / "checkpoints" / "round-000001.json") in keeper.words()
+        assert str(folder.path / "checkpoints" / "round-000001.json") in keeper.message()
