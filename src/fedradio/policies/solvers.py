@@ -42,8 +42,8 @@ def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer
     cost = torch.where(feasible, (1 - theta) * joules - theta * steps, math.inf)
     best = cost.argmin(dim=1, keepdim=True)
     eligible = feasible.any(dim=1) & slot.able
-    why = torch.where(possible[:, 0], int(Reason.ENERGY), int(Reason.DEADLINE))
-    why = torch.where(slot.able, why, int(Reason.NO_DATA))
+    refusal = torch.where(possible[:, 0], int(Reason.ENERGY), int(Reason.DEADLINE))
+    refusal = torch.where(slot.able, refusal, int(Reason.NO_DATA))
 
     def chosen(values: Tensor) -> Tensor:
         return values.gather(1, best).squeeze(1)
@@ -54,7 +54,7 @@ def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer
         cpu_hz=torch.minimum(chosen(n) / chosen(computing), fleet.f_max_hz),
         power_w=chosen(power),
         energy_j=torch.where(eligible, chosen(joules), 0.0),
-        reason=torch.where(eligible, int(Reason.NONE), why),
+        reason=torch.where(eligible, int(Reason.NONE), refusal),
     )
 
 
@@ -124,23 +124,23 @@ def select(
     (overlap beyond the allowed one).
     """
     cost = torch.where(offer.eligible, (1 - theta) * offer.energy_j - theta * offer.steps, math.inf)
-    again, fresh = offer.eligible & before, offer.eligible & ~before
-    many_again = group_sum(again.long(), slot.parent, slot.receivers)
+    returning, fresh = offer.eligible & before, offer.eligible & ~before
+    many_returning = group_sum(returning.long(), slot.parent, slot.receivers)
     many_fresh = group_sum(fresh.long(), slot.parent, slot.receivers)
-    wanted = (many_again + many_fresh).clamp(max=clients)  # [R]
+    wanted = (many_returning + many_fresh).clamp(max=clients)  # [R]
     least = (wanted - many_fresh).clamp(min=0)
-    most = torch.minimum(torch.maximum(least, torch.full_like(least, overlap)), torch.minimum(many_again, wanted))
-    repeated = _cheapest_sums(slot, cost, again, clients)
+    most = torch.minimum(torch.maximum(least, torch.full_like(least, overlap)), torch.minimum(many_returning, wanted))
+    repeated = _cheapest_sums(slot, cost, returning, clients)
     new = _cheapest_sums(slot, cost, fresh, clients)
     r = torch.arange(clients + 1).expand(slot.receivers, -1)
     rest = (wanted[:, None] - r).clamp(min=0)
     total = repeated + new.gather(1, rest)
     total = torch.where((r >= least[:, None]) & (r <= most[:, None]), total, math.inf)
     repeats = total.argmin(dim=1)  # [R]
-    active = again & (_rank(slot, cost, again) < repeats[slot.parent])
+    active = returning & (_rank(slot, cost, returning) < repeats[slot.parent])
     active = active | (fresh & (_rank(slot, cost, fresh) < (wanted - repeats)[slot.parent]))
     notes = {
-        "eligible": many_again + many_fresh,
+        "eligible": many_returning + many_fresh,
         "short": clients - wanted,
         "relaxed": (repeats - overlap).clamp(min=0),
     }

@@ -138,15 +138,15 @@ def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
     """Problems of outer hops: fixed weights allow no losses, and a deadline must leave time for the hops below."""
     hop, below, problems = sim.hops[h], sim.hops[h - 1], []
     if sim.algorithm.relay == "fixed":
-        why = "control variates and fixed weights need every node of an outer hop"
+        reason = "control variates and fixed weights need every node of an outer hop"
         if hop.deadline_s is not None:
             problems.append(
-                Problem(f"hops.{h}.deadline_s", why, "remove the deadline of the outer hop", hop.deadline_s)
+                Problem(f"hops.{h}.deadline_s", reason, "remove the deadline of the outer hop", hop.deadline_s)
             )
         if "lossless" not in hop.link.offers:
-            problems.append(Problem(f"hops.{h}.link", why, "a link without erasures, such as ideal"))
+            problems.append(Problem(f"hops.{h}.link", reason, "a link without erasures, such as ideal"))
         if not hop.policy.everyone:
-            problems.append(Problem(f"hops.{h}.policy", why, "use fixed"))
+            problems.append(Problem(f"hops.{h}.policy", reason, "use fixed"))
     if sim.waits == "deadline" and hop.deadline_s is not None and below.deadline_s is not None:
         least = below.period * below.deadline_s
         if hop.deadline_s < least:

@@ -17,7 +17,7 @@ from fedradio.core.rng import Rng
 class Model(Protocol):
     """A network whose parameters are a row ``[D] = [shared d | local trainable | buffers]``.
 
-    ``shared`` travels; ``local`` (norm layers) and ``buffers`` (running statistics) never enter a payload: with
+    ``shared`` is sent; ``local`` (norm layers) and ``buffers`` (running statistics) never enter a payload: with
     ``norms`` "local" they stay with the client, with "shared" they are averaged on a side channel without error.
     ``module`` is the torch network that engines read the structure of.
     """
