@@ -33,7 +33,11 @@ def test_fetched_from_a_folder_and_located(call: Call, tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("digits", "embedded"), ("mnist", "run `fedradio data fetch mnist`"), ("imagenet", "known are digits, mnist")],
+    [
+        ("digits", "there is nothing to fetch and no folder"),
+        ("mnist", "run `fedradio data fetch mnist`"),
+        ("imagenet", "known are digits, mnist"),
+    ],
 )
 def test_what_has_no_place(call: Call, name: str, words: str) -> None:
     refused = call("data", "path", name).exception

@@ -18,9 +18,10 @@ Y = torch.tensor([0, 1, 1, 0])
 
 
 def job_of(model: FlatModel, objective: Objective, w: list[float]) -> TrainJob:
-    """Two clients with two updates and one: samples 0 and 1 have labels, 2 and 3 have none."""
+    """Two clients with two updates and one: samples 0 and 1 have labels, 2 and 3 have none. What was drawn for a second
+    update of client 1 must not count."""
     lit = Picks(torch.tensor([[[0], [1]], [[1], [0]]]), torch.tensor([[1, 1], [1, 0]]))
-    dark = Picks(torch.tensor([[[2, 3], [2, 2]], [[3, 3], [3, 3]]]), torch.tensor([[2, 1], [1, 0]]))
+    dark = Picks(torch.tensor([[[2, 3], [2, 2]], [[3, 3], [2, 2]]]), torch.tensor([[2, 1], [1, 2]]))
     start = Start(torch.tensor([w]), torch.tensor([0, 0]))
     rule = LocalRule(lr=0.1, batch=1, objective=objective)
     batches = Batches(lit, dark, lambda index: (X[index], Y[index]))
