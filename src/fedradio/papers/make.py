@@ -84,12 +84,12 @@ def make_runs(
     """
     out_of_reach = blocked(plan, specs)
     runs = [unit for unit in plan.units if unit.study is None and unit.path not in out_of_reach]
-    jobs = [RunTask(specs[unit.path], unit.path, unit.label) for unit in runs]
-    there = {job.folder: outcome for job in jobs if (outcome := settled_outcome(job)) is not None}
-    pending = [job for job in jobs if job.folder not in there]
+    tasks = [RunTask(specs[unit.path], unit.path, unit.label) for unit in runs]
+    there = {task.folder: outcome for task in tasks if (outcome := settled_outcome(task)) is not None}
+    pending = [task for task in tasks if task.folder not in there]
     made = run_batch(pending, parallel=parallel, observer=observer) if pending else []
     return {
-        one.job.folder: Trouble(f"{one.status}: {one.error}" if one.error else one.status, one.exit_code)
+        one.task.folder: Trouble(f"{one.status}: {one.error}" if one.error else one.status, one.exit_code)
         for one in (*there.values(), *made)
         if one.status != "complete"
     }

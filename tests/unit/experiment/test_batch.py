@@ -27,7 +27,7 @@ from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 from fedradio.sweeps import processes as module
 from fedradio.sweeps import worker
-from fedradio.sweeps.pool import Outcome, RunTask, run_batch
+from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
 
 Make = Callable[..., Spec]
 
@@ -52,7 +52,7 @@ for line in sys.stdin:
 """
 
 
-class Watch:
+class Watch(PoolObserver):
     """Writes down what it is told."""
 
     def __init__(self, do: Callable[[RunTask], None] | None = None) -> None:
@@ -71,7 +71,7 @@ class Watch:
         self.said.append(("noted", job.label, text))
 
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
-        self.said.append(("ended", outcome.job.label, outcome.status, number, total))
+        self.said.append(("ended", outcome.task.label, outcome.status, number, total))
 
     def stopping(self) -> None:
         self.said.append(("stopping",))

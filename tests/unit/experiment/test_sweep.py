@@ -175,7 +175,7 @@ def test_variants_are_built_before_anything_runs(source: Path, tmp_path: Path) -
     told: list[tuple[str, float]] = []
     plan = plan_sweep(source, ["hops.0.policy={kind: sampling, clients: 7},fixed", "rule.lr=0.1,0.2"])
     with pytest.raises(SpecError) as found:
-        sweep.check_variants(plan, tmp_path / "new", tell=lambda what, share: told.append((what, share)))
+        sweep.check_variants(plan, tmp_path / "new", progress=lambda what, share: told.append((what, share)))
     assert "hops.0.policy=sampling(clients=7), rule.lr=0.1" in found.value.problems[0].path
     assert [share for _, share in told] == [0.0, 0.25, 0.5, 0.75]
     assert not (tmp_path / "new").exists()
