@@ -15,7 +15,7 @@ from fedradio.papers import plan as planning
 from fedradio.papers.collect import Result, collect, plain_result
 from fedradio.papers.items import Item, parse_item
 from fedradio.papers.make import Trouble, blocked, load_specs, make_runs, make_studies
-from fedradio.papers.plan import Reproduction, cost, expected, folder_name, make_plan
+from fedradio.papers.plan import Reproduction, cost, expected, folder_name, plan_reproduction
 from fedradio.papers.series import picture
 from fedradio.papers.studies import STUDIES
 from fedradio.runs.run import run
@@ -89,8 +89,8 @@ def test_folders_are_named_by_spec_overrides_and_seed(make: Make) -> None:
 
 
 def test_seeds_are_those_of_the_scale_or_as_asked(make: Make, tmp_path: Path) -> None:
-    assert make_plan(make(), "paper", None, tmp_path).seeds == (1, 2)
-    plan = make_plan(make(), "quick", 3, tmp_path)
+    assert plan_reproduction(make(), "paper", None, tmp_path).seeds == (1, 2)
+    plan = plan_reproduction(make(), "quick", 3, tmp_path)
     assert plan.seeds == (1, 2, 3)
     assert plan.changed_seeds
     assert {spec.seed for spec in load_specs(plan.units).values()} == {1, 2, 3}
@@ -98,14 +98,14 @@ def test_seeds_are_those_of_the_scale_or_as_asked(make: Make, tmp_path: Path) ->
 
 def test_rows_on_the_same_spec_share_its_runs(make: Make, tmp_path: Path) -> None:
     both = [row(tmp_path, "one"), row(tmp_path, "one", label="again")]
-    plan = make_plan(make(rows=both), "quick", 2, tmp_path / "out")
+    plan = plan_reproduction(make(rows=both), "quick", 2, tmp_path / "out")
     assert len(plan.units) == 2
     result, _ = made(plan)
     assert result.entries[0]["accuracy"].values == result.entries[1]["accuracy"].values
 
 
 def test_what_is_there_is_not_made_again(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = make_plan(make(), "quick", None, tmp_path / "out")
+    plan = plan_reproduction(make(), "quick", None, tmp_path / "out")
     first, trouble = made(plan)
     assert not trouble
     assert all(len(entries["accuracy"].values) == 1 for entries in first.entries)
@@ -117,7 +117,7 @@ def test_what_is_there_is_not_made_again(make: Make, tmp_path: Path, monkeypatch
 
 
 def test_another_item_uses_the_same_runs(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made(make_plan(make(), "quick", None, tmp_path / "out"))
+    made(plan_reproduction(make(), "quick", None, tmp_path / "out"))
     curves = make(
         show="curves",
         axes={"x": "rounds", "y": "accuracy"},
@@ -125,7 +125,7 @@ def test_another_item_uses_the_same_runs(make: Make, tmp_path: Path, monkeypatch
         rows=[row(tmp_path, "one", published={}), row(tmp_path, "two", "rule.lr=0.05", published={})],
     )
     monkeypatch.setattr(making, "run_batch", lambda *_, **__: pytest.fail("nothing is to be run"))
-    result, _ = made(make_plan(curves, "quick", None, tmp_path / "out"))
+    result, _ = made(plan_reproduction(curves, "quick", None, tmp_path / "out"))
     drawn = picture(result)
     assert drawn is not None
     assert [one["x"] for one in drawn["series"]] == [[1.0, 2.0]] * 2
@@ -136,7 +136,7 @@ def test_a_run_that_diverges_stops_nothing_else_and_is_said(
 ) -> None:
     monkeypatch.setattr(making, "run_batch", run_batch)
     rows = [row(tmp_path, "one", *WILD), row(tmp_path, "two")]
-    plan = make_plan(make(rows=rows), "quick", None, tmp_path / "out")
+    plan = plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out")
     result, trouble = made(plan)
     bad, fine = (entries["accuracy"] for entries in result.entries)
     assert bad.lost[1].startswith("diverged: ")
@@ -147,16 +147,16 @@ def test_a_run_that_diverges_stops_nothing_else_and_is_said(
 
 
 def test_a_seed_that_is_lost_leaves_the_others(make: Make, tmp_path: Path) -> None:
-    plan = make_plan(make(), "quick", 2, tmp_path / "out")
+    plan = plan_reproduction(make(), "quick", 2, tmp_path / "out")
     made(plan)
-    lost = plan.lines[0].runs[2].path
+    lost = plan.rows[0].runs[2].path
     entry = collect(plan, {lost: Trouble("failed: no luck", 1)}).entries[0]["accuracy"]
     assert list(entry.values) == [1]
     assert entry.lost == {2: "failed: no luck"}
 
 
 def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
-    plan = make_plan(make(), "quick", None, tmp_path / "out")
+    plan = plan_reproduction(make(), "quick", None, tmp_path / "out")
     made(plan)
     (tmp_path / "one.yaml").write_text(tiny("name=one", "rounds=3").yaml(), encoding="utf-8")
     result, trouble = made(plan)
@@ -169,7 +169,7 @@ def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Cal
 
 def test_rows_are_skipped_with_their_reason(make: Make, tmp_path: Path) -> None:
     rows = [row(tmp_path, "one", quick={"skip": "days"}), row(tmp_path, "two")]
-    plan = make_plan(make(rows=rows), "quick", None, tmp_path / "out")
+    plan = plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out")
     assert len(plan.units) == 1
     plain = plain_result(made(plan)[0], None)
     assert plain["rows"][0]["skipped"] == "days"
@@ -181,7 +181,7 @@ def test_rows_whose_data_are_missing_say_so_while_others_run(
 ) -> None:
     monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "empty"))
     rows = [row(tmp_path, "one", "data.source=cifar10", "model=cnn3x3"), row(tmp_path, "two")]
-    result, trouble = made(make_plan(make(rows=rows), "quick", None, tmp_path / "out"))
+    result, trouble = made(plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out"))
     absent, there = (entries["accuracy"] for entries in result.entries)
     assert absent.lost == {1: "no data: fedradio data fetch cifar10"}
     assert len(there.values) == 1
@@ -191,7 +191,7 @@ def test_rows_whose_data_are_missing_say_so_while_others_run(
 def test_problems_of_all_specs_come_together(make: Make, tmp_path: Path) -> None:
     rows = [row(tmp_path, "one", "rule.lrr=1"), row(tmp_path, "two", "rounds=0")]
     with pytest.raises(SpecError) as refusal:
-        load_specs(make_plan(make(rows=rows), "quick", None, tmp_path).units)
+        load_specs(plan_reproduction(make(rows=rows), "quick", None, tmp_path).units)
     assert [problem.path for problem in refusal.value.problems] == [
         f"{tmp_path}/one.yaml: rule.lrr",
         f"{tmp_path}/two.yaml: rounds",
@@ -200,10 +200,10 @@ def test_problems_of_all_specs_come_together(make: Make, tmp_path: Path) -> None
 
 def test_costs_are_shared_out_and_then_known(make: Make, tmp_path: Path) -> None:
     item = make()
-    plan = make_plan(item, "paper", None, tmp_path / "out")
+    plan = plan_reproduction(item, "paper", None, tmp_path / "out")
     assert (cost(plan).total_s, cost(plan).units, cost(plan).done) == (3600, 4, 0)
-    assert cost(make_plan(item, "paper", 1, tmp_path / "out")).total_s == 1800
-    for unit, wall_s in ((plan.lines[0].runs[1], 10.0), (plan.lines[1].runs[1], 30.0)):
+    assert cost(plan_reproduction(item, "paper", 1, tmp_path / "out")).total_s == 1800
+    for unit, wall_s in ((plan.rows[0].runs[1], 10.0), (plan.rows[1].runs[1], 30.0)):
         unit.path.mkdir(parents=True)
         summary = {"status": "complete", "wall_s": wall_s, "spec_sha256": ""}
         (unit.path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
@@ -232,8 +232,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_studies_are_kept_and_made_once(make: Make, tmp_path: Path, calls: list[int]) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={"found": [1.2]})])
-    plan = make_plan(item, "quick", 2, tmp_path / "out")
-    assert not plan.lines[0].runs
+    plan = plan_reproduction(item, "quick", 2, tmp_path / "out")
+    assert not plan.rows[0].runs
     entry = made(plan)[0].entries[0]["found"]
     assert entry.values == {1: 1.0, 2: 2.0}
     assert entry.agrees is True
@@ -245,7 +245,7 @@ def test_a_study_of_another_spec_or_version_is_made_again(
     make: Make, tmp_path: Path, calls: list[int], tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={})])
-    plan = make_plan(item, "quick", None, tmp_path / "out")
+    plan = plan_reproduction(item, "quick", None, tmp_path / "out")
     made(plan)
     (tmp_path / "one.yaml").write_text(tiny("name=one", "rounds=3").yaml(), encoding="utf-8")
     made(plan)
@@ -258,14 +258,14 @@ def test_a_study_of_another_spec_or_version_is_made_again(
 
 def test_a_study_that_fails_is_said(make: Make, tmp_path: Path, calls: list[int]) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={})])
-    entry = made(make_plan(item, "quick", 3, tmp_path / "out"))[0].entries[0]["found"]
+    entry = made(plan_reproduction(item, "quick", 3, tmp_path / "out"))[0].entries[0]["found"]
     assert list(entry.values) == [1, 2]
     assert entry.lost[3].startswith("failed")
 
 
 def test_disagreement_is_marked_and_deviations_are_of_seeds(make: Make, tmp_path: Path, calls: list[int]) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={"found": [4.0, 0.1]})])
-    result, _ = made(make_plan(item, "quick", 2, tmp_path / "out"))
+    result, _ = made(plan_reproduction(item, "quick", 2, tmp_path / "out"))
     entry = result.entries[0]["found"]
     assert entry.agrees is False
     assert entry.difference == pytest.approx(-2.5)
@@ -280,7 +280,7 @@ def test_pictures_from_studies(
     make: Make, tmp_path: Path, calls: list[int], show: str, key: str, value: object
 ) -> None:
     item = make(show=show, study="heights", columns={}, rows=[row(tmp_path, "one", published={})])
-    drawn = picture(made(make_plan(item, "quick", 2, tmp_path / "out"))[0])
+    drawn = picture(made(plan_reproduction(item, "quick", 2, tmp_path / "out"))[0])
     assert drawn is not None
     assert drawn["series"][0][key] == value
 
@@ -292,14 +292,14 @@ def test_pictures_from_runs(make: Make, tmp_path: Path) -> None:
     }
     rows = [row(tmp_path, "one", published={"early": [0.2], "last": [0.6]}), row(tmp_path, "two", published={})]
     item = make(show="curves", axes={"x": "rounds", "y": "accuracy"}, columns=columns, rows=rows)
-    result, _ = made(make_plan(item, "quick", 2, tmp_path / "out"))
+    result, _ = made(plan_reproduction(item, "quick", 2, tmp_path / "out"))
     drawn = picture(result)
     assert drawn is not None
     first, second = drawn["series"]
     assert (first["points"], first["level"]) == ([[1.0, 0.2]], 0.6)
     assert (second["points"], second["level"]) == ([], None)
     assert first["seeds"] == [1, 2]
-    ends = [run.evaluations[-1]["accuracy"] for run in result.found[0].runs.values()]
+    ends = [run.evaluations[-1]["accuracy"] for run in result.rows[0].runs.values()]
     assert first["mean"][-1] == pytest.approx(sum(ends) / 2)
     assert result.entries[0]["early"].values.keys() == {1, 2}
 
@@ -308,7 +308,7 @@ def test_edge_rounds_put_different_periods_side_by_side(make: Make, tmp_path: Pa
     (tmp_path / "one.yaml").write_text(cells().yaml(), encoding="utf-8")
     rows = [row(tmp_path, "one", published={}), row(tmp_path, "two", published={})]
     item = make(show="curves", axes={"x": "edge_rounds", "y": "accuracy"}, columns={}, rows=rows)
-    drawn = picture(made(make_plan(item, "quick", None, tmp_path / "out"))[0])
+    drawn = picture(made(plan_reproduction(item, "quick", None, tmp_path / "out"))[0])
     assert drawn is not None
     assert [one["x"] for one in drawn["series"]] == [[2.0, 4.0], [1.0, 2.0]]
 
@@ -317,6 +317,6 @@ def test_rows_without_data_are_left_out_of_pictures(make: Make, tmp_path: Path) 
     item = make(
         show="curves", axes={"x": "joules", "y": "accuracy"}, columns={}, rows=[row(tmp_path, "one", published={})]
     )
-    drawn = picture(made(make_plan(item, "quick", None, tmp_path / "out"))[0])
+    drawn = picture(made(plan_reproduction(item, "quick", None, tmp_path / "out"))[0])
     assert drawn is not None
     assert drawn["series"] == []  # this network has no joules

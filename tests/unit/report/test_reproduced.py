@@ -11,14 +11,20 @@ import pytest
 from matplotlib.colors import to_hex
 from rich.console import Console, RenderableType
 
-from fedradio.papers.collect import Compared, Found, Result
+from fedradio.papers.collect import Entry, Result, RowResult
 from fedradio.papers.items import Item, parse_item
 from fedradio.papers.make import Trouble
-from fedradio.papers.plan import Cost, Reproduction, expected, make_plan
+from fedradio.papers.plan import Cost, Reproduction, expected, plan_reproduction
 from fedradio.report.figures.published import draw, looks, save_picture
 from fedradio.report.style import style
-from fedradio.report.terminal.reproducible import list_view, plan_view, rough
-from fedradio.report.terminal.reproduction import result_markdown, result_view, write_up
+from fedradio.report.terminal.reproduction import (
+    list_view,
+    reproduction_view,
+    result_markdown,
+    result_text,
+    result_view,
+    rough,
+)
 
 TEXT = """
 title: Accuracy and energy
@@ -53,14 +59,12 @@ def item() -> Item:
 def result(
     item: Item, tmp_path: Path, accuracy: dict[int, float], energy: dict[int, float], lost: dict[int, str] | None = None
 ) -> Result:
-    plan = make_plan(item, "quick", None, tmp_path)
-    found = tuple(Found(line, {}, {}, {}) for line in plan.lines)
+    plan = plan_reproduction(item, "quick", None, tmp_path)
+    found = tuple(RowResult(row, {}, {}, {}) for row in plan.rows)
     values = ({"accuracy": accuracy, "energy": energy}, {"accuracy": {}, "energy": {}})
     entries = tuple(
         {
-            key: Compared(
-                column, row.published.get(key), mine[key], (lost or {}) if mine[key] else {}, row.notes.get(key)
-            )
+            key: Entry(column, row.published.get(key), mine[key], (lost or {}) if mine[key] else {}, row.notes.get(key))
             for key, column in item.columns.items()
         }
         for row, mine in zip(item.rows, values, strict=True)
@@ -76,7 +80,7 @@ def shown(what: RenderableType) -> str:
 
 
 def test_entries_show_paper_ours_interval_and_difference(item: Item, tmp_path: Path) -> None:
-    words = write_up(result(item, tmp_path, {1: 0.45, 2: 0.47}, {1: 2200.0}))
+    words = result_text(result(item, tmp_path, {1: 0.45, 2: 0.47}, {1: 2200.0}))
     assert words.header == ("", "quantity", "paper", "ours", "95 % interval", "difference")
     _, quantity, paper, ours, between, difference = words.rows[0]
     assert (quantity, paper, ours) == ("accuracy (1)", "0.4500 ± 0.2000", "0.4600 ± 0.0141")
@@ -86,7 +90,7 @@ def test_entries_show_paper_ours_interval_and_difference(item: Item, tmp_path: P
 
 
 def test_disagreement_is_marked_and_counted(item: Item, tmp_path: Path) -> None:
-    words = write_up(result(item, tmp_path, {1: 0.6}, {1: 2000.0}))
+    words = result_text(result(item, tmp_path, {1: 0.6}, {1: 2000.0}))
     assert [row[-1] for row in words.rows] == ["!", "", ""]
     assert words.verdict.startswith("1 of 2 published numbers agree")
     assert "accuracy within 0.02" in words.verdict
@@ -95,14 +99,14 @@ def test_disagreement_is_marked_and_counted(item: Item, tmp_path: Path) -> None:
 
 
 def test_skipped_rows_keep_their_published_numbers_and_say_why(item: Item, tmp_path: Path) -> None:
-    words = write_up(result(item, tmp_path, {1: 0.45}, {1: 2000.0}))
+    words = result_text(result(item, tmp_path, {1: 0.45}, {1: 2000.0}))
     assert words.rows[2][:4] == ("in one place", "accuracy", "0.5000", "not run at quick (2)")
     assert len(words.rows) == 3  # its energy was not published
     assert words.notes[1] == "does not fit into minutes"
 
 
 def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> None:
-    partly = write_up(result(item, tmp_path, {1: 0.45}, {1: 2000.0}, {2: "diverged: round 3"}))
+    partly = result_text(result(item, tmp_path, {1: 0.45}, {1: 2000.0}, {2: "diverged: round 3"}))
     assert "1 of 2 seeds (2)" in partly.rows[0][3]
     assert partly.notes[1] == "seed 2: diverged: round 3"
     whole = result(item, tmp_path, {}, {})
@@ -115,7 +119,7 @@ def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> Non
             **whole.entries[0],
             "accuracy": dataclasses.replace(whole.entries[0]["accuracy"], lost={1: why, 2: why}),
         }
-        words = write_up(dataclasses.replace(whole, entries=(entries, whole.entries[1])))
+        words = result_text(dataclasses.replace(whole, entries=(entries, whole.entries[1])))
         assert words.rows[0][3] == text
         assert len(words.notes) == notes
 
@@ -123,12 +127,12 @@ def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> Non
 def test_an_item_of_which_nothing_is_run_says_how_to_run_it(tmp_path: Path) -> None:
     text = TEXT.replace("{spec: demo, set: [rounds=6]}", "{skip: takes hours}")
     one = result(parse_item(text, "rawhfl", "table4"), tmp_path, {}, {})
-    words = write_up(one)
+    words = result_text(one)
     assert words.header == ("", "quantity", "paper", "ours")
     assert words.verdict == "none of 3 published numbers can be compared"
     for page in (shown(result_view(one, [])), result_markdown(one, [])):
         assert "fedradio reproduce rawhfl table4 --scale paper takes 30 h" in page
-    assert "nothing to be made" in shown(plan_view(one.plan, {}, {}))
+    assert "nothing to be made" in shown(reproduction_view(one.reproduction, {}, {}))
 
 
 def test_terminal_and_markdown_say_the_same(item: Item, tmp_path: Path) -> None:
@@ -165,9 +169,9 @@ def test_rough_durations(seconds: float, words: str) -> None:
 
 
 def test_a_dry_run_lists_everything(item: Item, tmp_path: Path) -> None:
-    plan: Reproduction = make_plan(item, "quick", None, tmp_path)
+    plan: Reproduction = plan_reproduction(item, "quick", None, tmp_path)
     first = plan.units[0].path
-    text = shown(plan_view(plan, expected(plan), {first: Trouble("no data: fedradio data fetch mnist", 4)}))
+    text = shown(reproduction_view(plan, expected(plan), {first: Trouble("no data: fedradio data fetch mnist", 4)}))
     assert "demo rounds=6 seed 1" in text
     assert "study energy of demo rounds=6 seed 2" in text
     assert "no data: fedradio data fetch mnist" in text
