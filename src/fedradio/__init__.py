@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fedradio.models import wrap
     from fedradio.papers.collect import collect
     from fedradio.papers.make import load_specs, make_runs, make_studies
-    from fedradio.papers.plan import make_plan
+    from fedradio.papers.plan import plan_reproduction
     from fedradio.papers.published import matching
     from fedradio.report.figures.axes import save as save_figure
     from fedradio.report.figures.lines import curves
@@ -75,7 +75,6 @@ __all__ = [
     "links",
     "load_spec",
     "load_specs",
-    "make_plan",
     "make_runs",
     "make_studies",
     "matching",
@@ -85,6 +84,7 @@ __all__ = [
     "open_runs",
     "page",
     "paired",
+    "plan_reproduction",
     "plan_slots",
     "planned_j",
     "policies",
@@ -135,7 +135,7 @@ __getattr__ = lazy(
         "links": "fedradio.links:",
         "load_spec": "fedradio.spec.spec",
         "load_specs": "fedradio.papers.make",
-        "make_plan": "fedradio.papers.plan",
+        "plan_reproduction": "fedradio.papers.plan",
         "make_runs": "fedradio.papers.make",
         "make_studies": "fedradio.papers.make",
         "matching": "fedradio.papers.published",

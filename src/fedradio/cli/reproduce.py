@@ -1,4 +1,4 @@
-"""``fedradio reproduce``: published tables and figures, made again beside the published numbers."""
+"""``fedradio reproduce``: makes published tables and figures again, beside the published numbers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,23 @@ import typer
 from fedradio.cli.app import err, one_command, out
 from fedradio.core.errors import DivergenceError
 from fedradio.core.files import write_json, write_text
+from fedradio.core.progress import Progress
 from fedradio.papers.collect import Result, collect, plain_result
 from fedradio.papers.items import Scale
 from fedradio.papers.make import Trouble, blocked, load_specs, make_folder, make_runs, make_studies
-from fedradio.papers.plan import OUT, Reproduction, Tell, cost, expected, make_plan
+from fedradio.papers.plan import OUT, Reproduction, cost, expected, plan_reproduction
 from fedradio.papers.published import items, matching
 from fedradio.papers.series import picture
 from fedradio.report.figures.published import save_picture
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.terminal.reproducible import SCALES, list_view, plan_view, rough
-from fedradio.report.terminal.reproduction import result_markdown, result_view
+from fedradio.report.terminal.reproduction import (
+    SCALES,
+    list_view,
+    reproduction_view,
+    result_markdown,
+    result_view,
+    rough,
+)
 from fedradio.report.terminal.sweep import BatchProgress
 
 LINE_EVERY_S = 10.0
@@ -56,26 +63,30 @@ def reproduce(
     Ctrl-C the same command goes on.
     """
     if paper is None or name is None:
-        listed = [(one, {size: cost(make_plan(one, size, None, out_dir)) for size in SCALES}) for one in items(paper)]
+        listed = [
+            (item, {size: cost(plan_reproduction(item, size, None, out_dir)) for size in SCALES})
+            for item in items(paper)
+        ]
         out.print(list_view(listed, out_dir))
         return
     trouble: dict[Path, Trouble] = {}
-    for number, one in enumerate(matching(paper, name)):
-        plan = make_plan(one, scale, seeds, out_dir)
+    for number, item in enumerate(matching(paper, name)):
+        reproduction = plan_reproduction(item, scale, seeds, out_dir)
         if number and not quiet:
             out.print()
         if dry_run:
-            out.print(plan_view(plan, expected(plan), blocked(plan, load_specs(plan.units))))
+            without_data = blocked(reproduction, load_specs(reproduction.units))
+            out.print(reproduction_view(reproduction, expected(reproduction), without_data))
         else:
-            trouble |= _reproduce(plan, name, jobs, quiet)
+            trouble |= _reproduce(reproduction, name, jobs, quiet)
     if code := _exit_code(trouble):
         raise typer.Exit(code)
 
 
-def _reproduce(plan: Reproduction, asked: str, jobs: int, quiet: bool) -> dict[Path, Trouble]:
+def _reproduce(reproduction: Reproduction, name: str, jobs: int, quiet: bool) -> dict[Path, Trouble]:
     """Make, show and write one item; returns what went wrong."""
-    trouble = _make(plan, asked, jobs, quiet)
-    result = collect(plan, trouble)
+    trouble = _make(reproduction, name, jobs, quiet)
+    result = collect(reproduction, trouble)
     files = _write(result)
     if not quiet:
         out.print(result_view(result, files))
@@ -85,57 +96,58 @@ def _reproduce(plan: Reproduction, asked: str, jobs: int, quiet: bool) -> dict[P
     return trouble
 
 
-def _make(plan: Reproduction, asked: str, jobs: int, quiet: bool) -> dict[Path, Trouble]:
-    """Make what is missing, with progress; after Ctrl-C the words that were ``asked`` for go on."""
-    specs = load_specs(plan.units)
-    left = cost(plan)
+def _make(reproduction: Reproduction, name: str, jobs: int, quiet: bool) -> dict[Path, Trouble]:
+    """Make what is missing, with progress; ``name`` is the item as it was asked for, for the command that resumes."""
+    specs = load_specs(reproduction.units)
+    left = cost(reproduction)
     if left.left_s > LONG_S and not quiet:
         err.print(f"about {rough(left.left_s)} for {left.units - left.done} runs and studies", highlight=False)
-    make_folder(plan.folder)
-    trouble = blocked(plan, specs)
+    make_folder(reproduction.folder)
+    trouble = blocked(reproduction, specs)
     try:
-        with LateProgress(err) as tell:
-            trouble |= make_studies(plan, specs, _teller(tell, quiet))
-        with BatchProgress(err) as watch:
-            trouble |= make_runs(plan, specs, parallel=jobs, observer=None if quiet else watch)
+        with LateProgress(err) as bar:
+            trouble |= make_studies(reproduction, specs, _progress(bar, quiet))
+        with BatchProgress(err) as observer:
+            trouble |= make_runs(reproduction, specs, parallel=jobs, observer=None if quiet else observer)
     except KeyboardInterrupt:
-        words = f"interrupted; what was done is in {plan.folder}; go on with: {_again(plan, asked, jobs)}"
-        err.print(words, markup=False, highlight=False, soft_wrap=True)
+        command = _resume_command(reproduction, name, jobs)
+        message = f"interrupted; what was done is in {reproduction.folder}; go on with: {command}"
+        err.print(message, markup=False, highlight=False, soft_wrap=True)
         raise
     return trouble
 
 
 def _exit_code(trouble: Mapping[Path, Trouble]) -> int:
-    """3 where a run has diverged, else that of the first failure; 0 where all went well."""
-    codes = [one.exit_code for one in trouble.values()]
+    """3 if a run has diverged, else that of the first failure; 0 if all went well."""
+    codes = [failure.exit_code for failure in trouble.values()]
     return DivergenceError.exit_code if DivergenceError.exit_code in codes else next(iter(codes), 0)
 
 
-def _teller(bar: LateProgress, quiet: bool) -> Tell:
-    """A bar on a terminal, a line from time to time elsewhere."""
+def _progress(bar: LateProgress, quiet: bool) -> Progress:
+    """Progress of studies: the bar on a terminal, a line from time to time elsewhere."""
     due = time.monotonic()
 
-    def line(what: str, share: float) -> None:
+    def line(what: str, share: float | None) -> None:
         nonlocal due
         if not quiet and time.monotonic() >= due:
             due = time.monotonic() + LINE_EVERY_S
-            err.print(f"{what}: {100 * share:.0f} %", markup=False, highlight=False, soft_wrap=True)
+            err.print(f"{what}: {100 * (share or 0.0):.0f} %", markup=False, highlight=False, soft_wrap=True)
 
     return bar if err.is_terminal and not quiet else line
 
 
-def _again(plan: Reproduction, asked: str, jobs: int) -> str:
-    """The command that goes on."""
-    words = ["fedradio", "reproduce", plan.item.paper, asked, "--scale", plan.scale]
-    words += ["--seeds", str(len(plan.seeds))] if plan.changed_seeds else []
-    words += ["--jobs", str(jobs)] if jobs > 1 else []
-    place = plan.folder.parent.parent
-    return shlex.join(words + (["--out", str(place)] if place != OUT else []))
+def _resume_command(reproduction: Reproduction, name: str, jobs: int) -> str:
+    """The command that makes what is still missing."""
+    command = ["fedradio", "reproduce", reproduction.item.paper, name, "--scale", reproduction.scale]
+    command += ["--seeds", str(len(reproduction.seeds))] if reproduction.changed_seeds else []
+    command += ["--jobs", str(jobs)] if jobs > 1 else []
+    out_dir = reproduction.folder.parent.parent
+    return shlex.join(command + (["--out", str(out_dir)] if out_dir != OUT else []))
 
 
 def _write(result: Result) -> list[Path]:
-    """``<item>.md``, ``.json``, and ``.pdf`` and ``.png`` of figures; returns those that were written."""
-    stem = make_folder(result.plan.folder) / result.item.name
+    """Write ``<item>.md``, ``.json``, and ``.pdf`` and ``.png`` of figures; returns the files."""
+    stem = make_folder(result.reproduction.folder) / result.item.name
     drawn = picture(result)
     pictures = [] if drawn is None else save_picture(drawn, stem)
     page, plain = stem.with_suffix(".md"), stem.with_suffix(".json")

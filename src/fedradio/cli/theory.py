@@ -30,5 +30,5 @@ def theory(
     values = (smoothness, variance, client_divergence, edge_divergence, gap)
     given = {name: value for name, value in zip(SYMBOLS, values, strict=True) if value is not None}
     with LateProgress(err) as progress:
-        found = assess(run_dir, paper=paper, rounds=replay, given=given, tell=progress)
+        found = assess(run_dir, paper=paper, rounds=replay, given=given, progress=progress)
     out.print(assessment_view(found))

@@ -1,4 +1,4 @@
-"""Ours beside what was published: every entry with its seeds, and what a picture is drawn from, as plain data."""
+"""Collects the result of a reproduction: for every entry of the published table our values by seed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from fedradio._version import __version__
 from fedradio.papers.items import Column, Item
 from fedradio.papers.make import Trouble
-from fedradio.papers.plan import Line, Reproduction, read_study
+from fedradio.papers.plan import Reproduction, ScaledRow, read_study
 from fedradio.results.measures import measure
 from fedradio.results.run import PastRun, is_run, open_run
 from fedradio.results.statistics import Interval, interval
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A row's number in a column: the published value (and its deviation), and ours by seed.
+class Entry:
+    """An entry of a table, a row's number in a column: the published value (and its deviation), and ours by seed.
 
-    ``lost`` says for each seed without a number why there is none; ``note`` is a footnote.
+    ``lost`` gives the reason for each seed without a number; ``note`` is a footnote.
     """
 
     column: Column
@@ -33,72 +33,76 @@ class Compared:
 
     @property
     def ours(self) -> Interval | None:
+        """Our mean over seeds; None without any."""
         return interval(list(self.values.values())) if self.values else None
 
     @property
     def deviation(self) -> float | None:
-        """Standard deviation over seeds; None of fewer than two."""
+        """Our standard deviation over seeds; None for fewer than two."""
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else None
 
     @property
     def difference(self) -> float | None:
+        """Our mean less the published value; None if either is missing."""
         return None if self.ours is None or self.published is None else self.ours.mean - self.published[0]
 
     @property
     def agrees(self) -> bool | None:
-        """None where there is nothing to compare."""
+        """Whether ours is within the column's tolerance; None if there is nothing to compare."""
         if self.ours is None or self.published is None:
             return None
         return self.column.agrees(self.ours.mean, self.published[0])
 
 
 @dataclass(frozen=True)
-class Found:
-    """What there is of a row: complete runs by seed, what studies found by name and seed, why others are not there."""
+class RowResult:
+    """What a row has: complete runs by seed, findings of studies by name and seed; ``lost``: why units are missing."""
 
-    line: Line
+    scaled: ScaledRow
     runs: Mapping[int, PastRun]
     studies: Mapping[str, Mapping[int, Mapping[str, Any]]]
     lost: Mapping[Path, str]
 
     @property
     def label(self) -> str:
-        return self.line.row.label
+        return self.scaled.row.label
 
 
 @dataclass(frozen=True)
 class Result:
-    """An item at a scale, as far as it is there. ``entries`` has one mapping of columns a row."""
+    """The result of a reproduction, complete or not: for every row what it has, and its entries by column."""
 
-    plan: Reproduction
-    found: tuple[Found, ...]
-    entries: tuple[Mapping[str, Compared], ...]
+    reproduction: Reproduction
+    rows: tuple[RowResult, ...]
+    entries: tuple[Mapping[str, Entry], ...]
 
     @property
     def item(self) -> Item:
-        return self.plan.item
+        return self.reproduction.item
 
     @property
     def wall_s(self) -> float:
-        """Wall seconds of all runs and studies that it rests on."""
-        return sum((stored.wall_s for unit in self.plan.units if (stored := unit.stored())), 0.0)
+        """Wall seconds of all its runs and studies."""
+        return sum((stored.wall_s for unit in self.reproduction.units if (stored := unit.stored())), 0.0)
 
     @property
-    def compared(self) -> list[Compared]:
-        """Entries that can be compared."""
+    def compared(self) -> list[Entry]:
+        """The entries that have both numbers."""
         return [entry for row in self.entries for entry in row.values() if entry.agrees is not None]
 
 
-def collect(plan: Reproduction, trouble: Mapping[Path, Trouble] | None = None) -> Result:
-    """Read all there is of an item; ``trouble`` says why units are not there, where that is known."""
-    found = tuple(_found(line, plan, trouble or {}) for line in plan.lines)
-    entries = tuple({key: _entry(one, key, column) for key, column in plan.item.columns.items()} for one in found)
-    return Result(plan, found, entries)
+def collect(reproduction: Reproduction, trouble: Mapping[Path, Trouble] | None = None) -> Result:
+    """Read all stored runs and studies of an item; ``trouble`` gives known reasons for missing ones."""
+    rows = tuple(_row(scaled, trouble or {}) for scaled in reproduction.rows)
+    columns = reproduction.item.columns
+    entries = tuple({key: _entry(row, key, column) for key, column in columns.items()} for row in rows)
+    return Result(reproduction, rows, entries)
 
 
-def _found(line: Line, plan: Reproduction, trouble: Mapping[Path, Trouble]) -> Found:
+def _row(scaled: ScaledRow, trouble: Mapping[Path, Trouble]) -> RowResult:
+    """The stored runs and studies of a row."""
     runs, lost = {}, {}
-    for seed, unit in line.runs.items():
+    for seed, unit in scaled.runs.items():
         stored = unit.stored()
         if unit.path in trouble:
             lost[unit.path] = trouble[unit.path].why
@@ -107,65 +111,65 @@ def _found(line: Line, plan: Reproduction, trouble: Mapping[Path, Trouble]) -> F
         else:
             lost[unit.path] = stored.status if stored else "unfinished" if is_run(unit.path) else "not run"
     studies: dict[str, dict[int, Mapping[str, Any]]] = {}
-    for name, units in line.studies.items():
-        studies[name] = {seed: kept for seed, unit in units.items() if (kept := read_study(unit)) is not None}
+    for name, units in scaled.studies.items():
+        studies[name] = {seed: finding for seed, unit in units.items() if (finding := read_study(unit)) is not None}
         lost |= {
             unit.path: trouble[unit.path].why if unit.path in trouble else "not made"
             for seed, unit in units.items()
             if seed not in studies[name]
         }
-    return Found(line, runs, studies, lost)
+    return RowResult(scaled, runs, studies, lost)
 
 
-def _entry(found: Found, key: str, column: Column) -> Compared:
-    """A number that is undefined is in neither ``values`` nor ``lost``."""
-    row, values = found.line.row, {}
+def _entry(result: RowResult, key: str, column: Column) -> Entry:
+    """A row's entry in a column; a number that is undefined is in neither ``values`` nor ``lost``."""
+    row = result.scaled.row
     if column.study is None:
-        units = found.line.runs
-        measured = {seed: measure(column.measure)(run) for seed, run in found.runs.items()}
+        units = result.scaled.runs
+        measured = {seed: measure(column.measure)(run) for seed, run in result.runs.items()}
     else:
-        units = found.line.studies.get(column.study, {})
-        kept = found.studies.get(column.study, {})
-        measured = {seed: one.get(column.measure) for seed, one in kept.items()}
+        units = result.scaled.studies.get(column.study, {})
+        findings = result.studies.get(column.study, {})
+        measured = {seed: finding.get(column.measure) for seed, finding in findings.items()}
     values = {seed: float(value) for seed, value in measured.items() if value is not None}
-    lost = {seed: found.lost[unit.path] for seed, unit in units.items() if unit.path in found.lost}
-    return Compared(column, row.published.get(key), values, lost, row.notes.get(key))
+    lost = {seed: result.lost[unit.path] for seed, unit in units.items() if unit.path in result.lost}
+    return Entry(column, row.published.get(key), values, lost, row.notes.get(key))
 
 
 def plain_result(result: Result, picture: Mapping[str, Any] | None) -> dict[str, Any]:
-    """All of it as plain data: every number with its seeds, undefined ones None."""
-    plan, item = result.plan, result.item
+    """A result as plain data for JSON: every number with its seeds, undefined ones None."""
+    reproduction, item = result.reproduction, result.item
     return {
         "paper": item.paper,
         "item": item.name,
         "title": item.title,
         "source": item.source,
-        "scale": plan.scale,
-        "about": item.size(plan.scale).about,
-        "seeds": list(plan.seeds),
+        "scale": reproduction.scale,
+        "about": item.size(reproduction.scale).about,
+        "seeds": list(reproduction.seeds),
         "fedradio": __version__,
         "wall_s": result.wall_s,
         "columns": {key: column.model_dump() for key, column in item.columns.items()},
-        "rows": [_plain_row(plan, *pair) for pair in zip(result.found, result.entries, strict=True)],
+        "rows": [_plain_row(reproduction, *pair) for pair in zip(result.rows, result.entries, strict=True)],
         "footnotes": list(item.footnotes),
         "picture": picture,
     }
 
 
-def _plain_row(plan: Reproduction, found: Found, entries: Mapping[str, Compared]) -> dict[str, Any]:
-    source = found.line.source
+def _plain_row(reproduction: Reproduction, row: RowResult, entries: Mapping[str, Entry]) -> dict[str, Any]:
+    source, folder = row.scaled.source, reproduction.folder
     return {
-        "label": found.label,
-        "algorithm": found.line.row.algorithm,
+        "label": row.label,
+        "algorithm": row.scaled.row.algorithm,
         "spec": source.spec,
         "set": list(source.set),
         "skipped": source.skip,
-        "runs": {str(seed): str(unit.path.relative_to(plan.folder)) for seed, unit in found.line.runs.items()},
+        "runs": {str(seed): str(unit.path.relative_to(folder)) for seed, unit in row.scaled.runs.items()},
         "cells": {key: _plain_entry(entry) for key, entry in entries.items()},
     }
 
 
-def _plain_entry(entry: Compared) -> dict[str, Any]:
+def _plain_entry(entry: Entry) -> dict[str, Any]:
     ours = entry.ours
     return {
         "published": None if entry.published is None else list(entry.published),

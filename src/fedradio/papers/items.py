@@ -1,7 +1,7 @@
-"""What four papers published: every table and figure as a data file beside the specs that make it again.
+"""Schema of a published table or figure, an *item*: its columns, rows, published numbers, and how to make ours.
 
-``published/<paper>/<item>.yaml`` in the package holds an :class:`Item`: what is compared (columns), who is compared
-(rows), the published numbers, and for each scale the spec whose runs, or whose study, give ours.
+``published/<paper>/<item>.yaml`` in the package holds an :class:`Item`: the quantities compared (columns), the systems
+compared (rows), the published numbers, and for each scale the spec whose runs, or whose study, give ours.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ Numbers = Annotated[tuple[float, ...], Field(min_length=1, max_length=2)]
 
 
 class Strict(BaseModel):
-    """Strict and frozen; unknown keys are refused."""
+    """Base of the schema: strict and frozen, unknown keys are refused."""
 
     model_config = FRAME
 
 
 class Axes(Strict):
-    """Of curves: what they are drawn against, and a metric or ``energy_j``."""
+    """The axes of curves: what was spent against a metric or ``energy_j``."""
 
     x: Literal["rounds", "edge_rounds", "seconds", "joules", "bits"] = "rounds"
     y: Key = "accuracy"
 
 
 class Column(Strict):
-    """A number that is compared: a measure of runs, or a key of what a study found."""
+    """A quantity that is compared: a measure of runs, or a key of a study's finding."""
 
     title: Text
     measure: Text
@@ -50,7 +50,7 @@ class Column(Strict):
     within_share: Annotated[float, Field(ge=0)] | None = None
 
     def tolerance(self, published: float) -> float:
-        """How far ours may be from a published value to agree with it."""
+        """Largest difference at which ours agrees with a published value."""
         return max(self.within or 0.0, (self.within_share or 0.0) * abs(published))
 
     def agrees(self, ours: float, published: float) -> bool:
@@ -58,7 +58,7 @@ class Column(Strict):
 
 
 class Source(Strict):
-    """Where a row's numbers come from at a scale: a shipped spec with overrides, or why there is none."""
+    """Source of a row's numbers at a scale: a shipped spec with overrides, or the reason to skip it."""
 
     spec: Text | None = None
     set: tuple[Text, ...] = ()
@@ -73,14 +73,14 @@ class Source(Strict):
         return self
 
     def load(self, seed: int) -> Spec:
-        """The spec of one seed; the seed is the last override."""
+        """The spec with this seed."""
         if self.spec is None:
             raise ValueError("a skipped source has no spec")
         return load_spec(self.spec, [*self.set, f"seed={seed}"])
 
 
 class Row(Strict):
-    """Somebody who is compared. ``algorithm`` chooses the colour; ``notes`` are footnotes of entries, by column."""
+    """A system that is compared. ``algorithm`` chooses the colour; ``notes`` are footnotes of entries, by column."""
 
     label: Text
     algorithm: Key = "fedavg"
@@ -94,7 +94,7 @@ class Row(Strict):
 
 
 class Size(Strict):
-    """A scale: seeds 1 to ``seeds``, expected wall ``minutes`` of all of them on two cores, what is smaller."""
+    """The size of a scale: seeds 1 to ``seeds``, expected wall ``minutes`` on two cores, and what was made smaller."""
 
     seeds: Annotated[int, Field(ge=1, le=1000)]
     minutes: Annotated[float, Field(gt=0)]
@@ -102,12 +102,14 @@ class Size(Strict):
 
 
 class Scales(Strict):
+    """The sizes of both scales."""
+
     quick: Size
     paper: Size
 
 
 class Item(Strict):
-    """A table or figure of a paper. ``study`` names what a picture is drawn from where no column's study does."""
+    """A table or figure of a paper. ``study`` names the study that its picture is drawn from, if no column does."""
 
     paper: Text
     name: Text
@@ -123,9 +125,9 @@ class Item(Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Item:
-        wrong = _inconsistent(self)
-        if wrong:
-            raise ValueError("; ".join(wrong))
+        problems = _inconsistencies(self)
+        if problems:
+            raise ValueError("; ".join(problems))
         return self
 
     def size(self, scale: Scale) -> Size:
@@ -133,16 +135,16 @@ class Item(Strict):
 
     @property
     def picture(self) -> str | None:
-        """The study that a picture is drawn from: the item's own, else its first column's; None where runs do."""
+        """The study that the picture is drawn from: the item's own, else its first column's; None for runs."""
         return self.study or next((column.study for column in self.columns.values() if column.study), None)
 
     @property
     def draws_runs(self) -> bool:
-        """Whether its picture is drawn from runs."""
+        """Whether the picture is drawn from runs."""
         return self.show in ("curves", "top") or (self.show == "cdf" and self.picture is None)
 
     def wants(self, row: Row, key: str) -> bool:
-        """Whether a row has a number in that column: it was published there, or for nobody, or nothing was for it."""
+        """Whether a row has an entry in a column: published there, or for no row, or nothing for this row."""
         return key in row.published or not row.published or not any(key in other.published for other in self.rows)
 
     def trains(self, row: Row) -> bool:
@@ -154,33 +156,33 @@ class Item(Strict):
     def studied(self, row: Row) -> tuple[str, ...]:
         """The studies that a row needs, each once."""
         drawn = [] if self.show in ("table", "bars") or self.draws_runs else [self.picture]
-        named = [column.study for key, column in self.columns.items() if self.wants(row, key)]
-        return tuple(dict.fromkeys(name for name in (*drawn, *named) if name is not None))
+        compared = [column.study for key, column in self.columns.items() if self.wants(row, key)]
+        return tuple(dict.fromkeys(name for name in (*drawn, *compared) if name is not None))
 
 
-def _inconsistent(item: Item) -> list[str]:
-    """What does not fit together inside an item."""
-    wrong = [] if item.rows else ["no rows"]
+def _inconsistencies(item: Item) -> list[str]:
+    """What does not fit together in an item, as sentences."""
+    problems = [] if item.rows else ["no rows"]
     labels = [row.label for row in item.rows]
-    wrong += [f"two rows are called {one!r}" for one in dict.fromkeys(labels) if labels.count(one) > 1]
+    problems += [f"two rows are called {label!r}" for label in dict.fromkeys(labels) if labels.count(label) > 1]
     for row in item.rows:
-        named = dict.fromkeys((*row.published, *row.notes))
-        wrong += [f"row {row.label!r}: {key!r} is no column" for key in named if key not in item.columns]
+        keys = dict.fromkeys((*row.published, *row.notes))
+        problems += [f"row {row.label!r}: {key!r} is no column" for key in keys if key not in item.columns]
     for key, column in item.columns.items():
         compared = any(key in row.published for row in item.rows)
         if compared and column.within is None and column.within_share is None:
-            wrong.append(f"column {key!r} has published numbers: give within or within_share")
+            problems.append(f"column {key!r} has published numbers: give within or within_share")
     if (item.axes is None) == (item.show == "curves"):
-        wrong.append("axes belong to curves" if item.axes else "curves need axes")
+        problems.append("axes belong to curves" if item.axes else "curves need axes")
     if item.show == "table" and not item.columns:
-        wrong.append("a table needs columns")
+        problems.append("a table needs columns")
     if item.show in NEED_STUDY and item.picture is None:
-        wrong.append(f"{item.show} needs a study")
-    return wrong
+        problems.append(f"{item.show} needs a study")
+    return problems
 
 
 NEED_STUDY = ("counts", "map", "labels", "bound")
-"""Pictures that runs cannot give."""
+"""Kinds of pictures that cannot be drawn from runs."""
 
 
 def parse_item(text: str, paper: str, name: str) -> Item:
@@ -193,10 +195,11 @@ def parse_item(text: str, paper: str, name: str) -> Item:
     try:
         return Item.model_validate_json(json.dumps(plain | {"paper": paper, "name": name}, default=str))
     except ValidationError as error:
-        raise SpecError([_problem(where, one, plain) for one in error.errors(include_url=False)]) from None
+        raise SpecError([_problem(where, item, plain) for item in error.errors(include_url=False)]) from None
 
 
 def _problem(where: str, error: Any, plain: Plain) -> Problem:
+    """One of pydantic's errors as a problem."""
     path = ".".join(str(name) for name in error["loc"])
     reason = "unknown key" if error["type"] == "extra_forbidden" else error["msg"].removeprefix("Value error, ")
     given = error["input"] if isinstance(error["input"], str | int | float) else None

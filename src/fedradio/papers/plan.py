@@ -1,6 +1,6 @@
-"""Make a published table or figure again: what has to be computed, what is there already, and what it will cost.
+"""Plan of a reproduction: the runs and studies that a published table or figure needs, and what they cost.
 
-Everything lies under ``<out>/<paper>/<scale>/``: ordinary run folders in ``runs/``, what studies found in ``studies/``,
+Everything lies under ``<out>/<paper>/<scale>/``: ordinary run folders in ``runs/``, studies' findings in ``studies/``,
 shared by all items of a paper; an item's results beside them.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,15 @@ from fedradio.papers.items import Item, Row, Scale, Source
 from fedradio.runs.folder import SUMMARY_FILE
 
 OUT = Path("reproductions")
-"""Where results go unless told otherwise."""
-
-Tell = Callable[[str, float], None]
-"""Is told what is being computed and which share of it is done."""
+"""Default folder of all results."""
 
 SETTLED = ("complete", "diverged")
-"""Runs that need not be made again: their spec and seed give the same once more."""
+"""Statuses of runs that need not be made again: the same spec and seed would end the same way."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What is known of a unit that has ended before."""
+    """What is stored of a unit that has ended: status, wall seconds, fingerprint of its spec."""
 
     status: str
     wall_s: float
@@ -39,7 +36,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Unit:
-    """One thing to compute: a run, or a study of a spec. ``path`` is its run folder, or the study's file."""
+    """A unit of work: a run, or a study of a spec. ``path`` is the run folder, or the study's file."""
 
     source: Source
     seed: int
@@ -52,20 +49,21 @@ class Unit:
         return f"{what} seed {self.seed}" if self.study is None else f"study {self.study} of {what} seed {self.seed}"
 
     def stored(self) -> Stored | None:
-        """None where nothing has ended yet; what another version of fedradio found in a study does not count."""
-        found = _json(self.path / SUMMARY_FILE if self.study is None else self.path)
-        if not found or (self.study is not None and found["fedradio"] != __version__):
+        """What is stored of it; None if it has not ended, or is a study by another version of fedradio."""
+        document = _json(self.path / SUMMARY_FILE if self.study is None else self.path)
+        if not document or (self.study is not None and document["fedradio"] != __version__):
             return None
-        return Stored(found.get("status", "complete"), float(found["wall_s"]), found["spec_sha256"])
+        return Stored(document.get("status", "complete"), float(document["wall_s"]), document["spec_sha256"])
 
     def settled(self) -> bool:
+        """Whether it need not be made again."""
         stored = self.stored()
         return stored is not None and stored.status in SETTLED
 
 
 @dataclass(frozen=True)
-class Line:
-    """A row at a scale: its runs by seed, its studies by name and seed; nothing where it is skipped."""
+class ScaledRow:
+    """A row at a scale: its runs by seed, its studies by name and seed; none if it is skipped."""
 
     row: Row
     source: Source
@@ -74,32 +72,33 @@ class Line:
 
     @property
     def units(self) -> list[Unit]:
-        return [*self.runs.values(), *(unit for one in self.studies.values() for unit in one.values())]
+        return [*self.runs.values(), *(unit for by_seed in self.studies.values() for unit in by_seed.values())]
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All that an item needs at a scale, in ``folder``."""
+    """A published item to be reproduced at a scale, with all runs and studies it needs, in ``folder``."""
 
     item: Item
     scale: Scale
     seeds: tuple[int, ...]
     folder: Path
-    lines: tuple[Line, ...]
+    rows: tuple[ScaledRow, ...]
 
     @property
     def units(self) -> list[Unit]:
         """Runs and studies of all rows, each once."""
-        return list({unit.path: unit for line in self.lines for unit in line.units}.values())
+        return list({unit.path: unit for row in self.rows for unit in row.units}.values())
 
     @property
     def changed_seeds(self) -> bool:
+        """Whether the number of seeds is not the item's own."""
         return len(self.seeds) != self.item.size(self.scale).seeds
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Units in all and those that are there; wall seconds of everything, and of what is left."""
+    """What a reproduction takes: units in all and done, wall seconds in all and left."""
 
     units: int
     done: int
@@ -107,11 +106,11 @@ class Cost:
     left_s: float
 
 
-def make_plan(item: Item, scale: Scale, seeds: int | None = None, out: Path = OUT) -> Reproduction:
-    """What an item needs, with seeds 1 to ``seeds``; no spec is read."""
+def plan_reproduction(item: Item, scale: Scale, seeds: int | None = None, out: Path = OUT) -> Reproduction:
+    """The reproduction of an item with seeds 1 to ``seeds``; no spec is read."""
     folder = out / item.paper / scale
     numbers = tuple(range(1, (seeds or item.size(scale).seeds) + 1))
-    lines = []
+    rows = []
     for row in item.rows:
         source = row.source(scale)
         runs, studies = {}, {}
@@ -122,50 +121,50 @@ def make_plan(item: Item, scale: Scale, seeds: int | None = None, out: Path = OU
             for study in item.studied(row):
                 files = {seed: folder / "studies" / f"{study}-{name}.json" for seed, name in names.items()}
                 studies[study] = {seed: Unit(source, seed, study, file) for seed, file in files.items()}
-        lines.append(Line(row, source, runs, studies))
-    return Reproduction(item, scale, numbers, folder, tuple(lines))
+        rows.append(ScaledRow(row, source, runs, studies))
+    return Reproduction(item, scale, numbers, folder, tuple(rows))
 
 
 def folder_name(source: Source, seed: int) -> str:
-    """``<spec>-<hash of overrides, if any>-seed<N>``: the same for every item that names the same spec."""
+    """Name of a run folder, ``<spec>-<hash of overrides, if any>-seed<N>``; items with the same spec share it."""
     changes = hashlib.sha256("\n".join(source.set).encode()).hexdigest()[:8]
-    words = [str(source.spec).replace("/", "_"), *([changes] if source.set else []), f"seed{seed}"]
-    return "-".join(words)
+    pieces = [str(source.spec).replace("/", "_"), *([changes] if source.set else []), f"seed{seed}"]
+    return "-".join(pieces)
 
 
-def expected(plan: Reproduction) -> dict[Path, float]:
-    """Wall seconds of every unit: its own where it has ended, else those of other seeds, else a share of the item's."""
-    units = plan.units
+def expected(reproduction: Reproduction) -> dict[Path, float]:
+    """Expected wall seconds of every unit: its own if it has ended, else other seeds', else a share of the item's."""
+    units = reproduction.units
     known = {unit.path: stored.wall_s for unit in units if (stored := unit.stored()) and stored.status in SETTLED}
     alike: dict[tuple[Source, str | None], list[float]] = {}
     for unit in units:
         if unit.path in known:
             alike.setdefault((unit.source, unit.study), []).append(known[unit.path])
-    size = plan.item.size(plan.scale)
-    share = 60 * size.minutes / max(1, len(units)) * len(plan.seeds) / size.seeds
+    size = reproduction.item.size(reproduction.scale)
+    share = 60 * size.minutes / max(1, len(units)) * len(reproduction.seeds) / size.seeds
     means = {key: sum(values) / len(values) for key, values in alike.items()}
     return {unit.path: known.get(unit.path, means.get((unit.source, unit.study), share)) for unit in units}
 
 
-def cost(plan: Reproduction) -> Cost:
-    """How long an item takes in all, and from here."""
-    wall_s = expected(plan)
-    left = [unit for unit in plan.units if not unit.settled()]
+def cost(reproduction: Reproduction) -> Cost:
+    """What a reproduction takes in all, and what is left of it."""
+    wall_s = expected(reproduction)
+    left = [unit for unit in reproduction.units if not unit.settled()]
     return Cost(
         len(wall_s), len(wall_s) - len(left), sum(wall_s.values()), sum((wall_s[unit.path] for unit in left), 0.0)
     )
 
 
 def read_study(unit: Unit) -> dict[str, Any] | None:
-    """What a study found; None where it has not been made by this version."""
+    """The finding of a study; None if this version has not made it."""
     if unit.stored() is None:
         return None
-    found: dict[str, Any] = _json(unit.path)["found"]
-    return found
+    finding: dict[str, Any] = _json(unit.path)["found"]
+    return finding
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Files are asked for again and again, and those of studies can be long: each is parsed once."""
+    """A JSON file, empty if absent. Files are read often and studies can be long, so each is parsed once."""
     return _parsed(path, path.stat().st_mtime_ns) if path.is_file() else {}
 
 

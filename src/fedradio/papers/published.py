@@ -1,4 +1,4 @@
-"""The tables and figures of the four papers that are shipped as data files, found by paper and name."""
+"""The shipped tables and figures of the four papers, by paper and name."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.papers.items import Item, parse_item
 
 PAPERS = {"rawhfl": "RawHFL", "osafl": "OSAFL", "whfl": "W-HFL", "fedcpsl": "FedCPSL"}
-"""Papers by the name of their folder, in the order of lists."""
+"""Titles of the papers by the name of their folder, in the order they are listed."""
 
 
 @functools.cache
 def published() -> dict[tuple[str, str], Item]:
-    """Every shipped item by paper and name, in the order of papers, tables before figures; raises on wrong files."""
+    """Every shipped item by paper and name, tables before figures; raises the problems of all files at once."""
     root = resources.files("fedradio") / "published"
-    found: dict[tuple[str, str], Item] = {}
+    by_name: dict[tuple[str, str], Item] = {}
     problems: list[Problem] = []
     for paper in PAPERS:
         folder = root / paper
         files = [entry for entry in folder.iterdir() if entry.name.endswith(".yaml")] if folder.is_dir() else []
-        for entry in sorted(files, key=lambda one: _order(one.name)):
+        for entry in sorted(files, key=lambda file: _order(file.name)):
             name = entry.name.removesuffix(".yaml")
             try:
-                found[paper, name] = parse_item(entry.read_text(encoding="utf-8"), paper, name)
+                by_name[paper, name] = parse_item(entry.read_text(encoding="utf-8"), paper, name)
             except SpecError as error:
                 problems += error.problems
     if problems:
         raise SpecError(problems)
-    return found
+    return by_name
 
 
 def items(paper: str | None = None) -> list[Item]:
@@ -38,16 +38,18 @@ def items(paper: str | None = None) -> list[Item]:
     if paper is not None and paper not in PAPERS:
         remedy = suggest(paper.lower(), list(PAPERS)) or f"one of: {', '.join(PAPERS)}"
         raise SpecError(Problem("PAPER", "no such paper", remedy, paper))
-    return [one for (where, _), one in published().items() if paper in (None, where)]
+    return [item for (where, _), item in published().items() if paper in (None, where)]
 
 
 def matching(paper: str, name: str) -> list[Item]:
-    """The item of that name, or all panels of a figure (``fig9``: ``fig9a``, ``fig9b``); an unknown one is refused with
-    a suggestion."""
-    known = {one.name: one for one in items(paper)}
+    """The item of that name, or all panels of a figure (``fig9``: ``fig9a``, ``fig9b``).
+
+    An unknown name is refused with a suggestion.
+    """
+    known = {item.name: item for item in items(paper)}
     if name in known:
         return [known[name]]
-    panels = [one for key, one in known.items() if re.fullmatch(rf"{re.escape(name)}[a-z]?(_\w+)?", key)]
+    panels = [item for key, item in known.items() if re.fullmatch(rf"{re.escape(name)}[a-z]?(_\w+)?", key)]
     if not panels:
         remedy = suggest(name.lower(), list(known)) or f"one of: {', '.join(known)}"
         raise SpecError(Problem("ITEM", f"no such table or figure of {PAPERS[paper]}", remedy, name))
@@ -55,6 +57,6 @@ def matching(paper: str, name: str) -> list[Item]:
 
 
 def _order(name: str) -> tuple[bool, int, str]:
-    """Tables before figures, by number, then by letter."""
+    """Sort key: tables before figures, by number, then by letter."""
     number = re.search(r"\d+", name)
     return not name.startswith("table"), int(number.group()) if number else 0, name

@@ -1,6 +1,6 @@
-"""What the picture of a published figure is drawn from, as plain data: ours, and the published points.
+"""The data of a reproduced figure as plain data: our series, and the published points.
 
-Every picture is ``{"show": kind, "series": [...]}`` with one entry a row that has something to show; further
+Every picture is ``{"show": kind, "series": [...]}`` with one series for each row that has something to show; further
 keys of a series belong to its kind, see :data:`KINDS`.
 """
 
@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from fedradio.papers.collect import Found, Result
+from fedradio.papers.collect import Result
 from fedradio.results.run import Curve, PastRun
 from fedradio.results.statistics import band, interval
 
 Series = dict[str, Any]
+"""What one row shows."""
 
 MEDIANS = ("median", "median_j")
 """What studies call the median of their samples."""
 
 POINTS = 400
-"""A distribution is kept by so many quantiles."""
+"""Largest number of quantiles by which a distribution is stored."""
 
 
 def picture(result: Result) -> dict[str, Any] | None:
@@ -31,9 +32,9 @@ def picture(result: Result) -> dict[str, Any] | None:
     if item.show == "table":
         return None
     series = [
-        {"label": one.label, "algorithm": one.line.row.algorithm, "row": number, **found}
-        for number, one in enumerate(result.found)
-        if (found := KINDS[item.show](result, number)) is not None
+        {"label": row.label, "algorithm": row.scaled.row.algorithm, "row": number, **shown}
+        for number, row in enumerate(result.rows)
+        if (shown := KINDS[item.show](result, number)) is not None
     ]
     axes = {"x": item.axes.x, "y": item.axes.y} if item.axes else {}
     return {"show": item.show, "title": item.title, **axes, "series": series}
@@ -43,8 +44,8 @@ def _curves(result: Result, row: int) -> Series | None:
     """``x``, ``mean``, ``low``, ``high``: a mean curve over ``seeds``; ``points`` and ``level`` were published."""
     axes = result.item.axes
     assert axes is not None
-    drawn = {seed: curve(run, axes.y, axes.x) for seed, run in result.found[row].runs.items()}
-    curves = {seed: one for seed, one in drawn.items() if one is not None}
+    by_seed = {seed: curve(run, axes.y, axes.x) for seed, run in result.rows[row].runs.items()}
+    curves = {seed: xy for seed, xy in by_seed.items() if xy is not None}
     if not curves:
         return None
     mean = band(list(curves.values()))
@@ -66,11 +67,11 @@ def _curves(result: Result, row: int) -> Series | None:
 
 
 def curve(run: PastRun, y: str, x: str) -> Curve | None:
-    """A metric against what was spent; ``energy_j`` is what all rounds until then took."""
+    """The curve of a metric against what was spent; ``energy_j`` are the joules of all rounds until then."""
     if x == "edge_rounds":
-        found = curve(run, y, "rounds")
+        xy = curve(run, y, "rounds")
         each = prod(hop["period"] for hop in run.spec.plain["hops"])
-        return None if found is None else (each * found[0], found[1])
+        return None if xy is None else (each * xy[0], xy[1])
     if y != "energy_j":
         return run.curve(y, x)
     spent, joules = run.totals(x), run.totals("joules")
@@ -79,17 +80,16 @@ def curve(run: PastRun, y: str, x: str) -> Curve | None:
 
 def _cdf(result: Result, row: int) -> Series | None:
     """``samples [n]`` in ``unit`` of all seeds: the quantiles of ``1/n, 2/n, ..., 1``; ``median`` was published."""
-    found = result.found[row]
     unit: str = "J"
     samples: list[float] = []
     if result.item.picture is None:
-        for run in found.runs.values():
+        for run in result.rows[row].runs.values():
             took = run.participation
             samples += [] if took.joules is None else took.joules[took.active].tolist()
     else:
-        for one in _studied(result, found):
-            unit = one.get("unit", unit)
-            samples += one["samples"]
+        for finding in _findings(result, row):
+            unit = finding.get("unit", unit)
+            samples += finding["samples"]
     if not samples:
         return None
     medians = [
@@ -105,9 +105,10 @@ def _cdf(result: Result, row: int) -> Series | None:
 
 
 def _quantiles(samples: Sequence[float]) -> list[float]:
+    """At most :data:`POINTS` quantiles of the samples."""
     points = min(len(samples), POINTS)
-    found = np.quantile(samples, np.arange(1, points + 1) / points, method="inverted_cdf")
-    return [float(value) for value in found]
+    quantiles = np.quantile(samples, np.arange(1, points + 1) / points, method="inverted_cdf")
+    return [float(value) for value in quantiles]
 
 
 def _counts(result: Result, row: int) -> Series | None:
@@ -127,7 +128,7 @@ def _labels(result: Result, row: int) -> Series | None:
 
 def _bound(result: Result, row: int) -> Series | None:
     """``x`` and ``y``, the mean over seeds."""
-    curves = [(np.array(one["x"], float), np.array(one["y"], float)) for one in _studied(result, result.found[row])]
+    curves = [(np.array(finding["x"], float), np.array(finding["y"], float)) for finding in _findings(result, row)]
     if not curves:
         return None
     mean = band(curves)
@@ -151,31 +152,32 @@ def _bars(result: Result, row: int) -> Series | None:
 
 def _top(result: Result, row: int) -> Series | None:
     """``mean``, ``low``, ``high`` of top-1, 2, ... accuracy at the end over ``seeds``; ``spread`` over clients."""
-    last = {seed: run.evaluations[-1] for seed, run in result.found[row].runs.items() if run.evaluations}
+    last = {seed: run.evaluations[-1] for seed, run in result.rows[row].runs.items() if run.evaluations}
     if not last:
         return None
     names = ["accuracy"]
-    while all(f"top_{len(names) + 1}_accuracy" in one for one in last.values()):
+    while all(f"top_{len(names) + 1}_accuracy" in metrics for metrics in last.values()):
         names.append(f"top_{len(names) + 1}_accuracy")
-    means = [interval([one[name] for one in last.values()]) for name in names]
-    spread = [[one[f"{name}_spread"] for one in last.values() if f"{name}_spread" in one] for name in names]
+    means = [interval([metrics[name] for metrics in last.values()]) for name in names]
+    spreads = [[metrics[f"{n}_spread"] for metrics in last.values() if f"{n}_spread" in metrics] for n in names]
     return {
         "seeds": list(last),
-        "mean": [one.mean for one in means],
-        "low": [one.mean if one.low is None else one.low for one in means],
-        "high": [one.mean if one.high is None else one.high for one in means],
-        "spread": [float(np.mean(one)) if one else None for one in spread],
+        "mean": [mean.mean for mean in means],
+        "low": [mean.mean if mean.low is None else mean.low for mean in means],
+        "high": [mean.mean if mean.high is None else mean.high for mean in means],
+        "spread": [float(np.mean(spread)) if spread else None for spread in spreads],
     }
 
 
-def _studied(result: Result, found: Found) -> Sequence[Mapping[str, Any]]:
-    return list(found.studies.get(str(result.item.picture), {}).values())
+def _findings(result: Result, row: int) -> Sequence[Mapping[str, Any]]:
+    """The findings of the picture's study for a row, one per seed."""
+    return list(result.rows[row].studies.get(str(result.item.picture), {}).values())
 
 
 def _first(result: Result, row: int, *keys: str) -> Series | None:
-    """Some of what a study found with the first seed."""
-    kept = _studied(result, result.found[row])
-    return {key: kept[0][key] for key in keys} if kept else None
+    """These keys of the finding of the first seed."""
+    findings = _findings(result, row)
+    return {key: findings[0][key] for key in keys} if findings else None
 
 
 KINDS: dict[str, Callable[[Result, int], Series | None]] = {
@@ -188,4 +190,4 @@ KINDS: dict[str, Callable[[Result, int], Series | None]] = {
     "bound": _bound,
     "top": _top,
 }
-"""What a row gives to each kind of picture."""
+"""The function that gives a row's series for each kind of picture."""

@@ -1,8 +1,7 @@
-"""Many runs in worker processes: what is complete is left alone, what was interrupted goes on, a failure stops only
-its own run.
+"""Pool of worker processes that makes many runs: complete ones are skipped, interrupted ones resumed.
 
-Workers are processes of their own (:mod:`fedradio.sweeps.worker`) that get jobs and answer in JSON lines. They
-end with their input, and that ends with this process, however it ends.
+A failure stops only its own run. Workers (:mod:`fedradio.sweeps.worker`) get tasks and answer in JSON lines. They end
+with their input, and that ends with this process, however it ends.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.engine.threads import cores
@@ -19,12 +18,12 @@ from fedradio.runs.folder import SPEC_FILE, SUMMARY_FILE, read_summary
 from fedradio.runs.interrupt import Interrupts
 from fedradio.spec.spec import Spec, load_spec
 from fedradio.spec.yaml import flatten
-from fedradio.sweeps.processes import Message, Request, Seat
+from fedradio.sweeps.processes import Event, Request, Seat
 
 
 @dataclass(frozen=True)
 class RunTask:
-    """One run to be made: its spec, its run folder, and a word for people."""
+    """One run to be made: its spec, its run folder, and a label for messages."""
 
     spec: Spec
     folder: Path
@@ -33,114 +32,110 @@ class RunTask:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: ``complete``, ``failed``, ``diverged`` or ``interrupted``, with the error where there is one.
+    """How a task ended: ``complete``, ``failed``, ``diverged`` or ``interrupted``, with the error if there is one.
 
-    ``fresh`` is False where nothing was done; ``exit_code`` is that of the error, 0 without one.
+    ``fresh`` is False if nothing had to be done; ``exit_code`` is that of the error, 0 without one.
     """
 
-    job: RunTask
+    task: RunTask
     status: str
     error: str | None
     fresh: bool
     exit_code: int = 0
 
 
-class PoolObserver(Protocol):
-    """Is told how a batch goes, in the thread that called :func:`run_batch`."""
+class PoolObserver:
+    """Listener to the events of a batch, in the thread of :func:`run_batch`. It does nothing; subclasses override."""
 
-    def started(self, jobs: Sequence[RunTask], parallel: int) -> None:
+    def started(self, tasks: Sequence[RunTask], parallel: int) -> None:
         """The batch begins."""
-        ...
 
-    def advanced(self, job: RunTask, done: int, rounds: int) -> None:
-        """A run has made ``done`` of its rounds; comes first when it begins."""
-        ...
+    def advanced(self, task: RunTask, done: int, rounds: int) -> None:
+        """A run has made ``done`` of its rounds; called first when it begins."""
 
-    def noted(self, job: RunTask, text: str) -> None:
-        """Something that people should know of a run."""
-        ...
+    def noted(self, task: RunTask, text: str) -> None:
+        """Something the user should know of a run has happened."""
 
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
-        """A job has ended, as the ``number``-th of ``total``."""
-        ...
+        """A task has ended, as the ``number``-th of ``total``."""
 
     def stopping(self) -> None:
-        """Ctrl-C: all runs stop after the round under way. Comes from a signal handler: do little."""
-        ...
+        """Ctrl-C: all runs stop after the round under way. Called from a signal handler: do little."""
 
 
 def run_batch(
-    jobs: Sequence[RunTask],
+    tasks: Sequence[RunTask],
     *,
     parallel: int = 1,
     device: str = "cpu",
     workers: int | None = None,
     observer: PoolObserver | None = None,
 ) -> list[Outcome]:
-    """Make every run that is not there yet, ``parallel`` at a time, and tell how each ended, in the jobs' order.
+    """Make all runs that are missing, ``parallel`` at a time; returns how each ended, in the order of ``tasks``.
 
-    ``workers`` threads serve each run; the cores are shared out where it is None. Results depend on neither. A run that
-    is complete or has diverged is left as it is, one that has stopped otherwise goes on from its checkpoint. Ctrl-C
-    ends all runs after the round under way, a second one at once; then KeyboardInterrupt goes on.
+    ``workers`` threads serve each run; if None, the cores are shared out. Results depend on neither. A run that is
+    complete or has diverged is left as it is, one that has stopped otherwise is resumed from its checkpoint. Ctrl-C
+    ends all runs after the round under way, a second one at once; then KeyboardInterrupt is raised.
     """
-    if len({job.folder.resolve() for job in jobs}) < len(jobs):
-        raise ValueError("two jobs have the same folder")
-    batch = _Batch(jobs, observer or _Silent())
-    batch.watch.started(jobs, parallel)
-    pending = [number for number, job in enumerate(jobs) if not batch.settle(number, settled_outcome(job))]
+    if len({task.folder.resolve() for task in tasks}) < len(tasks):
+        raise ValueError("two tasks have the same folder")
+    batch = _Batch(tasks, observer or PoolObserver())
+    batch.observer.started(tasks, parallel)
+    pending = [number for number, task in enumerate(tasks) if not batch.settle(number, settled_outcome(task))]
     if pending:
         seats = max(1, min(parallel, len(pending)))
         setting = {"device": device, "workers": workers or max(1, cores() // seats)}
         batch.make(pending, seats, setting)
-    return [batch.outcomes[number] for number in range(len(jobs))]
+    return [batch.outcomes[number] for number in range(len(tasks))]
 
 
-def settled_outcome(job: RunTask) -> Outcome | None:
-    """The outcome of a job for which nothing is to be done; None where a run is to be made or to go on."""
+def settled_outcome(task: RunTask) -> Outcome | None:
+    """The outcome of a task that needs no work; None if its run is to be made or resumed."""
     try:
-        held = _held(job.folder)
-        if held is None:
+        stored = _stored(task.folder)
+        if stored is None:
             return None
-        status, sha256 = held
-        if sha256 != job.spec.sha256():
-            raise StoreError(f"{job.folder} holds another run{_difference(job)}; remove it, or choose another folder")
+        status, sha256 = stored
+        if sha256 != task.spec.sha256():
+            raise StoreError(f"{task.folder} holds another run{_difference(task)}; remove it, or choose another folder")
     except FedradioError as error:
-        return Outcome(job, "failed", str(error), fresh=False, exit_code=error.exit_code)
+        return Outcome(task, "failed", str(error), fresh=False, exit_code=error.exit_code)
     if status == "diverged":
-        words = "it has diverged before and would do so again"
-        return Outcome(job, status, words, fresh=False, exit_code=DivergenceError.exit_code)
-    return Outcome(job, status, None, fresh=False) if status == "complete" else None
+        reason = "it has diverged before and would do so again"
+        return Outcome(task, status, reason, fresh=False, exit_code=DivergenceError.exit_code)
+    return Outcome(task, status, None, fresh=False) if status == "complete" else None
 
 
 class _Batch:
-    """Outcomes so far, and who is told of them."""
+    """A batch under way: its tasks, their outcomes so far, and the observer."""
 
-    def __init__(self, jobs: Sequence[RunTask], watch: PoolObserver) -> None:
-        self.jobs = jobs
-        self.watch = watch
+    def __init__(self, tasks: Sequence[RunTask], observer: PoolObserver) -> None:
+        self.tasks = tasks
+        self.observer = observer
         self.outcomes: dict[int, Outcome] = {}
 
     def settle(self, number: int, outcome: Outcome | None) -> bool:
+        """Store the outcome of a task and report it; False if there is none."""
         if outcome is None:
             return False
         self.outcomes[number] = outcome
-        self.watch.ended(outcome, len(self.outcomes), len(self.jobs))
+        self.observer.ended(outcome, len(self.outcomes), len(self.tasks))
         return True
 
     def make(self, pending: Sequence[int], parallel: int, setting: Mapping[str, Any]) -> None:
-        """Have the pending runs made; nothing is left running when this returns or raises."""
-        tasks: SimpleQueue[Request] = SimpleQueue()
-        events: SimpleQueue[Message] = SimpleQueue()
+        """Make the pending runs; no process is left running when this returns or raises."""
+        requests: SimpleQueue[Request] = SimpleQueue()
+        events: SimpleQueue[Event] = SimpleQueue()
         for number in pending:
-            job = self.jobs[number]
-            tasks.put(Request(number, {"spec": job.spec.plain, "folder": str(job.folder.resolve()), **setting}))
+            task = self.tasks[number]
+            requests.put(Request(number, {"spec": task.spec.plain, "folder": str(task.folder.resolve()), **setting}))
 
-        def tell() -> None:
-            events.put(Message("stop"))
-            self.watch.stopping()
+        def stop() -> None:
+            events.put(Event("stop"))
+            self.observer.stopping()
 
-        with Interrupts(tell) as interrupts:
-            seats = [Seat(tasks, events) for _ in range(parallel)]
+        with Interrupts(stop) as interrupts:
+            seats = [Seat(requests, events) for _ in range(parallel)]
             try:
                 self._follow(seats, events)
             except BaseException:
@@ -153,51 +148,33 @@ class _Batch:
         if interrupts.asked:
             raise KeyboardInterrupt
 
-    def _follow(self, seats: Sequence[Seat], events: SimpleQueue[Message]) -> None:
-        """Pass on what the lanes say, until all are over."""
+    def _follow(self, seats: Sequence[Seat], events: SimpleQueue[Event]) -> None:
+        """Handle the events of the seats until all are empty."""
         left = len(seats)
         while left:
-            said = events.get()
-            if said.event == "over":
+            event = events.get()
+            if event.kind == "over":
                 left -= 1
-            elif said.event == "stop":
+            elif event.kind == "stop":
                 for seat in seats:
                     seat.stop()
-            elif said.message is not None:
-                self._hear(said.event, said.number, said.message)
+            elif event.message is not None:
+                self._report(event.kind, event.number, event.message)
 
-    def _hear(self, event: str, number: int, message: Mapping[str, Any]) -> None:
-        job = self.jobs[number]
-        if event == "round":
-            self.watch.advanced(job, message["done"], message["rounds"])
-        elif event == "noted":
-            self.watch.noted(job, message["text"])
-        elif event == "end":
-            end = Outcome(job, message["status"], message["error"], fresh=True, exit_code=message["exit_code"])
-            self.settle(number, end)
-
-
-class _Silent:
-    """An observer that does nothing."""
-
-    def started(self, jobs: Sequence[RunTask], parallel: int) -> None:
-        pass
-
-    def advanced(self, job: RunTask, done: int, rounds: int) -> None:
-        pass
-
-    def noted(self, job: RunTask, text: str) -> None:
-        pass
-
-    def ended(self, outcome: Outcome, number: int, total: int) -> None:
-        pass
-
-    def stopping(self) -> None:
-        pass
+    def _report(self, kind: str, number: int, message: Mapping[str, Any]) -> None:
+        """Pass a message of a worker on to the observer."""
+        task = self.tasks[number]
+        if kind == "round":
+            self.observer.advanced(task, message["done"], message["rounds"])
+        elif kind == "noted":
+            self.observer.noted(task, message["text"])
+        elif kind == "end":
+            outcome = Outcome(task, message["status"], message["error"], fresh=True, exit_code=message["exit_code"])
+            self.settle(number, outcome)
 
 
-def _held(folder: Path) -> tuple[str, str] | None:
-    """Status and fingerprint of the run in a folder; None where there is none."""
+def _stored(folder: Path) -> tuple[str, str] | None:
+    """Status and fingerprint of the run in a folder; None if there is none."""
     if (folder / SUMMARY_FILE).is_file():
         summary = read_summary(folder)
         return summary["status"], summary["spec_sha256"]
@@ -206,8 +183,8 @@ def _held(folder: Path) -> tuple[str, str] | None:
     return None
 
 
-def _difference(job: RunTask, most: int = 3) -> str:
-    """Keys in which the spec of a folder is not that of the job, in words."""
-    there, here = dict(flatten(load_spec(job.folder / SPEC_FILE).plain)), dict(flatten(job.spec.plain))
-    keys = [key for key in here | there if here.get(key) != there.get(key) and key not in ("name", "about")]
+def _difference(task: RunTask, most: int = 3) -> str:
+    """A clause that lists the keys in which the spec of a folder differs from that of the task; empty if none does."""
+    stored, wanted = dict(flatten(load_spec(task.folder / SPEC_FILE).plain)), dict(flatten(task.spec.plain))
+    keys = [key for key in wanted | stored if wanted.get(key) != stored.get(key) and key not in ("name", "about")]
     return f", with another {', '.join(keys[:most])}" + (" and more" if len(keys) > most else "") if keys else ""

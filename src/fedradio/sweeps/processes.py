@@ -1,4 +1,4 @@
-"""Lanes of work: each makes one job after the other in a worker process, which is replaced when it dies."""
+"""Worker processes and their seats: a seat has one task after the other made by a process, replaced when it dies."""
 
 from __future__ import annotations
 
@@ -18,36 +18,39 @@ from typing import Any
 COMMAND = (sys.executable, "-P", "-m", "fedradio.sweeps.worker")
 
 TAIL_BYTES = 2000
-"""Of what a worker has printed, shown when it dies."""
+"""Bytes at the end of what a worker has printed that are shown when it dies."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A job for a worker, and the number by which its answers are told apart."""
+    """A task as the message that a worker gets, and the task's number in the batch."""
 
     number: int
     message: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Message:
-    """What is told of a task: ``round``, ``noted`` or ``end``. Without a task: a lane is ``over``, or all are to
-    ``stop``."""
+class Event:
+    """News of a task: ``round``, ``noted`` or ``end``, with the worker's message.
 
-    event: str
+    Without a task: a seat is ``over``, or all are to ``stop``.
+    """
+
+    kind: str
     number: int = -1
     message: Mapping[str, Any] | None = None
 
 
 def end(status: str, error: str | None, exit_code: int) -> dict[str, Any]:
-    """The last that is said of a task."""
+    """The last message about a task."""
     return {"event": "end", "status": status, "error": error, "exit_code": exit_code}
 
 
 class WorkerProcess:
-    """A process that makes runs.
+    """A child process that makes runs, spoken to in JSON lines.
 
-    It has a process group of its own, so that Ctrl-C at the terminal reaches its parent alone; the pipe's end stops it.
+    It has a process group of its own, so that Ctrl-C at the terminal reaches only its parent; the end of its input
+    stops it.
     """
 
     def __init__(self) -> None:
@@ -62,12 +65,13 @@ class WorkerProcess:
         )
 
     def ask(self, message: Mapping[str, Any]) -> None:
+        """Send it a task."""
         assert self.process.stdin is not None
         with suppress(OSError):  # it is dead, and has nothing to answer
             print(json.dumps(message), file=self.process.stdin, flush=True)
 
     def answers(self) -> Iterator[dict[str, Any]]:
-        """What it says, until it ends; what libraries print before it has taken its output for itself is left out."""
+        """Its messages until it ends; lines that libraries print before it owns its output are skipped."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             try:
@@ -78,13 +82,13 @@ class WorkerProcess:
                 yield message
 
     def hang_up(self) -> None:
-        """Nothing more will be asked: it stops after the round under way."""
+        """Close its input: it stops after the round under way."""
         assert self.process.stdin is not None
         with suppress(OSError):  # it is dead already
             self.process.stdin.close()
 
     def close(self) -> str:
-        """Wait until it has ended; how it did, and the last that it printed."""
+        """Wait for its end; returns a message with the reason and the last it printed."""
         self.hang_up()
         code = self.process.wait()
         assert self.process.stdout is not None
@@ -92,15 +96,18 @@ class WorkerProcess:
         size = os.fstat(self._printed.fileno()).st_size
         tail = os.pread(self._printed.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES)).decode(errors="replace").strip()
         self._printed.close()
-        words = f"the worker process was killed by {_signal(-code)}" if code < 0 else "the worker process has crashed"
-        return f"{words}: {tail}" if tail else words
+        reason = f"the worker process was killed by {_signal(-code)}" if code < 0 else "the worker process has crashed"
+        return f"{reason}: {tail}" if tail else reason
 
 
 class Seat:
-    """Makes tasks from a queue until it is empty or the lane is stopped, in a thread; tells ``events`` what happens."""
+    """A thread that has the requests of a queue made by a worker process, until the queue is empty or it is stopped.
 
-    def __init__(self, tasks: SimpleQueue[Request], events: SimpleQueue[Message]) -> None:
-        self._tasks = tasks
+    What happens is put into ``events``.
+    """
+
+    def __init__(self, requests: SimpleQueue[Request], events: SimpleQueue[Event]) -> None:
+        self._requests = requests
         self._events = events
         self._worker: WorkerProcess | None = None
         self._stopped = False
@@ -129,33 +136,33 @@ class Seat:
     def _run(self) -> None:
         try:
             while not self._stopped:
-                task = self._tasks.get_nowait()
-                self._events.put(Message("end", task.number, self._make(task)))
+                request = self._requests.get_nowait()
+                self._events.put(Event("end", request.number, self._make(request)))
         except Empty:
             pass
         finally:
             if self._worker is not None:
                 self._worker.close()
-            self._events.put(Message("over"))
+            self._events.put(Event("over"))
 
-    def _make(self, task: Request) -> Mapping[str, Any]:
-        """Have a task done; the last that is said of it."""
+    def _make(self, request: Request) -> Mapping[str, Any]:
+        """Have a request made; returns the last message about it."""
         try:
-            worker = self._ask(task)
+            worker = self._ask(request)
         except OSError as error:
             return end("failed", f"no worker process can be started: {error.strerror or error}", 1)
         if worker is not None:
             for message in worker.answers():
                 if message["event"] == "end":
                     return message
-                self._events.put(Message(message["event"], task.number, message))
+                self._events.put(Event(message["event"], request.number, message))
         if worker is None or self._stopped:
             return end("interrupted", None, 130)
         self._worker = None
         return end("failed", worker.close(), 1)
 
-    def _ask(self, task: Request) -> WorkerProcess | None:
-        """The worker with the task in its hands; None where the lane was stopped before."""
+    def _ask(self, request: Request) -> WorkerProcess | None:
+        """The worker that has got the request; None if the seat was stopped before."""
         with self._lock:
             if self._stopped:
                 return None
@@ -163,11 +170,12 @@ class Seat:
                 self._worker.close()
                 self._worker = None
             self._worker = self._worker or WorkerProcess()
-            self._worker.ask(task.message)
+            self._worker.ask(request.message)
             return self._worker
 
 
 def _signal(number: int) -> str:
+    """The name of a signal."""
     known = number in set(signal.Signals)
     name = signal.Signals(number).name if known else f"signal {number}"
     return f"{name} (perhaps out of memory)" if name == "SIGKILL" else name

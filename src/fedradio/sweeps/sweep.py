@@ -5,19 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import DataError, DivergenceError, Problem, SpecError, StoreError
 from fedradio.core.files import LOCK_FILE, locked, write_json
+from fedradio.core.progress import Progress, silent
 from fedradio.results.run import MARKER
 from fedradio.results.statistics import Interval, interval
 from fedradio.runs.folder import SUMMARY_FILE, read_summary
 from fedradio.spec.build import build
 from fedradio.sweeps.document import RUNS, read_sweep, sweep_document
-from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, named, plan_sweep, words
+from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, merged_problems, place, plan_sweep
 from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
 
 __all__ = [
@@ -31,9 +32,6 @@ __all__ = [
     "sweep",
     "sweep_folder",
 ]
-
-Tell = Callable[[str, float], None]
-"""Is told what is being done and the share of it that is done."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def sweep_folder(plan: SweepPlan, root: Path = Path("sweeps")) -> Path:
     return folder
 
 
-def check_variants(plan: SweepPlan, folder: Path, device: str = "cpu", tell: Tell | None = None) -> list[str]:
+def check_variants(plan: SweepPlan, folder: Path, device: str = "cpu", progress: Progress = silent) -> list[str]:
     """Make the simulation of every variant that has not begun in ``folder``, and nothing more; returns warnings.
 
     Raises :class:`SpecError` with the problems of all variants, or :class:`DataError` where data alone is missing.
@@ -104,18 +102,17 @@ def check_variants(plan: SweepPlan, folder: Path, device: str = "cpu", tell: Tel
     for number, variant in enumerate(plan.variants):
         if (folder / RUNS / there[variant.sha256].folder(variant.seeds[0])).is_dir():
             continue
-        if tell is not None:
-            tell(f"checking {variant.label}", number / len(plan.variants))
+        progress(f"checking {variant.label}", number / len(plan.variants))
         try:
             for text in build(variant.at(variant.seeds[0]), device).warnings:
                 warnings.setdefault(text, []).append(variant.label)
         except SpecError as error:
-            wrong[words(variant.changes, plan.axes)] = error.problems
+            wrong[place(variant.changes, plan.axes)] = error.problems
         except DataError as error:
-            absent[words(variant.changes, plan.axes)] = error
+            absent[place(variant.changes, plan.axes)] = error
     if wrong:
         lacking = {variant: [Problem("data", str(error))] for variant, error in absent.items()}
-        raise SpecError(named(wrong | lacking, len(plan.variants)))
+        raise SpecError(merged_problems(wrong | lacking, len(plan.variants)))
     if absent:
         raise next(iter(absent.values()))
     return [text if len(where) == len(plan.variants) else f"{text} [{where[0]}]" for text, where in warnings.items()]
@@ -143,12 +140,12 @@ def run_sweep(
         whole = joined(folder, plan)
         write_json(folder / MARKER, sweep_document(whole))
         variants = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
-        jobs = [
+        tasks = [
             RunTask(variant.at(seed), folder / RUNS / variant.folder(seed), f"{variant.label}, seed {seed}")
             for seed in plan.seeds
             for variant in variants
         ]
-        outcomes = run_batch(jobs, parallel=parallel, device=device, workers=workers, observer=observer)
+        outcomes = run_batch(tasks, parallel=parallel, device=device, workers=workers, observer=observer)
     return SweepResult(folder, outcomes)
 
 

@@ -1,4 +1,4 @@
-"""Which runs a theorem is about. Every reason why it is not is told, with what would work."""
+"""Which runs a theorem covers; refusals give every reason, with a remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WHY = "not covered by RawHFL's theorem: "
 
 
 def uncovered(run: StoredRun) -> list[Problem]:
-    """Why RawHFL's Theorem 1 says nothing about this run; empty if it is about averaging of plain local SGD."""
+    """Why RawHFL's Theorem 1 does not cover a run; empty if it is averaging of plain local SGD."""
     return _algorithm_problems(run) + _rule_problems(run) + _network_problems(run)
 
 
@@ -22,52 +22,54 @@ def _algorithm_problems(run: StoredRun) -> list[Problem]:
         kind = run.spec.plain["algorithm"]["kind"]
         reason = WHY + "it is about averages of accumulated gradients"
         return [Problem("algorithm", reason, "algorithm=fedavg", kind)]
-    found = []
+    problems = []
     if algorithm.server_lr != 1.0:
         reason = WHY + "the mean change is added as it is"
-        found.append(Problem("algorithm.server_lr", reason, "server_lr=1", algorithm.server_lr))
+        problems.append(Problem("algorithm.server_lr", reason, "server_lr=1", algorithm.server_lr))
     if run.sim.rule.prox != 0.0:
         reason = WHY + "local steps have no proximal term"
-        found.append(Problem("algorithm.mu", reason, "algorithm=fedavg", run.sim.rule.prox))
-    return found
+        problems.append(Problem("algorithm.mu", reason, "algorithm=fedavg", run.sim.rule.prox))
+    return problems
 
 
 def _rule_problems(run: StoredRun) -> list[Problem]:
-    rule, found = run.sim.rule, []
+    rule, problems = run.sim.rule, []
     if rule.optimiser != "sgd":
-        found.append(Problem("rule", WHY + "local steps are plain SGD", "rule=sgd", rule.optimiser))
+        problems.append(Problem("rule", WHY + "local steps are plain SGD", "rule=sgd", rule.optimiser))
     if rule.momentum != 0.0:
-        found.append(Problem("rule.momentum", WHY + "local steps have no momentum", "rule.momentum=0", rule.momentum))
+        problems.append(
+            Problem("rule.momentum", WHY + "local steps have no momentum", "rule.momentum=0", rule.momentum)
+        )
     kind = run.spec.plain["schedule"]["kind"]
     if kind != "constant":
         reason = WHY + "the learning rate is the same in all rounds"
-        found.append(Problem("schedule", reason, "schedule=constant", kind))
+        problems.append(Problem("schedule", reason, "schedule=constant", kind))
     if run.sim.model.local.size or run.sim.model.buffers.size:
-        found.append(Problem("model", WHY + "all parameters are shared", "a model without norm layers"))
+        problems.append(Problem("model", WHY + "all parameters are shared", "a model without norm layers"))
     if has_dropout(run.sim.model.module):
         reason = WHY + "mini-batch gradients are unbiased for the loss"
-        found.append(Problem("model", reason, "a model without dropout"))
-    return found
+        problems.append(Problem("model", reason, "a model without dropout"))
+    return problems
 
 
 def _network_problems(run: StoredRun) -> list[Problem]:
-    hops, found = run.sim.hops, []
+    hops, problems = run.sim.hops, []
     if len(hops) > 2:
         reason = WHY + "it knows clients, edges and a server"
-        found.append(Problem("topology", reason, "at most two hops", len(hops)))
+        problems.append(Problem("topology", reason, "at most two hops", len(hops)))
     for h, hop in enumerate(hops):
         if "individual" not in hop.link.offers:
             reason = WHY + "payloads arrive exactly or not at all"
-            found.append(Problem(f"hops.{h}.link", reason, "a link that offers individual payloads"))
-    return found
+            problems.append(Problem(f"hops.{h}.link", reason, "a link that offers individual payloads"))
+    return problems
 
 
-def refuse_weights(part: Shares, averaging: FedAvg, run: StoredRun) -> None:
-    """Losses without correction shrink the update, and so do absent edges with fixed weights."""
-    if not part.rounds:
+def refuse_weights(shares: Shares, averaging: FedAvg, run: StoredRun) -> None:
+    """Refuse weights that do not add up to 1: losses without correction, or absent edges with fixed weights."""
+    if not shares.rounds:
         raise SpecError(Problem(str(run.folder), WHY + "nobody trained in any round"))
-    if averaging.normalise == "selected" and bool((part.p_sc < 1).any()):
+    if averaging.normalise == "selected" and bool((shares.p_sc < 1).any()):
         reason = WHY + "payloads were lost, and weights over the selected do not make up for it"
         raise SpecError(Problem("algorithm.normalise", reason, "inverse or arrived", "selected"))
-    if bool(((part.alpha_b.sum(dim=1) - 1).abs() > 1e-6).any()):
+    if bool(((shares.alpha_b.sum(dim=1) - 1).abs() > 1e-6).any()):
         raise SpecError(Problem("hops.1", WHY + "edges have fixed weights, and some were absent"))

@@ -1,8 +1,7 @@
-"""A run folder looked at again: who took part with which weight, and the gradients along its first rounds."""
+"""Replays a stored run for a theorem: weights and participation from its records, gradients of its first rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -15,6 +14,7 @@ from fedradio.algorithms.fedavg import FedAvg
 from fedradio.core.contracts import Clock, ExchangeRecord, Slots
 from fedradio.core.errors import StoreError
 from fedradio.core.params import group_share, group_sum
+from fedradio.core.progress import Progress, silent
 from fedradio.engine.threads import parallel_map
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
@@ -27,9 +27,6 @@ from fedradio.theory.rawhfl import Constants, Shares
 
 BATCHES = 8
 """Mini-batches per client and round from which the gradient noise is estimated, at most an epoch."""
-
-Tell = Callable[[str, float], None]
-"""Is told what is being done and which share of it is done."""
 
 Row = dict[str, Any]
 
@@ -51,7 +48,7 @@ def replayed_run(folder: Path) -> StoredRun:
     if spec.sha256() != summary["spec_sha256"]:
         raise StoreError(f"{folder}: {SPEC_FILE} is not the spec of this run (its fingerprint differs)")
     rows = read_records(folder, "exchange")
-    exchanges = [list(found) for _, found in groupby(rows, key=lambda row: row["t"])]
+    exchanges = [list(records) for _, records in groupby(rows, key=lambda row: row["t"])]
     if not exchanges:
         raise StoreError(f"{folder}: the run ended before its first round")
     return StoredRun(folder, spec, build(spec), exchanges)
@@ -67,27 +64,30 @@ def participation(run: StoredRun, averaging: FedAvg) -> tuple[Shares, list[int]]
     stream, alpha_b, alpha_u, steps = sim.stream.start(), [], [], []
     for t, rows in enumerate(run.exchanges):
         mass, everyone = torch.zeros(edges, dtype=torch.float64), torch.zeros(len(edge), dtype=torch.float64)
-        shares, done = [], []
+        alphas, done = [], []
         for row in (row for row in rows if row["hop"] == 0):
             stream = sim.stream.arrive(stream, Clock(t, row["e"]), sim.rng.child("arrive", t, row["e"]))
             everyone = _importance(averaging, sim, stream)
             arrived = torch.tensor(row["arrived"])
             chosen = arrived if averaging.normalise == "arrived" else torch.tensor(row["active"])
-            shares.append(group_share(everyone * chosen, edge, edges))
+            alphas.append(group_share(everyone * chosen, edge, edges))
             done.append(torch.tensor(row["steps"]) * sim.rule.updates_per_step)
             mass += group_sum(everyone * arrived, edge, edges)
         alpha_b.append(_edge_shares(averaging, rows, mass, group_sum(everyone, edge, edges)))
-        alpha_u.append(torch.stack(shares))
+        alpha_u.append(torch.stack(alphas))
         steps.append(torch.stack(done))
     p_sc = torch.ones(len(edge), dtype=torch.float64) if averaging.normalise == "arrived" else _frequency(run)
     every = torch.stack(alpha_u)
-    part = Shares(edge, torch.stack(alpha_b), every, torch.stack(steps), p_sc.expand_as(every), torch.zeros_like(every))
-    busy = (part.omega > 0).nonzero().flatten()
-    rest = (x[busy] for x in (part.alpha_b, part.alpha_u, part.steps, part.p_sc, part.gradient_sq))
-    return Shares(edge, *rest), busy.tolist()
+    shares = Shares(
+        edge, torch.stack(alpha_b), every, torch.stack(steps), p_sc.expand_as(every), torch.zeros_like(every)
+    )
+    trained = (shares.omega > 0).nonzero().flatten()
+    rest = (x[trained] for x in (shares.alpha_b, shares.alpha_u, shares.steps, shares.p_sc, shares.gradient_sq))
+    return Shares(edge, *rest), trained.tolist()
 
 
 def _importance(averaging: FedAvg, sim: Simulation, stream: Slots) -> Tensor:
+    """What each client counts relative to the others ``[C]``."""
     known = {name: rows.cpu() for name, rows in sim.stream.stats(stream).items() if name in averaging.reveals}
     return averaging.importance(known, sim.topology.clients)
 
@@ -111,11 +111,11 @@ def _frequency(run: StoredRun) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a replayed round k showed. ``f`` is the loss (18) of its selected clients, the mean over its edge rounds.
+class ReplayedRound:
+    """Measurements of a replayed round k. ``f`` is the loss (18) of its selected clients, the mean over edge rounds.
 
     ``norm_sq`` is ``|grad f(w^k)|^2``, ``drop`` is ``f(w^k) - f(w^(k+1))``, ``bias`` that of unequal steps, and
-    ``power [U]`` the mean square of a client's mini-batch gradients at w^k, NaN for those who took no part.
+    ``power [U]`` the mean square of a client's mini-batch gradients at w^k, NaN for clients that took no part.
     """
 
     norm_sq: float
@@ -126,63 +126,74 @@ class Seen:
     power: Tensor
 
 
-def replay(run: StoredRun, part: Shares, busy: list[int], rounds: int, tell: Tell, probe: bool = True) -> list[Seen]:
-    """Run the first ``rounds`` rounds again and look at every one in which somebody trained.
+def replay(
+    run: StoredRun, shares: Shares, trained: list[int], rounds: int, progress: Progress = silent, probe: bool = True
+) -> list[ReplayedRound]:
+    """Run the first ``rounds`` rounds again and measure those of them in ``trained``, in which somebody trained.
 
-    ``probe``: look for sharper directions than the run's own, which costs some more gradients of one client.
+    ``probe``: search for directions sharper than the run's own, which costs some more gradients of one client.
     """
-    sim, seen = run.sim, []
+    sim, replayed = run.sim, []
     state = begin(sim)
     for t in range(rounds):
-        tell(f"replaying round {t + 1} of {rounds}", t / rounds)
+        progress(f"replaying round {t + 1} of {rounds}", t / rounds)
         w = state.memory.shared["w"]
         stream = sim.stream.arrive(state.stream, Clock(t, 0), sim.rng.child("arrive", t, 0))
         state, _, records = run_round(sim, state, evaluate=False)
-        _refuse_another(run, t, records)
-        if t in busy:
-            k = busy.index(t)
-            seen.append(_look(sim, part.only(slice(k, k + 1)), t, stream, w, state.memory.shared["w"], probe))
-    return seen
+        _refuse_mismatch(run, t, records)
+        if t in trained:
+            k = trained.index(t)
+            after = state.memory.shared["w"]
+            replayed.append(_measured(sim, shares.only(slice(k, k + 1)), t, stream, w, after, probe))
+    return replayed
 
 
-def _refuse_another(run: StoredRun, t: int, records: list[ExchangeRecord]) -> None:
-    kept = [{key: row[key] for key in ("hop", "e", "active", "arrived", "steps")} for row in run.exchanges[t]]
-    found = [{key: asdict(record)[key] for key in ("hop", "e", "active", "arrived", "steps")} for record in records]
-    if kept != found:
+def _refuse_mismatch(run: StoredRun, t: int, records: list[ExchangeRecord]) -> None:
+    """Refuse a replay that chose other clients or steps than the records of the run."""
+    stored = [{key: row[key] for key in ("hop", "e", "active", "arrived", "steps")} for row in run.exchanges[t]]
+    replayed = [{key: asdict(record)[key] for key in ("hop", "e", "active", "arrived", "steps")} for record in records]
+    if stored != replayed:
         reason = "the replay chose other clients or steps than the records say; was the run made by another version?"
         raise StoreError(f"{run.folder}, round {t}: {reason}")
 
 
-def _look(sim: Simulation, part: Shares, t: int, stream: Slots, w: Tensor, after: Tensor, probe: bool) -> Seen:
-    """Full gradients at both ends of the round, and mini-batch gradients at its start, on the data of its beginning."""
-    ids = part.alpha[0].sum(dim=0).nonzero().flatten()
+def _measured(
+    sim: Simulation, shares: Shares, t: int, stream: Slots, w: Tensor, after: Tensor, probe: bool
+) -> ReplayedRound:
+    """Measure a round: full gradients at both ends, mini-batch gradients at its start, on the data of its beginning."""
+    ids = shares.alpha[0].sum(dim=0).nonzero().flatten()
     rng = sim.rng.child("theory", t)
     whole = max(int(sim.stream.stats(stream)["samples"].max()), 1)
-    held = sim.stream.draw(stream, ids, torch.ones_like(ids), whole, rng.child("held"))
-    epoch = (held.labelled.count[:, 0] + sim.rule.batch - 1) // sim.rule.batch  # batches of an epoch [A]
+    full_batch = sim.stream.draw(stream, ids, torch.ones_like(ids), whole, rng.child("held"))
+    epoch = (full_batch.labelled.count[:, 0] + sim.rule.batch - 1) // sim.rule.batch  # batches of an epoch [A]
     drawn = sim.stream.draw(stream, ids, epoch.cpu().clamp(1, BATCHES), sim.rule.batch, rng.child("noise"))
 
     def client(i: int) -> tuple[float, Tensor, float, Tensor, float, float]:
-        x, y = held.fetch(held.labelled.index[i, 0, : int(held.labelled.count[i, 0])])
+        x, y = full_batch.fetch(full_batch.labelled.index[i, 0, : int(full_batch.labelled.count[i, 0])])
         loss, full = estimate.gradient(sim.model, w, x, y)
         later, end = estimate.gradient(sim.model, after, x, y)
         noise, power = [], []
         for index, count in zip(drawn.labelled.index[i], drawn.labelled.count[i], strict=True):
             if count > 0:
-                one = estimate.gradient(sim.model, w, *drawn.fetch(index[: int(count)]))[1]
-                noise.append(estimate.gradient_variance(one[None], full))
-                power.append(float(estimate.squared_norm(one)))
+                gradient = estimate.gradient(sim.model, w, *drawn.fetch(index[: int(count)]))[1]
+                noise.append(estimate.gradient_variance(gradient[None], full))
+                power.append(float(estimate.squared_norm(gradient)))
         return loss, full, later, end, sum(noise) / max(len(noise), 1), sum(power) / max(len(power), 1)
 
     losses, rows, later, ends, noise, power = zip(*parallel_map(client, range(len(ids)), sim.workers), strict=True)
     gradients, moved = torch.stack(rows), float(estimate.squared_norm(after - w).sqrt())
-    alpha_b, alpha_u, steps, edge = part.alpha_b[0], part.alpha_u[0][:, ids], part.steps[0][:, ids], part.edge[ids]
-    weight = part.alpha[0][:, ids].sum(dim=0) / part.alpha[0].sum()
+    alpha_b, alpha_u, steps, edge = (
+        shares.alpha_b[0],
+        shares.alpha_u[0][:, ids],
+        shares.steps[0][:, ids],
+        shares.edge[ids],
+    )
+    weight = shares.alpha[0][:, ids].sum(dim=0) / shares.alpha[0].sum()
     ratio = [estimate.smoothness(torch.stack([w, after]), torch.stack(pair)) for pair in zip(rows, ends, strict=True)]
     sharpest = max(range(len(ids)), key=ratio.__getitem__)
 
     def slope(at: Tensor) -> Tensor:
-        x, y = held.fetch(held.labelled.index[sharpest, 0, : int(held.labelled.count[sharpest, 0])])
+        x, y = full_batch.fetch(full_batch.labelled.index[sharpest, 0, : int(full_batch.labelled.count[sharpest, 0])])
         return estimate.gradient(sim.model, at, x, y)[1]
 
     bend = ends[sharpest] - rows[sharpest]
@@ -198,14 +209,14 @@ def _look(sim: Simulation, part: Shares, t: int, stream: Slots, w: Tensor, after
             for alpha, done in zip(alpha_u, steps, strict=True)
         ),
     )
-    power_of = torch.full((len(part.edge),), torch.nan, dtype=torch.float64)
+    power_of = torch.full((len(shares.edge),), torch.nan, dtype=torch.float64)
     power_of[ids] = torch.tensor(power, dtype=torch.float64)
     loss = float(weight @ torch.tensor(losses, dtype=torch.float64))
-    return Seen(
+    return ReplayedRound(
         norm_sq=float(estimate.squared_norm(estimate.mean_gradient(gradients, weight))),
         loss=loss,
         drop=loss - float(weight @ torch.tensor(later, dtype=torch.float64)),
-        bias=estimate.step_bias(gradients, part.alpha[0][:, ids], steps),
+        bias=estimate.step_bias(gradients, shares.alpha[0][:, ids], steps),
         constants=constants,
         power=power_of,
     )

@@ -1,7 +1,7 @@
-"""What can be found out about a spec without learning, as plain data.
+"""Studies: what can be computed from a spec without learning, as plain data.
 
-``STUDIES[name](spec, tell)`` plans with the very parts of the spec, so that its numbers are those of a run of the same
-seed; ``tell`` hears the share that is done.
+``STUDIES[name](spec, progress)`` plans with the parts of the spec, so that its numbers are those of a run of the same
+seed; ``progress`` is called with the share that is done.
 """
 
 from fedradio.papers.studies import air, data, energy, network

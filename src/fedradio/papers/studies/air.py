@@ -1,5 +1,4 @@
-"""Over-the-air networks before any training: clients' shares of the global mean, the exact error of the sum, W-HFL's
-bound as printed."""
+"""Studies of over-the-air networks: clients' shares of the global mean, exact error of the sum, W-HFL's bound."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from torch import Tensor
 from fedradio.core.contracts import ChannelState
 from fedradio.core.errors import Problem, SpecError
 from fedradio.links.over_the_air import OverTheAir
-from fedradio.papers.studies.planned import Finding, Share
+from fedradio.papers.studies.planned import Finding, ShareProgress
 from fedradio.policies.ramp import Ramp
 from fedradio.rounds.exchange import Planned
 from fedradio.rounds.simulation import Simulation
@@ -29,9 +28,11 @@ from fedradio.theory.whfl import (
 )
 
 
-def bound(spec: Spec, tell: Share) -> Finding:
-    """W-HFL's bound (33) on the loss, as printed, with the values of its Fig. 4: ``y`` after ``x`` cluster iterations,
-    and where it ends, ``last``. Gains, antennas, noise and iterations are those of the spec."""
+def bound(spec: Spec, progress: ShareProgress) -> Finding:
+    """W-HFL's bound (33) on the loss, as printed, with the values of its Fig. 4: ``y`` after ``x`` cluster iterations.
+
+    ``last`` is its end. Gains, antennas, noise and iterations are those of the spec.
+    """
     sim, hops = build(spec), spec.plain["hops"]
     kinds = [hop["link"]["kind"] for hop in hops]
     if kinds not in (["ideal"], ["over_the_air", "over_the_air"]):
@@ -46,7 +47,7 @@ def bound(spec: Spec, tell: Share) -> Finding:
         air = {"noise": hops[0]["channel"]["noise"], "antennas": hops[0]["link"]["antennas"]}
         setting = replace(setting, gain=near, edge_gain=far[0], edge_antennas=hops[1]["link"]["antennas"], **air)
         loss = loss_33(setting, rate, amplitude, edge)
-    tell(1.0)
+    progress(1.0)
     return {"x": [t * iterations for t in range(spec.rounds + 1)], "y": loss.tolist(), "last": float(loss[-1])}
 
 
@@ -58,13 +59,15 @@ def _gain(sim: Simulation, h: int) -> Tensor:
 
 
 def is_air(sim: Simulation) -> bool:
-    """Whether one or two hops of air, all over the air, lead to the server."""
+    """Whether one or two hops, all over the air, lead to the server."""
     return len(sim.hops) <= 2 and all(isinstance(hop.link, OverTheAir) for hop in sim.hops)
 
 
 def unforeseen(sim: Simulation, planned: Planned) -> str:
-    """Why shares and error cannot be told before the run, or an empty string: the closed form is for everybody, equal
-    weights and the mean of the gains."""
+    """Why shares and error are unknown before the run; empty if they are known.
+
+    The closed form needs all clients on the air, equal weights and the mean of the gains.
+    """
     if any(_link(sim, h).normaliser != "mean" for h in range(len(sim.hops))):
         return "with normaliser sum"
     if not bool(planned.airtime.arrived.all()):
@@ -76,7 +79,7 @@ def unforeseen(sim: Simulation, planned: Planned) -> str:
 
 
 def shares(sim: Simulation, planned: Planned) -> Tensor:
-    """What each client counts in the global mean ``[C]``; over one hop its gain's share."""
+    """The share of each client in the global mean ``[C]``; over one hop its gain's share."""
     assert planned.channel is not None
     if len(sim.hops) == 1:
         return planned.channel.gain[0] / planned.channel.gain[0].sum()

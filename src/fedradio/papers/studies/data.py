@@ -1,4 +1,4 @@
-"""Studies of a spec's data: what a sample takes, what can be known of it, how a client's labels change."""
+"""Studies of data: size of a sample, best possible accuracies, change of a client's labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from fedradio.core.contracts import Clock
-from fedradio.papers.studies.planned import Finding, Floats, Share
+from fedradio.papers.studies.planned import Finding, Floats, ShareProgress
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
@@ -16,15 +16,15 @@ SHOWN = 6
 """Rounds at which labels are shown."""
 
 
-def sample_bits(spec: Spec, tell: Share) -> Finding:
-    """``features`` of a stored sample and its ``bits``; ``input`` and ``input_bits`` are what the model computes on.
+def sample_bits(spec: Spec, progress: ShareProgress) -> Finding:
+    """Size of a sample as stored, ``features`` and ``bits``, and as the model sees it, ``input`` and ``input_bits``.
 
-    Of requests that follow each other one is stored for each sample, however many the model sees.
+    Of consecutive requests one is stored per sample, however many the model sees.
     """
     stream = build(spec).stream
     values = prod(stream.shape)
     stored = 1 if spec.plain["data"]["source"].get("sample") == "history" else values
-    tell(1.0)
+    progress(1.0)
     return {
         "features": stored,
         "bits": stream.sample_bits * stored / values,
@@ -33,24 +33,26 @@ def sample_bits(spec: Spec, tell: Share) -> Finding:
     }
 
 
-def reference(spec: Spec, tell: Share) -> Finding:
-    """Accuracies that need no training, where the world knows them: ``bayes``, the best possible, ``top_popular``, that
-    of always naming the most popular file; else None."""
+def reference(spec: Spec, progress: ShareProgress) -> Finding:
+    """Accuracies known without training: ``bayes``, the best possible, and ``top_popular``, of the most popular file.
+
+    None where the source does not know them.
+    """
     stream = build(spec).stream
     known = stream.reference(stream.start())
-    tell(1.0)
+    progress(1.0)
     return {name: known.get(name) for name in ("bayes", "top_popular")}
 
 
-def labels(spec: Spec, tell: Share) -> Finding:
-    """How the labels of the first client's data change: ``shares [rounds][labels]`` at some rounds ``at``, counted from
-    1, labels in the order of their share at the start.
+def labels(spec: Spec, progress: ShareProgress) -> Finding:
+    """How the labels of the first client change: ``shares [rounds][labels]`` at the rounds ``at``, counted from 1.
 
-    ``top_start`` and ``top_end`` are the shares of the two labels that were its most frequent at the start,
-    ``least_...`` of the two rarest that it held. ``shift``: the mean over clients of ``sum |p - q| / 2``, start to end.
+    Labels are in the order of their share at the start. ``top_start`` and ``top_end`` are the shares of the two labels
+    that were most frequent at the start, ``least_...`` of the two rarest that it held.
+    ``shift``: the mean over clients of ``sum |p - q| / 2``, start to end.
     """
     sim = build(spec)
-    counts = _label_counts(sim, spec.rounds, tell)  # [rounds, C, labels]
+    counts = _label_counts(sim, spec.rounds, progress)  # [rounds, C, labels]
     shares = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)
     mine = shares[:, 0]
     order = np.argsort(-mine[0], kind="stable")
@@ -58,20 +60,20 @@ def labels(spec: Spec, tell: Share) -> Finding:
     two = min(2, int((mine[0] > 0).sum()))
     at = np.unique(np.linspace(0, spec.rounds - 1, SHOWN).round().astype(int))
     ends = {
-        f"{name}_{when}": float(mine[t, some].sum())
-        for name, some in (("top", order[:two]), ("least", rare[:two]))
+        f"{name}_{when}": float(mine[t, chosen].sum())
+        for name, chosen in (("top", order[:two]), ("least", rare[:two]))
         for when, t in (("start", 0), ("end", -1))
     }
     shift = float(np.abs(shares[-1] - shares[0]).sum(axis=1).mean() / 2)
     return {"at": (at + 1).tolist(), "shares": mine[at][:, order].tolist(), **ends, "shift": shift}
 
 
-def _label_counts(sim: Simulation, rounds: int, tell: Share) -> Floats:
-    """Samples of every label that every client holds in every round, ``[rounds, C, labels]``."""
+def _label_counts(sim: Simulation, rounds: int, progress: ShareProgress) -> Floats:
+    """How many samples of every label every client holds in every round, ``[rounds, C, labels]``."""
     state, counts = sim.stream.start(), []
     for t in range(rounds):
         for e in range(prod(hop.period for hop in sim.hops)):
             state = sim.stream.arrive(state, Clock(t, e), sim.rng.child("arrive", t, e))
         counts.append(sim.stream.stats(state)["label_counts"].double().numpy())
-        tell((t + 1) / rounds)
+        progress((t + 1) / rounds)
     return np.stack(counts)

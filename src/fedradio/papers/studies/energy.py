@@ -1,11 +1,11 @@
-"""Studies of energy: joules of edge rounds and of clients, as planned, without learning."""
+"""Studies of energy: planned joules of edge rounds and of clients."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fedradio.core.errors import Problem, SpecError
-from fedradio.papers.studies.planned import ROUNDS, Finding, Floats, Share, for_rounds, planned_slots
+from fedradio.papers.studies.planned import ROUNDS, Finding, Floats, ShareProgress, for_rounds, planned_slots
 from fedradio.rounds.accounts import planned_j
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
@@ -15,11 +15,13 @@ MIDDLE = 50
 """The round at which RawHFL's text quotes joules."""
 
 
-def energy(spec: Spec, tell: Share) -> Finding:
-    """Joules of 100 rounds, whatever the spec's own number: ``total_j``, ``at_50_j`` of the first 50; ``samples`` are
-    those of every edge round, all cells together, with their median."""
+def energy(spec: Spec, progress: ShareProgress) -> Finding:
+    """Joules of 100 rounds, whatever the spec's own number: ``total_j``, and ``at_50_j`` of the first 50.
+
+    ``samples`` are those of every edge round, all cells together, ``median_j`` their median.
+    """
     sim = build(for_rounds(spec, ROUNDS))
-    joules = _joules(sim, tell)  # [E, C]
+    joules = _joules(sim, progress)  # [E, C]
     each = joules.sum(axis=1)
     middle = len(each) * MIDDLE // ROUNDS
     return {
@@ -31,10 +33,12 @@ def energy(spec: Spec, tell: Share) -> Finding:
     }
 
 
-def client_energy(spec: Spec, tell: Share) -> Finding:
-    """``samples``: joules of every client in every edge round of 100 rounds that it takes part in; their median, None
-    where nobody ever does."""
-    joules = _joules(build(for_rounds(spec, ROUNDS)), tell)
+def client_energy(spec: Spec, progress: ShareProgress) -> Finding:
+    """Joules of every client in every edge round of 100 rounds that it takes part in, ``samples``.
+
+    ``median_j`` is their median, None if nobody ever takes part.
+    """
+    joules = _joules(build(for_rounds(spec, ROUNDS)), progress)
     spent = joules[joules > 0]
     return {
         "median_j": float(np.median(spent)) if len(spent) else None,
@@ -43,9 +47,9 @@ def client_energy(spec: Spec, tell: Share) -> Finding:
     }
 
 
-def _joules(sim: Simulation, tell: Share) -> Floats:
+def _joules(sim: Simulation, progress: ShareProgress) -> Floats:
     """Joules of computing and sending of every client in every edge round of 100 rounds, ``[E, C]``."""
-    rows = [planned_j(sim.hops[0], planned) for planned in planned_slots(sim, ROUNDS, tell)]
+    rows = [planned_j(sim.hops[0], planned) for planned in planned_slots(sim, ROUNDS, progress)]
     known = [row.double().numpy() for row in rows if row is not None]
     if len(known) < len(rows):
         reason = "joules are known beforehand only of clients with a fleet and a link with a rate"

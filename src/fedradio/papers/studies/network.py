@@ -1,11 +1,11 @@
-"""Studies of the network: who could take part, where nodes stand, what a payload takes."""
+"""Studies of the network: eligible clients, stragglers, positions, size of a payload."""
 
 from __future__ import annotations
 
 import torch
 
 from fedradio.core.contracts import Reason
-from fedradio.papers.studies.planned import ROUNDS, Finding, Share, for_rounds, planned_slots
+from fedradio.papers.studies.planned import ROUNDS, Finding, ShareProgress, for_rounds, planned_slots
 from fedradio.runs.folder import plain_network
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
@@ -14,28 +14,32 @@ OFTEN = 0.5
 """A straggler is out in at least this share of the rounds."""
 
 
-def eligibility(spec: Spec, tell: Share) -> Finding:
-    """In how many edge rounds of 100 rounds each client could take part, and did: ``eligible``, ``selected [C]``."""
+def eligibility(spec: Spec, progress: ShareProgress) -> Finding:
+    """In how many edge rounds of 100 rounds each client was ``eligible`` and ``selected``, ``[C]``."""
     sim = build(for_rounds(spec, ROUNDS))
-    plans = [planned.alloc for planned in planned_slots(sim, ROUNDS, tell)]
-    could = [torch.isin(one.reason, torch.tensor([int(Reason.NONE), int(Reason.NOT_SELECTED)])) for one in plans]
-    eligible = torch.stack(could).sum(dim=0)
-    selected = torch.stack([one.active for one in plans]).sum(dim=0)
+    allocations = [planned.alloc for planned in planned_slots(sim, ROUNDS, progress)]
+    able = [
+        torch.isin(alloc.reason, torch.tensor([int(Reason.NONE), int(Reason.NOT_SELECTED)])) for alloc in allocations
+    ]
+    eligible = torch.stack(able).sum(dim=0)
+    selected = torch.stack([alloc.active for alloc in allocations]).sum(dim=0)
     return {
         "eligible": eligible.tolist(),
         "selected": selected.tolist(),
         "least_eligible": int(eligible.min()),
         "most_selected": int(selected.max()),
-        "eligible_share": float(eligible.double().mean() / len(plans)),
-        "edge_rounds": len(plans),
+        "eligible_share": float(eligible.double().mean() / len(allocations)),
+        "edge_rounds": len(allocations),
     }
 
 
-def stragglers(spec: Spec, tell: Share) -> Finding:
-    """Who cannot take part in the spec's rounds: ``share`` of the clients that are out in at least half of them;
-    ``samples``: how many are out in each edge round, with ``median_share``."""
+def stragglers(spec: Spec, progress: ShareProgress) -> Finding:
+    """Stragglers: ``share`` of the clients that cannot take part in at least half of the spec's rounds.
+
+    ``samples``: how many cannot in each edge round; ``median_share`` is their median as a share of the clients.
+    """
     sim = build(spec)
-    active = torch.stack([planned.alloc.active for planned in planned_slots(sim, spec.rounds, tell)])
+    active = torch.stack([planned.alloc.active for planned in planned_slots(sim, spec.rounds, progress)])
     out = ~active  # [E, C]
     often = out.double().mean(dim=0) >= OFTEN
     each = out.sum(dim=1)
@@ -47,17 +51,17 @@ def stragglers(spec: Spec, tell: Share) -> Finding:
     }
 
 
-def network(spec: Spec, tell: Share) -> Finding:
-    """Who stands where and belongs to whom."""
-    found = {"network": plain_network(build(spec).topology)}
-    tell(1.0)
-    return found
+def network(spec: Spec, progress: ShareProgress) -> Finding:
+    """The positions and parents of all nodes."""
+    finding = {"network": plain_network(build(spec).topology)}
+    progress(1.0)
+    return finding
 
 
-def payload(spec: Spec, tell: Share) -> Finding:
-    """``parameters`` that a client sends, and the ``bits`` and megabits of it on the first hop."""
+def payload(spec: Spec, progress: ShareProgress) -> Finding:
+    """Size of a client's payload: ``parameters``, and their ``bits`` and ``mbit`` on the first hop."""
     sim = build(spec)
     parameters = sim.model.shared.size * sim.algorithm.blocks
     bits = sim.hops[0].link.bits(parameters)
-    tell(1.0)
+    progress(1.0)
     return {"parameters": parameters, "bits": bits, "mbit": None if bits is None else bits / 1e6}

@@ -1,4 +1,4 @@
-"""Every edge round of a spec as its policy plans it, without learning: what studies count and add up."""
+"""Planned edge rounds of a spec, without learning, which studies count and add up."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from fedradio.rounds.simulation import Simulation
 from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import plain_copy
 
-Share = Callable[[float], None]
-"""Hears the share of a study that is done."""
+ShareProgress = Callable[[float], None]
+"""Progress of one study: called with the share that is done."""
 
 Finding = dict[str, Any]
-"""What a study found, as plain data for JSON."""
+"""The result of a study, as plain data for JSON."""
 
-Study = Callable[[Spec, Share], Finding]
+Study = Callable[[Spec, ShareProgress], Finding]
+"""A study of a spec."""
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ ROUNDS = 100
 
 
 def for_rounds(spec: Spec, rounds: int) -> Spec:
-    """The same for so many rounds, with requests enough where clients make some."""
+    """The spec with so many rounds, and with enough requests for them if clients make requests."""
     plain = plain_copy(spec.plain) | {"rounds": rounds}
     source, stream = plain["data"]["source"], plain["data"]["stream"]
     if "requests" in source and stream["kind"] == "growing":
@@ -39,9 +40,9 @@ def for_rounds(spec: Spec, rounds: int) -> Spec:
     return check_spec(plain)
 
 
-def planned_slots(sim: Simulation, rounds: int, tell: Share) -> Iterator[Planned]:
-    """Every edge round of so many rounds as it would be planned."""
+def planned_slots(sim: Simulation, rounds: int, progress: ShareProgress) -> Iterator[Planned]:
+    """The planned edge rounds of so many rounds."""
     total = rounds * prod(hop.period for hop in sim.hops)
     for done, planned in enumerate(plan_slots(sim, begin(sim), rounds), start=1):
         yield planned
-        tell(done / total)
+        progress(done / total)

@@ -1,4 +1,4 @@
-"""A theorem on a run, for the terminal."""
+"""A convergence bound evaluated on a run, for the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from fedradio.papers.bounds.assess import Assessment, Column
+from fedradio.papers.bounds.assess import Assessment, BoundColumn
 
 TERMS = {
     "gap": "loss gap",
@@ -18,26 +18,26 @@ TERMS = {
     "edge_divergence": "edge-global divergence",
     "arrival": "lost payloads",
 }
-"""Terms of a bound, as people call them."""
+"""Names of the terms of a bound."""
 
 
-def assessment_view(found: Assessment) -> Group:
+def assessment_view(assessment: Assessment) -> Group:
     """The terms of the bound, the constants with their sources, learning rates and notes."""
-    notes = [Text(f"note: {note}", style="yellow") for note in found.notes]
-    title = Text(f"{found.paper}, {found.title}", style="bold")
+    notes = [Text(f"note: {note}", style="yellow") for note in assessment.notes]
+    title = Text(f"{assessment.paper}, {assessment.title}", style="bold")
     return Group(
         title,
-        terms_table(found.columns, found.applies),
+        terms_table(assessment.columns, assessment.applies),
         Text(),
-        constants_table(found),
+        constants_table(assessment),
         Text(),
-        rates_table(found),
+        rates_table(assessment),
         *notes,
     )
 
 
-def terms_table(columns: list[Column], applies: bool) -> Table:
-    """One row a term, one column a range of rounds."""
+def terms_table(columns: list[BoundColumn], applies: bool) -> Table:
+    """The terms of the bound, one row each, one column per range of rounds."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("term")
     for column in columns:
@@ -47,31 +47,33 @@ def terms_table(columns: list[Column], applies: bool) -> Table:
     table.add_row("bound", *(number(column.bound.total) for column in columns), style="bold")
     table.add_row("measured", *(number(column.measured) for column in columns))
     verdicts = {None: "-", True: "yes", False: "NO"}
-    silent = "no claim at this rate"
-    table.add_row("bound holds", *(verdicts[column.holds] if applies else silent for column in columns))
+    no_claim = "no claim at this rate"
+    table.add_row("bound holds", *(verdicts[column.holds] if applies else no_claim for column in columns))
     return table
 
 
-def constants_table(found: Assessment) -> Table:
+def constants_table(assessment: Assessment) -> Table:
+    """The constants of the theorem with their sources."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("constant", "symbol", "value", "source"):
         table.add_column(name, overflow="fold")
-    for row in found.constants:
+    for row in assessment.constants:
         table.add_row(row.name.replace("_", " "), escape(row.symbol), number(row.value), row.source)
     return table
 
 
-def rates_table(found: Assessment) -> Table:
+def rates_table(assessment: Assessment) -> Table:
+    """The learning rate of the run beside limits and best rates."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("learning rate")
     table.add_column("value", justify="right")
-    for name, value in found.rates.items():
+    for name, value in assessment.rates.items():
         table.add_row(name, number(value))
     return table
 
 
 def number(value: float | None) -> str:
-    """Four digits; a dash is not measured."""
+    """A number with four digits; a dash if it was not measured."""
     if value is None:
         return "-"
     return f"{value:.4g}" if math.isfinite(value) else str(value)

@@ -1,49 +1,53 @@
-"""Published tables and figures made again: ours beside the paper's numbers, for the terminal and as Markdown."""
+"""Reproductions for the terminal and as Markdown: our numbers beside the published ones, lists of items and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from fedradio.core.units import show_seconds
-from fedradio.papers.collect import Compared, Found, Result
-from fedradio.papers.items import Column
-from fedradio.papers.plan import Reproduction, Unit
+from fedradio.papers.collect import Entry, Result, RowResult
+from fedradio.papers.items import Column, Item, Scale
+from fedradio.papers.make import Trouble
+from fedradio.papers.plan import Cost, Reproduction, Unit
 from fedradio.papers.published import PAPERS
-from fedradio.report.terminal.reproducible import count, heading, plain_table, rough
+
+SCALES: tuple[Scale, ...] = ("quick", "paper")
 
 HEADER = ("", "quantity", "paper", "ours", "95 % interval", "difference", "")
-"""Of the table of numbers; ``±`` is the standard deviation, over seeds or as published."""
+"""Header of the table of numbers; ``±`` is the standard deviation, over seeds or as published."""
 
 ALWAYS = ("quantity", "ours")
-"""Columns that are shown even where they say nothing; one seed has no interval, some figures no published numbers."""
+"""Columns shown even if empty; one seed has no interval, and some figures have no published numbers."""
 
 MADE = ("run or study", "seeds", "wall time")
+"""Header of the table of runs and studies."""
 
 PLAIN_HEADER = ("", "ours")
-"""Of items without numbers to compare."""
+"""Header of items without numbers to compare."""
 
 
 @dataclass
 class Notes:
-    """Footnotes in the order of their first use, each once."""
+    """Collected footnotes, in the order of first use."""
 
     texts: list[str] = field(default_factory=list)
 
     def mark(self, text: str) -> str:
-        """Its number in brackets."""
+        """The footnote's number in brackets; new texts are added."""
         if text not in self.texts:
             self.texts.append(text)
         return f"({self.texts.index(text) + 1})"
 
 
 @dataclass(frozen=True)
-class Written:
-    """A result in words: the table's header and rows, footnotes, the verdict, what was run."""
+class ResultText:
+    """A result as text: header and rows of its table, footnotes, verdict, and rows of what was made."""
 
     header: tuple[str, ...]
     rows: list[tuple[str, ...]]
@@ -52,23 +56,24 @@ class Written:
     made: list[tuple[str, ...]]
 
 
-def write_up(result: Result) -> Written:
-    """The words of a result; the terminal and the Markdown file say the same."""
+def result_text(result: Result) -> ResultText:
+    """The texts of a result, the same for the terminal and the Markdown file."""
     notes = Notes()
     rows: list[tuple[str, ...]] = []
-    for found, entries in zip(result.found, result.entries, strict=True):
+    for row, entries in zip(result.rows, result.entries, strict=True):
         if not entries:
-            rows.append((found.label, _presence(found, result.plan, notes)))
-        for number, key in enumerate(key for key in entries if result.item.wants(found.line.row, key)):
-            label = found.label if number == 0 else ""
-            rows.append((label, *_entry_words(entries[key], found, result.plan, notes)))
+            rows.append((row.label, _presence(row, result.reproduction, notes)))
+        for number, key in enumerate(key for key in entries if result.item.wants(row.scaled.row, key)):
+            label = row.label if number == 0 else ""
+            rows.append((label, *_entry_texts(entries[key], row, result.reproduction, notes)))
     header: tuple[str, ...] = HEADER if result.item.columns else PLAIN_HEADER
-    said = [n for n, title in enumerate(header) if title in ALWAYS or any(row[n] not in ("", "-") for row in rows)]
-    shown = [tuple(row[n] for n in said) for row in rows]
-    return Written(tuple(header[n] for n in said), shown, notes.texts, _verdict(result), _made(result))
+    shown = [n for n, title in enumerate(header) if title in ALWAYS or any(texts[n] not in ("", "-") for texts in rows)]
+    body = [tuple(texts[n] for n in shown) for texts in rows]
+    return ResultText(tuple(header[n] for n in shown), body, notes.texts, _verdict(result), _made(result))
 
 
-def _entry_words(entry: Compared, found: Found, plan: Reproduction, notes: Notes) -> tuple[str, ...]:
+def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes: Notes) -> tuple[str, ...]:
+    """The texts of an entry under :data:`HEADER`, without the row's label."""
     column = entry.column
     quantity = f"{column.title} [{column.unit}]" if column.unit else column.title
     if entry.note:
@@ -76,33 +81,33 @@ def _entry_words(entry: Compared, found: Found, plan: Reproduction, notes: Notes
     paper = _with_deviation(column, *entry.published) if entry.published else "-"
     ours = entry.ours
     if ours is None:
-        why = _absence(found, plan, list(entry.lost.values()), notes)
+        why = _absence(row, reproduction, list(entry.lost.values()), notes)
         return quantity, paper, why, "-", "-", ""
     text = _with_deviation(column, ours.mean, entry.deviation)
     if entry.lost:
         lost = "; ".join(f"seed {seed}: {why}" for seed, why in entry.lost.items())
-        text += f", {len(entry.values)} of {len(plan.seeds)} seeds {notes.mark(lost)}"
+        text += f", {len(entry.values)} of {len(reproduction.seeds)} seeds {notes.mark(lost)}"
     ends = [_number(column, end) for end in (ours.low, ours.high) if end is not None]
     return quantity, paper, text, " to ".join(ends) or "-", _difference(entry), "!" if entry.agrees is False else ""
 
 
-def _absence(found: Found, plan: Reproduction, reasons: Sequence[str], notes: Notes) -> str:
-    """Why there is no number, short; the whole of it is a footnote."""
-    if found.line.source.skip:
-        return f"not run at {plan.scale} {notes.mark(found.line.source.skip)}"
+def _absence(row: RowResult, reproduction: Reproduction, reasons: Sequence[str], notes: Notes) -> str:
+    """Why there is no number, in short; the full reason is a footnote."""
+    if row.scaled.source.skip:
+        return f"not run at {reproduction.scale} {notes.mark(row.scaled.source.skip)}"
     if not reasons:
         return "-"
-    word, _, rest = reasons[0].partition(": ")
-    return reasons[0] if word == "no data" or not rest else f"{word} {notes.mark(reasons[0])}"
+    short, _, rest = reasons[0].partition(": ")
+    return reasons[0] if short == "no data" or not rest else f"{short} {notes.mark(reasons[0])}"
 
 
-def _presence(found: Found, plan: Reproduction, notes: Notes) -> str:
-    """Of a row without numbers: how many seeds it is drawn from, or why there are none."""
-    if found.line.source.skip or not (found.runs or any(found.studies.values())):
-        return _absence(found, plan, list(found.lost.values()), notes)
-    seeds = {seed for kept in (found.runs, *found.studies.values()) for seed in kept}
-    lost = "; ".join(dict.fromkeys(found.lost.values()))
-    return f"{count(len(seeds), 'seed')}" + (f" of {len(plan.seeds)} {notes.mark(lost)}" if lost else "")
+def _presence(row: RowResult, reproduction: Reproduction, notes: Notes) -> str:
+    """How many seeds a row without numbers is drawn from, or why there are none."""
+    if row.scaled.source.skip or not (row.runs or any(row.studies.values())):
+        return _absence(row, reproduction, list(row.lost.values()), notes)
+    seeds = {seed for by_seed in (row.runs, *row.studies.values()) for seed in by_seed}
+    lost = "; ".join(dict.fromkeys(row.lost.values()))
+    return f"{count(len(seeds), 'seed')}" + (f" of {len(reproduction.seeds)} {notes.mark(lost)}" if lost else "")
 
 
 def _with_deviation(column: Column, value: float, deviation: float | None = None) -> str:
@@ -113,7 +118,8 @@ def _number(column: Column, value: float) -> str:
     return f"{value:.{column.digits}f}"
 
 
-def _difference(entry: Compared) -> str:
+def _difference(entry: Entry) -> str:
+    """The difference to the published value, also in percent where the tolerance is a share."""
     if entry.difference is None or entry.published is None:
         return "-"
     text = f"{entry.difference:+.{entry.column.digits}f}"
@@ -123,7 +129,7 @@ def _difference(entry: Compared) -> str:
 
 
 def _verdict(result: Result) -> str:
-    """How many published numbers were met, and what that means."""
+    """A sentence on how many published numbers agree with ours."""
     compared = result.compared
     missing = sum(
         entry.published is not None and entry.agrees is None for row in result.entries for entry in row.values()
@@ -133,23 +139,25 @@ def _verdict(result: Result) -> str:
     if not compared:
         return f"none of {count(missing, 'published number')} can be compared"
     agree = sum(bool(entry.agrees) for entry in compared)
-    widths = {f"{column.title} {_width(column)}": None for column in result.item.columns.values() if _width(column)}
+    tolerances = {
+        f"{column.title} {_tolerance(column)}": None for column in result.item.columns.values() if _tolerance(column)
+    }
     others = ", ! marks the others" if agree < len(compared) else ""
-    text = f"{agree} of {len(compared)} published numbers agree{others} ({', '.join(widths)})"
+    text = f"{agree} of {len(compared)} published numbers agree{others} ({', '.join(tolerances)})"
     return text + (f"; {missing} more cannot be compared" if missing else "")
 
 
-def _width(column: Column) -> str:
-    """How far apart agreeing numbers may be."""
+def _tolerance(column: Column) -> str:
+    """The tolerance of a column as text."""
     known = [] if column.within is None else [f"{column.within:g} {column.unit}".rstrip()]
     known += [] if column.within_share is None else [f"{100 * column.within_share:g} %"]
     return f"within {' or '.join(known)}" if known else ""
 
 
 def _made(result: Result) -> list[tuple[str, ...]]:
-    """One line a spec or study: overrides, seeds, wall time."""
+    """One row per spec or study that was made: label with overrides, seeds, wall time."""
     groups: dict[str, list[Unit]] = {}
-    for unit in result.plan.units:
+    for unit in result.reproduction.units:
         if unit.stored() is not None:
             groups.setdefault(unit.label.removesuffix(f" seed {unit.seed}"), []).append(unit)
     rows: list[tuple[str, ...]] = []
@@ -160,61 +168,64 @@ def _made(result: Result) -> list[tuple[str, ...]]:
 
 
 def _seeds(seeds: Sequence[int]) -> str:
+    """Seeds as text, consecutive ones as a range."""
     whole = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
     return f"{seeds[0]} to {seeds[-1]}" if whole else ", ".join(map(str, seeds))
 
 
 def result_view(result: Result, files: Sequence[Path]) -> Group:
-    """A result for the terminal, with the files that it was written to."""
-    item, plan = result.item, result.plan
-    words = write_up(result)
-    table = plain_table(words.header)
-    for row in words.rows:
-        table.add_row(*(Text(one, style="bold red" if one == "!" else "") for one in row))
+    """A result for the terminal, with the files it was written to."""
+    item, reproduction = result.item, result.reproduction
+    size = item.size(reproduction.scale)
+    texts = result_text(result)
+    table = plain_table(texts.header)
+    for row in texts.rows:
+        table.add_row(*(Text(text, style="bold red" if text == "!" else "") for text in row))
     made = plain_table(MADE)
-    for row in words.made:
+    for row in texts.made:
         made.add_row(*map(Text, row))
     wall = f"wall time in all {show_seconds(result.wall_s)}"
     lines: list[RenderableType] = [
         heading(item),
         Text(f"published: {item.source}"),
-        Text(f"ours: {plan.scale} scale, {count(len(plan.seeds), 'seed')}; {item.size(plan.scale).about}"),
+        Text(f"ours: {reproduction.scale} scale, {count(len(reproduction.seeds), 'seed')}; {size.about}"),
         Text(),
         table,
         Text(),
-        *(Text(f"({number}) {note}") for number, note in enumerate(words.notes, start=1)),
+        *(Text(f"({number}) {note}") for number, note in enumerate(texts.notes, start=1)),
         *(Text(f"- {note}") for note in item.footnotes),
-        Text(words.verdict),
+        Text(texts.verdict),
         Text(),
-        *((made, Text(wall)) if words.made else (Text(_nothing(plan)),)),
+        *((made, Text(wall)) if texts.made else (Text(_nothing_run(reproduction)),)),
         *(Text(f"written: {file}") for file in files),
     ]
     return Group(*lines)
 
 
 def result_markdown(result: Result, pictures: Sequence[Path]) -> str:
-    """The same as a Markdown page; pictures stand beside it."""
-    item, plan = result.item, result.plan
-    words = write_up(result)
+    """A result as a Markdown page; its pictures are files beside it."""
+    item, reproduction = result.item, result.reproduction
+    size = item.size(reproduction.scale)
+    texts = result_text(result)
     parts = [
         f"# {PAPERS[item.paper]} {item.name}: {item.title}",
         f"Published: {item.source}",
-        f"Ours: {plan.scale} scale, {count(len(plan.seeds), 'seed')}; {item.size(plan.scale).about}",
+        f"Ours: {reproduction.scale} scale, {count(len(reproduction.seeds), 'seed')}; {size.about}",
         *(f"![{item.title}]({path.name})" for path in pictures if path.suffix == ".png"),
-        _markdown_table(words.header, words.rows),
-        "\n".join(f"({number}) {note}  " for number, note in enumerate(words.notes, start=1)),
+        _markdown_table(texts.header, texts.rows),
+        "\n".join(f"({number}) {note}  " for number, note in enumerate(texts.notes, start=1)),
         "\n".join(f"- {note}" for note in item.footnotes),
-        words.verdict,
-        _markdown_table(MADE, words.made),
-        f"Wall time in all {show_seconds(result.wall_s)}." if words.made else _nothing(plan),
+        texts.verdict,
+        _markdown_table(MADE, texts.made),
+        f"Wall time in all {show_seconds(result.wall_s)}." if texts.made else _nothing_run(reproduction),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _nothing(plan: Reproduction) -> str:
-    """What to do where nothing was run."""
-    item = plan.item
-    if plan.units or plan.scale == "paper" or not any(row.paper.spec for row in item.rows):
+def _nothing_run(reproduction: Reproduction) -> str:
+    """A sentence for a result without runs, with the command that would make some."""
+    item = reproduction.item
+    if reproduction.units or reproduction.scale == "paper" or not any(row.paper.spec for row in item.rows):
         return "nothing was run"
     time = rough(60 * item.size("paper").minutes)
     return f"nothing is run at quick scale; fedradio reproduce {item.paper} {item.name} --scale paper takes {time}"
@@ -225,3 +236,78 @@ def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
         return ""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines)
+
+
+def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) -> Group:
+    """The list of items with seeds, expected wall time and progress at both scales."""
+    table = plain_table(("paper", "item", "what it shows", "quick", "", "paper scale", ""))
+    last = ""
+    for item, costs in listed:
+        texts = [text for scale in SCALES for text in _cost_texts(item, scale, costs[scale])]
+        table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, item.title, *texts)))
+        last = item.paper
+    legend = f"wall time on two cores, what is there in {out}/; make one: fedradio reproduce PAPER ITEM [--scale paper]"
+    return Group(table, Text(legend))
+
+
+def _cost_texts(item: Item, scale: Scale, cost: Cost) -> tuple[str, str]:
+    """What an item takes at a scale, and how much of it is done."""
+    if not cost.units:
+        return "-", "not run"
+    takes = f"{rough(cost.total_s)}, {count(item.size(scale).seeds, 'seed')}"
+    if cost.done == cost.units:
+        return takes, "done"
+    return takes, f"{cost.done} of {cost.units}, {rough(cost.left_s)} left" if cost.done else ""
+
+
+def rough(seconds: float) -> str:
+    """An expected duration, rounded: seconds, minutes, hours or days."""
+    for limit, unit, name in ((90, 1, "s"), (90 * 60, 60, "min"), (72 * 3600, 3600, "h")):
+        if seconds < limit:
+            return f"{max(1, round(seconds / unit))} {name}"
+    return f"{round(seconds / 86400)} days"
+
+
+def reproduction_view(
+    reproduction: Reproduction, wall_s: Mapping[Path, float], blocked: Mapping[Path, Trouble]
+) -> Group:
+    """What a reproduction would make, with expected wall times, and what it skips."""
+    table = plain_table(("run or study", "state", "expected"))
+    for unit in reproduction.units:
+        state = blocked[unit.path].why if unit.path in blocked else _state(unit)
+        table.add_row(Text(unit.label), Text(state), "-" if unit.path in blocked else rough(wall_s[unit.path]))
+    skipped = [
+        Text(f"{scaled.row.label}: not run at {reproduction.scale}: {scaled.source.skip}")
+        for scaled in reproduction.rows
+        if scaled.source.skip
+    ]
+    left = [wall_s[unit.path] for unit in reproduction.units if not unit.settled() and unit.path not in blocked]
+    total = f"{len(left)} to be made, about {rough(sum(left))}" if left else "nothing to be made"
+    tables = [table] if reproduction.units else []
+    return Group(heading(reproduction.item), *tables, *skipped, Text(f"{total}; folder {reproduction.folder}"))
+
+
+def _state(unit: Unit) -> str:
+    """What is stored of a unit, as text."""
+    stored = unit.stored()
+    if stored is None:
+        return "to be made"
+    return "there" if stored.status == "complete" else stored.status
+
+
+def heading(item: Item) -> Text:
+    """Paper, name and title of an item."""
+    return Text.assemble((f"{PAPERS[item.paper]} {item.name}", "bold"), f"  {item.title}")
+
+
+def plain_table(header: Sequence[str]) -> Table:
+    """An empty table without a frame."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def count(number: int, word: str) -> str:
+    """A number with its noun, in the plural unless it is 1."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

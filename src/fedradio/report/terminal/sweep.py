@@ -19,7 +19,7 @@ from fedradio.core.units import show, show_seconds
 from fedradio.results.statistics import Interval
 from fedradio.runs.folder import read_summary
 from fedradio.sweeps.grid import SweepPlan
-from fedradio.sweeps.pool import Outcome, RunTask
+from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask
 from fedradio.sweeps.sweep import VariantResult
 
 LINE_EVERY_S = 10.0
@@ -33,7 +33,7 @@ NUMBERS_WIDTH = 38
 STOPPING = b"\nstopping after the rounds under way; Ctrl-C again stops at once, and those rounds are made again later\n"
 
 
-class BatchProgress:
+class BatchProgress(PoolObserver):
     """An observer of a batch that shows it: a bar over all rounds that are to be made and one a run on a terminal,
     plain lines elsewhere. Also a context manager, so that the bars are always put away."""
 
@@ -52,22 +52,22 @@ class BatchProgress:
         if self.bar is not None:
             self.bar.stop()
 
-    def started(self, jobs: Sequence[RunTask], parallel: int) -> None:
-        self._rounds = sum(job.spec.rounds for job in jobs)
+    def started(self, tasks: Sequence[RunTask], parallel: int) -> None:
+        self._rounds = sum(task.spec.rounds for task in tasks)
         if not self.console.is_terminal:
-            self.console.print(f"{_count(len(jobs), 'run')}, {parallel} at a time", highlight=False)
+            self.console.print(f"{_count(len(tasks), 'run')}, {parallel} at a time", highlight=False)
             return
         bar = BarColumn(bar_width=max(10, min(40, self.console.width // 4)))
         columns = (TextColumn("{task.description}"), bar, TextColumn("{task.fields[count]}"))
         self.bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self.console, transient=True)
-        self._all = self.bar.add_task("all runs", total=self._rounds, count=f"0/{len(jobs)} runs")
+        self._all = self.bar.add_task("all runs", total=self._rounds, count=f"0/{len(tasks)} runs")
         self.bar.start()
 
-    def advanced(self, job: RunTask, done: int, rounds: int) -> None:
-        shown = self._runs.get(job.folder)
+    def advanced(self, task: RunTask, done: int, rounds: int) -> None:
+        shown = self._runs.get(task.folder)
         if shown is None:
             self._rounds -= done  # made before, and not a part of this work
-            shown = self._runs[job.folder] = _Shown(self._row(job), done)
+            shown = self._runs[task.folder] = _Shown(self._row(task), done)
         self._made += done - shown.done
         shown.done = done
         if self.bar is not None and shown.row is not None:
@@ -75,14 +75,14 @@ class BatchProgress:
             self.bar.update(self._all, completed=self._made, total=self._rounds)
         elif time.monotonic() >= shown.next_line:
             shown.next_line = time.monotonic() + LINE_EVERY_S
-            self.console.print(f"  {escape(job.label)}: {done}/{rounds} rounds", highlight=False, soft_wrap=True)
+            self.console.print(f"  {escape(task.label)}: {done}/{rounds} rounds", highlight=False, soft_wrap=True)
 
-    def noted(self, job: RunTask, text: str) -> None:
-        self.console.print(Text(f"  {job.label}: {text}"), soft_wrap=True)
+    def noted(self, task: RunTask, text: str) -> None:
+        self.console.print(Text(f"  {task.label}: {text}"), soft_wrap=True)
 
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
-        shown = self._runs.pop(outcome.job.folder, None)
-        self._rounds -= outcome.job.spec.rounds - (0 if shown is None else shown.done)
+        shown = self._runs.pop(outcome.task.folder, None)
+        self._rounds -= outcome.task.spec.rounds - (0 if shown is None else shown.done)
         if self.bar is not None:
             self.bar.update(self._all, total=self._rounds, count=f"{number}/{total} runs")
             if shown is not None and shown.row is not None:
@@ -93,12 +93,12 @@ class BatchProgress:
     def stopping(self) -> None:
         os.write(2, STOPPING)  # to standard error itself: this may come in the middle of a print
 
-    def _row(self, job: RunTask) -> TaskID | None:
+    def _row(self, task: RunTask) -> TaskID | None:
         if self.bar is None:
             return None
         longest = max(12, self.console.width * 3 // 4 - NUMBERS_WIDTH)
-        label = job.label if len(job.label) <= longest else f"...{job.label[3 - longest :]}"
-        return self.bar.add_task(f"  {escape(label)}", total=job.spec.rounds, count="")
+        label = task.label if len(task.label) <= longest else f"...{task.label[3 - longest :]}"
+        return self.bar.add_task(f"  {escape(label)}", total=task.spec.rounds, count="")
 
 
 class _Shown:
@@ -170,7 +170,7 @@ def trouble_lines(outcomes: Sequence[Outcome]) -> list[str]:
     for outcome in outcomes:
         if outcome.status != "complete":
             error = (outcome.error or "").replace("\n", "\n    ")
-            found.append(f"{outcome.status}: {outcome.job.label} ({outcome.job.folder})\n    {error}".rstrip())
+            found.append(f"{outcome.status}: {outcome.task.label} ({outcome.task.folder})\n    {error}".rstrip())
     return found
 
 
@@ -179,11 +179,11 @@ def _line(outcome: Outcome) -> str:
     news = (outcome.error or "").strip().splitlines()[-1:] or [""]
     if outcome.status == "complete":
         try:
-            accuracy = read_summary(outcome.job.folder)["accuracy"]
+            accuracy = read_summary(outcome.task.folder)["accuracy"]
         except StoreError:
             accuracy = None
         news = [] if accuracy is None else [f"accuracy {100 * accuracy:.2f} %"]
-    return ", ".join([f"{outcome.job.label}: {outcome.status}", *(one for one in news if one)])
+    return ", ".join([f"{outcome.task.label}: {outcome.status}", *(one for one in news if one)])
 
 
 def _percent(found: Interval | None) -> str:
