@@ -55,7 +55,7 @@ class Watch:
         self.said.append(("noted", job.label, text))
 
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
-        self.said.append(("ended", outcome.job.label, outcome.status, number, total))
+        self.said.append(("ended", outcome.task.label, outcome.status, number, total))
 
     def stopping(self) -> None:
         self.said.append(("stopping",))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fedradio.papers.collect import Compared, Found, Result
+from fedradio.papers.collect import Entry, Result, RowResult
 from fedradio.papers.items import Item, parse_item
-from fedradio.papers.plan import make_plan
+from fedradio.papers.plan import plan_reproduction
 
 TEXT = """
 title: Accuracy and energy
@@ -40,14 +40,12 @@ def table4() -> Item:
 def result(
     item: Item, tmp_path: Path, accuracy: dict[int, float], energy: dict[int, float], lost: dict[int, str] | None = None
 ) -> Result:
-    plan = make_plan(item, "quick", None, tmp_path)
-    found = tuple(Found(line, {}, {}, {}) for line in plan.lines)
+    plan = plan_reproduction(item, "quick", None, tmp_path)
+    found = tuple(RowResult(line, {}, {}, {}) for line in plan.rows)
     values = ({"accuracy": accuracy, "energy": energy}, {"accuracy": {}, "energy": {}})
     cells = tuple(
         {
-            key: Compared(
-                column, row.published.get(key), mine[key], (lost or {}) if mine[key] else {}, row.notes.get(key)
-            )
+            key: Entry(column, row.published.get(key), mine[key], (lost or {}) if mine[key] else {}, row.notes.get(key))
             for key, column in item.columns.items()
         }
         for row, mine in zip(item.rows, values, strict=True)

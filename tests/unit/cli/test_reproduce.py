@@ -6,10 +6,10 @@ import pytest
 from support.commands import Call
 from support.results import table4
 
-from fedradio.cli.reproduce import _again, _exit_code
+from fedradio.cli.reproduce import _exit_code, _resume_command
 from fedradio.core.errors import SpecError
 from fedradio.papers.make import Trouble
-from fedradio.papers.plan import OUT, make_plan
+from fedradio.papers.plan import OUT, plan_reproduction
 
 
 @pytest.mark.parametrize(("codes", "code"), [([], 0), ([5, 1], 5), ([5, 3, 1], 3), ([4], 4)])
@@ -19,9 +19,9 @@ def test_divergence_comes_first_then_the_first_failure(codes: list[int], code: i
 
 
 def test_the_command_that_goes_on() -> None:
-    quick, paper = make_plan(table4(), "quick", None, OUT), make_plan(table4(), "paper", 3, Path("a b"))
-    assert _again(quick, "table4", 1) == "fedradio reproduce rawhfl table4 --scale quick"
-    assert _again(paper, "table4", 2) == (
+    quick, paper = plan_reproduction(table4(), "quick", None, OUT), plan_reproduction(table4(), "paper", 3, Path("a b"))
+    assert _resume_command(quick, "table4", 1) == "fedradio reproduce rawhfl table4 --scale quick"
+    assert _resume_command(paper, "table4", 2) == (
         "fedradio reproduce rawhfl table4 --scale paper --seeds 3 --jobs 2 --out 'a b'"
     )
 

@@ -12,23 +12,23 @@ from support.reproductions import made, row
 from fedradio.papers.collect import collect, plain_result
 from fedradio.papers.items import Item
 from fedradio.papers.make import Trouble
-from fedradio.papers.plan import make_plan
+from fedradio.papers.plan import plan_reproduction
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Item]
 
 
 def test_a_seed_that_is_lost_leaves_the_others(make: Make, tmp_path: Path) -> None:
-    plan = make_plan(make(), "quick", 2, tmp_path / "out")
+    plan = plan_reproduction(make(), "quick", 2, tmp_path / "out")
     made(plan)
-    lost = plan.lines[0].runs[2].path
+    lost = plan.rows[0].runs[2].path
     cell = collect(plan, {lost: Trouble("failed: no luck", 1)}).entries[0]["accuracy"]
     assert list(cell.values) == [1]
     assert cell.lost == {2: "failed: no luck"}
 
 
 def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
-    plan = make_plan(make(), "quick", None, tmp_path / "out")
+    plan = plan_reproduction(make(), "quick", None, tmp_path / "out")
     made(plan)
     (tmp_path / "one.yaml").write_text(tiny("name=one", "rounds=3").yaml(), encoding="utf-8")
     result, trouble = made(plan)
@@ -41,7 +41,7 @@ def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Cal
 
 def test_rows_are_skipped_with_their_reason(make: Make, tmp_path: Path) -> None:
     rows = [row(tmp_path, "one", quick={"skip": "days"}), row(tmp_path, "two")]
-    plan = make_plan(make(rows=rows), "quick", None, tmp_path / "out")
+    plan = plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out")
     assert len(plan.units) == 1
     plain = plain_result(made(plan)[0], None)
     assert plain["rows"][0]["skipped"] == "days"
@@ -53,7 +53,7 @@ STUDIED = {"found": {"title": "found", "study": "heights", "measure": "mean", "w
 
 def test_disagreement_is_marked_and_deviations_are_of_seeds(make: Make, tmp_path: Path, calls: list[int]) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={"found": [4.0, 0.1]})])
-    result, _ = made(make_plan(item, "quick", 2, tmp_path / "out"))
+    result, _ = made(plan_reproduction(item, "quick", 2, tmp_path / "out"))
     cell = result.entries[0]["found"]
     assert cell.agrees is False
     assert cell.difference == pytest.approx(-2.5)

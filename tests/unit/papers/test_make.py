@@ -14,15 +14,15 @@ from fedradio.papers import plan as planning
 from fedradio.papers.collect import collect, plain_result
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
-from fedradio.papers.plan import cost, make_plan
+from fedradio.papers.plan import cost, plan_reproduction
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import run_batch
 
 Make = Callable[..., Item]
 
 
-def test_what_is_there_is_not_made_again(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = make_plan(make(), "quick", None, tmp_path / "out")
+def test_what_is_there_is_not_made_resume_command(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_reproduction(make(), "quick", None, tmp_path / "out")
     first, trouble = made(plan)
     assert not trouble
     assert all(len(cells["accuracy"].values) == 1 for cells in first.entries)
@@ -38,7 +38,7 @@ def test_a_run_that_diverges_stops_nothing_else_and_is_said(
 ) -> None:
     monkeypatch.setattr(making, "run_batch", run_batch)
     rows = [row(tmp_path, "one", *WILD), row(tmp_path, "two")]
-    plan = make_plan(make(rows=rows), "quick", None, tmp_path / "out")
+    plan = plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out")
     result, trouble = made(plan)
     bad, fine = (cells["accuracy"] for cells in result.entries)
     assert bad.lost[1].startswith("diverged: ")
@@ -53,7 +53,7 @@ def test_rows_whose_data_are_missing_say_so_while_others_run(
 ) -> None:
     monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "empty"))
     rows = [row(tmp_path, "one", "data.source=cifar10", "model=cnn3x3"), row(tmp_path, "two")]
-    result, trouble = made(make_plan(make(rows=rows), "quick", None, tmp_path / "out"))
+    result, trouble = made(plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out"))
     absent, there = (cells["accuracy"] for cells in result.entries)
     assert absent.lost == {1: "no data: fedradio data fetch cifar10"}
     assert len(there.values) == 1
@@ -63,7 +63,7 @@ def test_rows_whose_data_are_missing_say_so_while_others_run(
 def test_problems_of_all_specs_come_together(make: Make, tmp_path: Path) -> None:
     rows = [row(tmp_path, "one", "rule.lrr=1"), row(tmp_path, "two", "rounds=0")]
     with pytest.raises(SpecError) as refusal:
-        load_specs(make_plan(make(rows=rows), "quick", None, tmp_path).units)
+        load_specs(plan_reproduction(make(rows=rows), "quick", None, tmp_path).units)
     assert [problem.path for problem in refusal.value.problems] == [
         f"{tmp_path}/one.yaml: rule.lrr",
         f"{tmp_path}/two.yaml: rounds",
@@ -75,8 +75,8 @@ STUDIED = {"found": {"title": "found", "study": "heights", "measure": "mean", "w
 
 def test_studies_are_kept_and_made_once(make: Make, tmp_path: Path, calls: list[int]) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={"found": [1.2]})])
-    plan = make_plan(item, "quick", 2, tmp_path / "out")
-    assert not plan.lines[0].runs
+    plan = plan_reproduction(item, "quick", 2, tmp_path / "out")
+    assert not plan.rows[0].runs
     cell = made(plan)[0].entries[0]["found"]
     assert cell.values == {1: 1.0, 2: 2.0}
     assert cell.agrees is True
@@ -84,11 +84,11 @@ def test_studies_are_kept_and_made_once(make: Make, tmp_path: Path, calls: list[
     assert calls == [1, 2]
 
 
-def test_a_study_of_another_spec_or_version_is_made_again(
+def test_a_study_of_another_spec_or_version_is_made_resume_command(
     make: Make, tmp_path: Path, calls: list[int], tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={})])
-    plan = make_plan(item, "quick", None, tmp_path / "out")
+    plan = plan_reproduction(item, "quick", None, tmp_path / "out")
     made(plan)
     (tmp_path / "one.yaml").write_text(tiny("name=one", "rounds=3").yaml(), encoding="utf-8")
     made(plan)
@@ -101,6 +101,6 @@ def test_a_study_of_another_spec_or_version_is_made_again(
 
 def test_a_study_that_fails_is_said(make: Make, tmp_path: Path, calls: list[int]) -> None:
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={})])
-    cell = made(make_plan(item, "quick", 3, tmp_path / "out"))[0].entries[0]["found"]
+    cell = made(plan_reproduction(item, "quick", 3, tmp_path / "out"))[0].entries[0]["found"]
     assert list(cell.values) == [1, 2]
     assert cell.lost[3].startswith("failed")

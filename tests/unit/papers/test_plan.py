@@ -10,7 +10,7 @@ from support.reproductions import made, row
 
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
-from fedradio.papers.plan import cost, expected, folder_name, make_plan
+from fedradio.papers.plan import cost, expected, folder_name, plan_reproduction
 
 Make = Callable[..., Item]
 
@@ -24,8 +24,8 @@ def test_folders_are_named_by_spec_overrides_and_seed(make: Make) -> None:
 
 
 def test_seeds_are_those_of_the_scale_or_as_asked(make: Make, tmp_path: Path) -> None:
-    assert make_plan(make(), "paper", None, tmp_path).seeds == (1, 2)
-    plan = make_plan(make(), "quick", 3, tmp_path)
+    assert plan_reproduction(make(), "paper", None, tmp_path).seeds == (1, 2)
+    plan = plan_reproduction(make(), "quick", 3, tmp_path)
     assert plan.seeds == (1, 2, 3)
     assert plan.changed_seeds
     assert {spec.seed for spec in load_specs(plan.units).values()} == {1, 2, 3}
@@ -33,7 +33,7 @@ def test_seeds_are_those_of_the_scale_or_as_asked(make: Make, tmp_path: Path) ->
 
 def test_rows_on_the_same_spec_share_its_runs(make: Make, tmp_path: Path) -> None:
     both = [row(tmp_path, "one"), row(tmp_path, "one", label="again")]
-    plan = make_plan(make(rows=both), "quick", 2, tmp_path / "out")
+    plan = plan_reproduction(make(rows=both), "quick", 2, tmp_path / "out")
     assert len(plan.units) == 2
     result, _ = made(plan)
     assert result.entries[0]["accuracy"].values == result.entries[1]["accuracy"].values
@@ -41,10 +41,10 @@ def test_rows_on_the_same_spec_share_its_runs(make: Make, tmp_path: Path) -> Non
 
 def test_costs_are_shared_out_and_then_known(make: Make, tmp_path: Path) -> None:
     item = make()
-    plan = make_plan(item, "paper", None, tmp_path / "out")
+    plan = plan_reproduction(item, "paper", None, tmp_path / "out")
     assert (cost(plan).total_s, cost(plan).units, cost(plan).done) == (3600, 4, 0)
-    assert cost(make_plan(item, "paper", 1, tmp_path / "out")).total_s == 1800
-    for unit, wall_s in ((plan.lines[0].runs[1], 10.0), (plan.lines[1].runs[1], 30.0)):
+    assert cost(plan_reproduction(item, "paper", 1, tmp_path / "out")).total_s == 1800
+    for unit, wall_s in ((plan.rows[0].runs[1], 10.0), (plan.rows[1].runs[1], 30.0)):
         unit.path.mkdir(parents=True)
         summary = {"status": "complete", "wall_s": wall_s, "spec_sha256": ""}
         (unit.path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")

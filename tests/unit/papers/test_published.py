@@ -8,7 +8,7 @@ import pytest
 
 from fedradio.core.errors import SpecError
 from fedradio.papers.make import load_specs
-from fedradio.papers.plan import make_plan
+from fedradio.papers.plan import plan_reproduction
 from fedradio.papers.published import PAPERS, items, matching, published
 from fedradio.papers.studies import STUDIES
 from fedradio.results.measures import measure
@@ -56,7 +56,7 @@ def test_a_shipped_item_can_be_made(paper: str, name: str) -> None:
     """Its specs are right at both scales, its measures and studies are known, its quick scale is quick."""
     one = published()[paper, name]
     for scale in ("quick", "paper"):
-        specs = load_specs(make_plan(one, scale, 1).units)
+        specs = load_specs(plan_reproduction(one, scale, 1).units)
         assert all(spec.rounds >= 1 for spec in specs.values())
     for column in one.columns.values():
         if column.study is None:

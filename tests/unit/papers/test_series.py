@@ -10,7 +10,7 @@ from support.reproductions import made, row
 
 from fedradio.papers import make as making
 from fedradio.papers.items import Item
-from fedradio.papers.plan import make_plan
+from fedradio.papers.plan import plan_reproduction
 from fedradio.papers.series import picture
 from fedradio.spec.spec import Spec
 
@@ -18,7 +18,7 @@ Make = Callable[..., Item]
 
 
 def test_another_item_uses_the_same_runs(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made(make_plan(make(), "quick", None, tmp_path / "out"))
+    made(plan_reproduction(make(), "quick", None, tmp_path / "out"))
     curves = make(
         show="curves",
         axes={"x": "rounds", "y": "accuracy"},
@@ -26,7 +26,7 @@ def test_another_item_uses_the_same_runs(make: Make, tmp_path: Path, monkeypatch
         rows=[row(tmp_path, "one", published={}), row(tmp_path, "two", "rule.lr=0.05", published={})],
     )
     monkeypatch.setattr(making, "run_batch", lambda *_, **__: pytest.fail("nothing is to be run"))
-    result, _ = made(make_plan(curves, "quick", None, tmp_path / "out"))
+    result, _ = made(plan_reproduction(curves, "quick", None, tmp_path / "out"))
     drawn = picture(result)
     assert drawn is not None
     assert [one["x"] for one in drawn["series"]] == [[1.0, 2.0]] * 2
@@ -37,7 +37,7 @@ def test_pictures_from_studies(
     make: Make, tmp_path: Path, calls: list[int], show: str, key: str, value: object
 ) -> None:
     item = make(show=show, study="heights", columns={}, rows=[row(tmp_path, "one", published={})])
-    drawn = picture(made(make_plan(item, "quick", 2, tmp_path / "out"))[0])
+    drawn = picture(made(plan_reproduction(item, "quick", 2, tmp_path / "out"))[0])
     assert drawn is not None
     assert drawn["series"][0][key] == value
 
@@ -49,14 +49,14 @@ def test_pictures_from_runs(make: Make, tmp_path: Path) -> None:
     }
     rows = [row(tmp_path, "one", published={"early": [0.2], "last": [0.6]}), row(tmp_path, "two", published={})]
     item = make(show="curves", axes={"x": "rounds", "y": "accuracy"}, columns=columns, rows=rows)
-    result, _ = made(make_plan(item, "quick", 2, tmp_path / "out"))
+    result, _ = made(plan_reproduction(item, "quick", 2, tmp_path / "out"))
     drawn = picture(result)
     assert drawn is not None
     first, second = drawn["series"]
     assert (first["points"], first["level"]) == ([[1.0, 0.2]], 0.6)
     assert (second["points"], second["level"]) == ([], None)
     assert first["seeds"] == [1, 2]
-    ends = [run.evaluations[-1]["accuracy"] for run in result.found[0].runs.values()]
+    ends = [run.evaluations[-1]["accuracy"] for run in result.rows[0].runs.values()]
     assert first["mean"][-1] == pytest.approx(sum(ends) / 2)
     assert result.entries[0]["early"].values.keys() == {1, 2}
 
@@ -65,7 +65,7 @@ def test_edge_rounds_put_different_periods_side_by_side(make: Make, tmp_path: Pa
     (tmp_path / "one.yaml").write_text(cells().yaml(), encoding="utf-8")
     rows = [row(tmp_path, "one", published={}), row(tmp_path, "two", published={})]
     item = make(show="curves", axes={"x": "edge_rounds", "y": "accuracy"}, columns={}, rows=rows)
-    drawn = picture(made(make_plan(item, "quick", None, tmp_path / "out"))[0])
+    drawn = picture(made(plan_reproduction(item, "quick", None, tmp_path / "out"))[0])
     assert drawn is not None
     assert [one["x"] for one in drawn["series"]] == [[2.0, 4.0], [1.0, 2.0]]
 
@@ -74,6 +74,6 @@ def test_rows_without_data_are_left_out_of_pictures(make: Make, tmp_path: Path) 
     item = make(
         show="curves", axes={"x": "joules", "y": "accuracy"}, columns={}, rows=[row(tmp_path, "one", published={})]
     )
-    drawn = picture(made(make_plan(item, "quick", None, tmp_path / "out"))[0])
+    drawn = picture(made(plan_reproduction(item, "quick", None, tmp_path / "out"))[0])
     assert drawn is not None
     assert drawn["series"] == []  # this network has no joules

@@ -10,7 +10,7 @@ import pytest
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.results.run import MARKER, Participation, PastRun, open_run, open_runs, unbegun
-from fedradio.runs.folder import NETWORK_FILE, SPEC_FILE, SUMMARY_FILE
+from fedradio.runs.folder import DESCRIPTION_FILE, NETWORK_FILE, SPEC_FILE, SUMMARY_FILE
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
@@ -115,13 +115,45 @@ def test_all_folders_that_are_no_runs_are_named(tiny: Make, tmp_path: Path) -> N
         open_run(tmp_path)
 
 
-def test_a_spec_that_is_not_known_here_is_told_with_its_folder(tiny: Make, tmp_path: Path) -> None:
+def test_a_run_of_parts_that_are_not_installed_is_read(tiny: Make, tmp_path: Path) -> None:
     run(tiny(), tmp_path / "a")
     spec = tmp_path / "a" / SPEC_FILE
     spec.write_text(spec.read_text().replace("kind: fedavg", "kind: elsewhere"))
+    (past,) = open_runs(tmp_path / "a")
+    assert past.algorithm == "elsewhere"
+    assert len(past.rounds) == 2
+    assert "fedavg" in past.description["parts"]["algorithm"]  # as it was when the run was made
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (("kind: fedavg", "sort: fedavg"), "algorithm"),
+        (("seed: 3", "seed: three"), "seed"),
+        (("hops:", "hop:"), "hops"),
+        (("period: 1", "period: often"), "hops.0.period"),
+        (("kind: digits", "kind: 7"), "data.source"),
+    ],
+)
+def test_a_spec_that_is_not_whole_is_told_with_its_file(
+    tiny: Make, tmp_path: Path, change: tuple[str, str], key: str
+) -> None:
+    run(tiny(), tmp_path / "a")
+    spec = tmp_path / "a" / SPEC_FILE
+    text = spec.read_text()
+    assert change[0] in text
+    spec.write_text(text.replace(*change))
     with pytest.raises(SpecError) as error:
         open_runs(tmp_path / "a")
-    assert error.value.problems[0].path == f"{spec}: algorithm"
+    assert [problem.path for problem in error.value.problems] == [f"{spec}: {key}"]
+
+
+def test_a_run_of_version_0_1_is_described_by_the_parts_that_are_here(tiny: Make, tmp_path: Path) -> None:
+    run(tiny(), tmp_path / "a")
+    (new,) = open_runs(tmp_path / "a")
+    (tmp_path / "a" / DESCRIPTION_FILE).unlink()
+    (old,) = open_runs(tmp_path / "a")
+    assert old.description == new.description
 
 
 def test_sweeps_are_opened_and_every_run_once(tiny: Make, tmp_path: Path) -> None:

@@ -45,5 +45,5 @@ def test_slots_that_an_optimiser_wants() -> None:
 
 def test_clients_keep_their_number_in_a_cohort() -> None:
     start = Start(torch.zeros(1, 2), torch.tensor([0, 0]))
-    assert start.name(1) == 1
-    assert replace(start, ids=torch.tensor([4, 9])).name(1) == 9
+    assert start.client(1) == 1
+    assert replace(start, ids=torch.tensor([4, 9])).client(1) == 9

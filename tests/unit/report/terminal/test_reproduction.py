@@ -10,8 +10,16 @@ from support.results import TEXT, result, table4
 from support.terminal import shown
 
 from fedradio.papers.items import Item, parse_item
-from fedradio.report.terminal.reproducible import plan_view
-from fedradio.report.terminal.reproduction import result_markdown, result_view, write_up
+from fedradio.papers.make import Trouble
+from fedradio.papers.plan import Cost, Reproduction, expected, plan_reproduction
+from fedradio.report.terminal.reproduction import (
+    list_view,
+    reproduction_view,
+    result_markdown,
+    result_text,
+    result_view,
+    rough,
+)
 
 
 @pytest.fixture
@@ -20,7 +28,7 @@ def item() -> Item:
 
 
 def test_cells_show_paper_ours_interval_and_difference(item: Item, tmp_path: Path) -> None:
-    words = write_up(result(item, tmp_path, {1: 0.45, 2: 0.47}, {1: 2200.0}))
+    words = result_text(result(item, tmp_path, {1: 0.45, 2: 0.47}, {1: 2200.0}))
     assert words.header == ("", "quantity", "paper", "ours", "95 % interval", "difference")
     _, quantity, paper, ours, between, difference = words.rows[0]
     assert (quantity, paper, ours) == ("accuracy (1)", "0.4500 ± 0.2000", "0.4600 ± 0.0141")
@@ -30,7 +38,7 @@ def test_cells_show_paper_ours_interval_and_difference(item: Item, tmp_path: Pat
 
 
 def test_disagreement_is_marked_and_counted(item: Item, tmp_path: Path) -> None:
-    words = write_up(result(item, tmp_path, {1: 0.6}, {1: 2000.0}))
+    words = result_text(result(item, tmp_path, {1: 0.6}, {1: 2000.0}))
     assert [row[-1] for row in words.rows] == ["!", "", ""]
     assert words.verdict.startswith("1 of 2 published numbers agree")
     assert "accuracy within 0.02" in words.verdict
@@ -39,14 +47,14 @@ def test_disagreement_is_marked_and_counted(item: Item, tmp_path: Path) -> None:
 
 
 def test_skipped_rows_keep_their_published_numbers_and_say_why(item: Item, tmp_path: Path) -> None:
-    words = write_up(result(item, tmp_path, {1: 0.45}, {1: 2000.0}))
+    words = result_text(result(item, tmp_path, {1: 0.45}, {1: 2000.0}))
     assert words.rows[2][:4] == ("in one place", "accuracy", "0.5000", "not run at quick (2)")
     assert len(words.rows) == 3  # its energy was not published
     assert words.notes[1] == "does not fit into minutes"
 
 
 def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> None:
-    partly = write_up(result(item, tmp_path, {1: 0.45}, {1: 2000.0}, {2: "diverged: round 3"}))
+    partly = result_text(result(item, tmp_path, {1: 0.45}, {1: 2000.0}, {2: "diverged: round 3"}))
     assert "1 of 2 seeds (2)" in partly.rows[0][3]
     assert partly.notes[1] == "seed 2: diverged: round 3"
     whole = result(item, tmp_path, {}, {})
@@ -59,7 +67,7 @@ def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> Non
             **whole.entries[0],
             "accuracy": dataclasses.replace(whole.entries[0]["accuracy"], lost={1: why, 2: why}),
         }
-        words = write_up(dataclasses.replace(whole, entries=(cells, whole.entries[1])))
+        words = result_text(dataclasses.replace(whole, entries=(cells, whole.entries[1])))
         assert words.rows[0][3] == text
         assert len(words.notes) == notes
 
@@ -67,12 +75,12 @@ def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> Non
 def test_an_item_of_which_nothing_is_run_says_how_to_run_it(tmp_path: Path) -> None:
     text = TEXT.replace("{spec: demo, set: [rounds=6]}", "{skip: takes hours}")
     one = result(parse_item(text, "rawhfl", "table4"), tmp_path, {}, {})
-    words = write_up(one)
+    words = result_text(one)
     assert words.header == ("", "quantity", "paper", "ours")
     assert words.verdict == "none of 3 published numbers can be compared"
     for page in (shown(result_view(one, []), width=200), result_markdown(one, [])):
         assert "fedradio reproduce rawhfl table4 --scale paper takes 30 h" in page
-    assert "nothing to be made" in shown(plan_view(one.plan, {}, {}), width=200)
+    assert "nothing to be made" in shown(reproduction_view(one.reproduction, {}, {}), width=200)
 
 
 def test_terminal_and_markdown_say_the_same(item: Item, tmp_path: Path) -> None:
@@ -92,3 +100,30 @@ def test_terminal_and_markdown_say_the_same(item: Item, tmp_path: Path) -> None:
     assert "| everybody | accuracy (1) | 0.4500 ± 0.2000 | 0.6000 | +0.1500 | ! |" in page
     assert page.count("![") == 1
     assert "table4.md" in text
+
+
+def test_the_list_shows_costs_and_what_is_there(item: Item, tmp_path: Path) -> None:
+    costs = {"quick": Cost(4, 4, 200.0, 0.0), "paper": Cost(40, 10, 3600.0 * 30, 3600.0 * 20)}
+    text = shown(list_view([(item, costs)], tmp_path), width=200)
+    for words in ("RawHFL", "table4", "3 min, 2 seeds", "done", "30 h, 10 seeds", "10 of 40, 20 h left"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "1 s"), (89, "89 s"), (100, "2 min"), (5400, "2 h"), (1e5, "28 h"), (1e6, "12 days")]
+)
+def test_rough_durations(seconds: float, words: str) -> None:
+    assert rough(seconds) == words
+
+
+def test_a_dry_run_lists_everything(item: Item, tmp_path: Path) -> None:
+    plan: Reproduction = plan_reproduction(item, "quick", None, tmp_path)
+    first = plan.units[0].path
+    text = shown(
+        reproduction_view(plan, expected(plan), {first: Trouble("no data: fedradio data fetch mnist", 4)}), width=200
+    )
+    assert "demo rounds=6 seed 1" in text
+    assert "study energy of demo rounds=6 seed 2" in text
+    assert "no data: fedradio data fetch mnist" in text
+    assert "in one place: not run at quick: does not fit into minutes" in text
+    assert "3 to be made, about 3 min" in text  # four units share four minutes

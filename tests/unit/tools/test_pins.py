@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fedradio.cli import app
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
