@@ -50,13 +50,13 @@ def called(
 def test_a_sweep_with_a_cell_that_diverges(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Real processes: the other cells complete, and the same command later makes nothing."""
+    """Real processes: the other variants complete, and the same command later makes nothing."""
     command = ("sweep", "small.yaml", *AXES, "--seeds", "2")
     program = [sys.executable, "-c", "from fedradio.cli import main; main()", *command]
     done = subprocess.run(program, env=os.environ | {"COLUMNS": "200"}, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
-    assert "4 cells x 2 seeds = 8 runs in sweeps/small" in done.stderr
+    assert "4 variants x 2 seeds = 8 runs in sweeps/small" in done.stderr
     assert re.search(r"\[8/8\] ", done.stderr)
     assert re.search(r"rule.lr=0.1, algorithm=fedprox +\d+\.\d+ ± \d+\.\d+ % .* - +- .* 2/2", done.stdout)
     assert re.search(r"rule.lr=10000, algorithm=fedprox +- .* 0/2", done.stdout)
@@ -74,7 +74,7 @@ def test_a_sweep_with_a_cell_that_diverges(
 def test_list_runs_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = called(monkeypatch, capsys, "sweep", "small.yaml", *AXES, "--seeds", "1,2,7", "--list")
     assert code == 0
-    assert "4 cells x 3 seeds = 12 runs" in out
+    assert "4 variants x 3 seeds = 12 runs" in out
     assert "algorithm-fedprox_rule.lr-0.1-seed1" in out or "rule.lr-0.1_algorithm-fedprox-seed1" in out
     assert [path.name for path in here.iterdir()] == ["small.yaml"]
 
@@ -91,7 +91,7 @@ def test_list_shows_the_names_in_a_folder_that_is_there(
     code, out, _ = called(monkeypatch, capsys, *command, "s")
     assert code == 0
     assert "rule.lr-0.1-2-seed1, rule.lr-0.1-2-seed2" in out
-    assert "4 cells, 2 seeds, 6 runs in s\n" in out
+    assert "4 variants, 2 seeds, 6 runs in s\n" in out
     assert called(monkeypatch, capsys, *command, ".")[0] == 5
 
 
@@ -124,7 +124,7 @@ def test_failures_tell_how_to_run_them_again(
     assert "no luck" in err
     options = "--seeds 7, --rounds 3 --jobs 2 --workers 2 --out 'a [b] :cat:'"
     again = f"fedradio sweep small.yaml rule.lr=0.1,0.2 {options}"
-    assert "2 cells x 1 seed = 2 runs in a [b] :cat:\n" in err
+    assert "2 variants x 1 seed = 2 runs in a [b] :cat:\n" in err
     assert "sweep folder: 'a [b] :cat:'\nfedradio compare 'a [b] :cat:'\nfedradio report 'a [b] :cat:'\n" in out
     assert f"run again what has failed: {again}\n" in err
     assert re.search(r"rule.lr=0.1 +- .* 0/1", out)

@@ -22,7 +22,7 @@ def test_the_same_command_again() -> None:
 def test_a_list_makes_nothing(call: Call, tmp_path: Path) -> None:
     done = call("sweep", "digits_flat", "rule.lr=0.1,0.2", "--seeds", "3", "--out", tmp_path / "s", "--list")
     assert done.exit_code == 0, done.output
-    assert f"2 cells x 3 seeds = 6 runs in {tmp_path / 's'}\n" in done.output
+    assert f"2 variants x 3 seeds = 6 runs in {tmp_path / 's'}\n" in done.output
     assert list(tmp_path.iterdir()) == []
 
 

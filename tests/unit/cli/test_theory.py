@@ -15,7 +15,7 @@ from fedradio.cli import theory as module
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
 
-    def assess(folder: Path, *, tell: object, **options: Any) -> str:
+    def assess(folder: Path, *, progress: object, **options: Any) -> str:
         found.append({"folder": folder, **options})
         return "a bound"
 

@@ -61,14 +61,14 @@ def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.Mo
 def test_results_fit_a_narrow_terminal() -> None:
     label = "algorithm=fedprox, topology.clients_per_edge=4"
     some = Interval(0.5, 0.01, 3)
-    cell = VariantResult(label, 3, 3, some, some, 123.4, 5678.9, 1.2e9)
+    variant = VariantResult(label, 3, 3, some, some, 123.4, 5678.9, 1.2e9)
     console = Console(width=60, record=True, file=io.StringIO())
-    console.print(results_view([cell], console.width))
+    console.print(results_view([variant], console.width))
     lines = console.export_text().splitlines()
-    assert lines[0].split() == ["cell", "accuracy", "best", "seeds"]
-    assert any(line.split() == ["cell", "time", "energy", "uplink"] for line in lines)
+    assert lines[0].split() == ["variant", "accuracy", "best", "seeds"]
+    assert any(line.split() == ["variant", "time", "energy", "uplink"] for line in lines)
     assert "50.00 ± 1.00 %" in lines[1]
     assert lines[1].startswith("algorithm=fedprox,")
     wide = Console(width=120, record=True, file=io.StringIO())
-    wide.print(results_view([cell], wide.width))
-    assert wide.export_text().split()[:7] == ["cell", "accuracy", "best", "time", "energy", "uplink", "seeds"]
+    wide.print(results_view([variant], wide.width))
+    assert wide.export_text().split()[:7] == ["variant", "accuracy", "best", "time", "energy", "uplink", "seeds"]

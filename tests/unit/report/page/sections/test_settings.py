@@ -45,6 +45,6 @@ def test_parts_of_other_versions_are_shown_as_they_are(tiny: Callable[..., Spec]
 def test_without_a_description_values_are_shown_without_meanings(tiny: Callable[..., Spec]) -> None:
     text = settings(tiny().plain, {})
     assert "sgd" in text
-    meanings = [parameter.arg.doc for parameter in part("rule", "sgd").parameters()]
-    assert not any(meaning in text for meaning in meanings)
-    assert all(meaning in shown(tiny()) for meaning in meanings)
+    (meaning,) = [parameter.arg.doc for parameter in part("rule", "sgd").parameters() if parameter.name == "batch"]
+    assert meaning not in text
+    assert meaning in shown(tiny())

@@ -27,21 +27,21 @@ def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
     assert difference.n == 2
     for chart in ("accuracy-chart", "loss-chart", "difference-chart", "client-energy", "slot-energy"):
         assert f'id="{chart}"' in text
-    assert 'href="#cell-0"' in text
-    assert 'id="cell-0"' in text
+    assert 'href="#variant-0"' in text
+    assert 'id="variant-0"' in text
     assert "fedradio sweep tiny.yaml rule.lr=0.1,0.3 --seeds 1,2" in text
     assert page(swept) == page(swept)
 
 
 def test_a_shared_world_is_claimed_only_where_there_is_one(swept: Path, source: Path, tmp_path: Path) -> None:
     text = words_of(page(swept))
-    assert "the same world for every cell" in text
+    assert "the same world for every variant" in text
     assert "another world" not in text
     plan = plan_sweep(source, ["topology.clients_per_edge=2,3", "rule.lr=0.1,0.3"])
     other = words_of(page(run_sweep(plan, tmp_path / "worlds").folder))
     assert "the same world" not in other
-    assert "cells have different worlds" in other
-    labels = [cell.label for cell in read(tmp_path / "worlds").variants[2:]]
+    assert "variants have different worlds" in other
+    labels = [variant.label for variant in read(tmp_path / "worlds").variants[2:]]
     assert f"{'; '.join(labels)} (topology.clients_per_edge)" in other
 
 
