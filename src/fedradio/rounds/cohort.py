@@ -98,8 +98,9 @@ def keep(sim: Simulation, got: Slots, client: Slots, cohort: Cohort, acked: Tens
 def _refuse_divergence(trained: Trained, clock: Clock, ids: Tensor) -> None:
     """Refuse NaN and infinities: the sum of a row is finite only if the row is; needs no mask of the cohort's size."""
     healthy = torch.isfinite(trained.loss) & torch.isfinite(trained.delta.sum(dim=1))
-    if trained.own is not None:
-        healthy &= torch.isfinite(trained.own.sum(dim=1))
+    for rows in (trained.own, trained.local):  # own models; params and statistics of norm layers
+        if rows is not None:
+            healthy &= torch.isfinite(rows.sum(dim=1))
     if not bool(healthy.all()):
         clients: Sequence[int] = ids[~healthy.cpu()].tolist()
         raise DivergenceError(clock.t, clients, "local training")

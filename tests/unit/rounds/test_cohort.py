@@ -6,11 +6,14 @@ from dataclasses import replace
 import pytest
 import torch
 from support.worlds import after, tiny
+from torch import Tensor
 
 from fedradio.algorithms.apfl import Personal, costs
 from fedradio.algorithms.fedavg import fedavg
-from fedradio.core.contracts import Clock, Hop, Stream, Topology
+from fedradio.core.contracts import Batches, Clock, Hop, LocalRule, Model, Start, Stream, Topology, Trained
 from fedradio.core.errors import DivergenceError
+from fedradio.core.rng import Rng
+from fedradio.engine import Engine
 from fedradio.engine.rules import adam, sgd
 from fedradio.links.ideal import ideal
 from fedradio.models.model import wrap
@@ -89,4 +92,26 @@ def test_own_models_that_overflow_are_reported(pairs: Callable[[float, float], S
     sim = pairs(1.0, 10.0)
     with pytest.raises(DivergenceError, match=r"round 0: local training .* client\(s\) 1;") as caught:
         run_round(sim, begin(sim), evaluate=False)
+    assert caught.value.clients == [1]
+
+
+class Poisoned(Engine):
+    """An engine after whose training the second client's norm layers hold a NaN."""
+
+    def run(
+        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
+    ) -> Trained:
+        trained = super().run(model, rule, t, start, batches, updates, rng)
+        assert trained.local is not None
+        local = trained.local.clone()
+        local[1, 0] = torch.nan
+        return replace(trained, local=local)
+
+
+def test_norm_layers_that_diverge_are_reported_with_their_client() -> None:
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU())
+    sim = replace(tiny(), model=wrap(torch.nn.Sequential(net, torch.nn.Linear(8, 10)), (1, 8, 8), 10))
+    run_round(sim, begin(sim), evaluate=False)
+    with pytest.raises(DivergenceError, match="local training") as caught:
+        run_round(replace(sim, backend=Poisoned(1)), begin(sim), evaluate=False)
     assert caught.value.clients == [1]
