@@ -145,7 +145,10 @@ class Printed:
 
 
 def figure_4(rounds: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Rates ``eta(t) = 5e-2 - 2e-5 t``, amplitudes ``P_t = 1 + 1e-2 t`` and ``P_IS,t = 10 P_t`` of Fig. 4, ``[T]``."""
+    """Rates ``eta(t) = 5e-2 - 2e-5 t``, amplitudes ``P_t = 1 + 1e-2 t`` and ``P_IS,t = 10 P_t`` of Fig. 4.
+
+    ``[T]`` each, t from 0.
+    """
     t = torch.arange(rounds, dtype=torch.float64)
     return 5e-2 - 2e-5 * t, 1 + 1e-2 * t, 10 * (1 + 1e-2 * t)
 
