@@ -11,7 +11,7 @@ import typer
 
 from fedradio.cli.app import SpecArgument, err, one_command, out, say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.terminal.sweep import BatchProgress, count_words, results_view, trouble_lines, variants_table
+from fedradio.report.terminal.sweep import BatchProgress, results_view, size_text, trouble_lines, variants_table
 from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
 from fedradio.sweeps.sweep import SweepResult, check_variants, joined, results, run_sweep, sweep_folder
 
@@ -50,7 +50,7 @@ def sweep(
     if only_list:
         whole = joined(folder, plan)
         out.print(variants_table(whole))
-        say(out, f"{count_words(whole)} in {folder}")
+        say(out, f"{size_text(whole)} in {folder}")
         return
     again = _again([spec, *(changes or ())], _options(seeds, rounds, jobs, device, workers, folder))
     _check(plan, folder, device, quiet)
@@ -74,7 +74,7 @@ def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
         warnings = check_variants(plan, folder, device, progress)
     if quiet:
         return
-    say(err, (plan.name, "bold"), f"  {count_words(plan)} in {folder}")
+    say(err, (plan.name, "bold"), f"  {size_text(plan)} in {folder}")
     for warning in warnings:
         say(err, ("warning", "yellow"), f" {warning}")
 
