@@ -22,11 +22,11 @@ from fedradio.report.page.chart import ROWS, label, numbers_table, plain, rises,
 from fedradio.report.page.html import Html, data_block, join, table, tag
 from fedradio.report.page.numbers import percent, plus_minus, value_words
 from fedradio.report.page.palette import BACKGROUNDS, contrast, visible
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.participation import states
 from fedradio.report.page.sections.rerun import from_shipped, sweep_command
-from fedradio.report.page.sections.sweep_charts import _medians_words
-from fedradio.report.page.sweep_data import read
+from fedradio.report.page.sections.sweep_charts import _medians_text
+from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.report.style import STYLES
 from fedradio.results.run import Participation, open_run
 from fedradio.results.statistics import Interval
@@ -272,7 +272,7 @@ def test_a_shipped_spec_with_changes_is_recognised() -> None:
 
 def test_joules_that_nobody_defines_are_not_zero(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
     run(tiny(), tmp_path / "plain")
-    data = Reading(open_run(tmp_path / "plain"))
+    data = RunData(open_run(tmp_path / "plain"))
     assert data.exchanges.sending is not None
     assert data.joules == {}
     assert data.client_joules() is None
@@ -302,7 +302,7 @@ def swept(tmp_path: Path, source: Path) -> Path:
 
 
 def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
-    found = read(swept)
+    found = read_sweep_data(swept)
     one, other = found.variants
     accuracy = [one.values("accuracy")[seed] for seed in (1, 2)]
     text = words_of(page(swept))
@@ -329,18 +329,18 @@ def test_a_shared_world_is_claimed_only_where_there_is_one(swept: Path, source: 
     other = words_of(page(run_sweep(plan, tmp_path / "worlds").folder))
     assert "the same world" not in other
     assert "variants have different worlds" in other
-    labels = [variant.label for variant in read(tmp_path / "worlds").variants[2:]]
+    labels = [variant.label for variant in read_sweep_data(tmp_path / "worlds").variants[2:]]
     assert f"{'; '.join(labels)} (topology.clients_per_edge)" in other
 
 
 def test_medians_that_are_the_same_have_no_lowest() -> None:
-    assert _medians_words({"a": 1.0, "b": 1.0}).startswith("the same in all variants (1")
-    assert _medians_words({"a": 2.0, "b": 1.0, "c": 1.5}).startswith("lowest in b (1")
-    assert "variants" not in _medians_words({"a": 2.0})
+    assert _medians_text({"a": 1.0, "b": 1.0}).startswith("the same in all variants (1")
+    assert _medians_text({"a": 2.0, "b": 1.0, "c": 1.5}).startswith("lowest in b (1")
+    assert "variants" not in _medians_text({"a": 2.0})
 
 
 def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
-    found = read(swept)
+    found = read_sweep_data(swept)
     first = swept / RUNS / found.variants[0].grid.folder(1)
     (first / "summary.json").unlink()
     for file in (swept / RUNS / found.variants[1].grid.folder(2)).glob("*"):
@@ -350,7 +350,7 @@ def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
     assert "2 of 4 runs are not complete" in text
     assert "seed 2: not begun" in text
     assert "seed 1: unfinished after 2 of 2 rounds" in text
-    again = read(swept)
+    again = read_sweep_data(swept)
     assert list(again.variants[0].complete()) == [2]
     assert again.variants[1].against(again.variants[0], "accuracy") is None
 
@@ -364,11 +364,11 @@ def test_a_sweep_without_any_run(swept: Path) -> None:
 
 
 def test_a_sweep_that_grew_has_no_single_command(swept: Path) -> None:
-    plan = read(swept).plan
+    plan = read_sweep_data(swept).plan
     assert sweep_command(plan) is not None
     grown = plan_sweep(swept.parent / "small.yaml", ["rule.lr=0.1"], seeds=[3])
     run_sweep(grown, swept)
-    assert sweep_command(read(swept).plan) is None
+    assert sweep_command(read_sweep_data(swept).plan) is None
 
 
 def test_the_command_writes_the_page_into_the_folder(made: Path) -> None:
