@@ -1,4 +1,4 @@
-"""``fedradio compare``: runs side by side."""
+"""``fedradio compare``: compares the variants of some runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.reading import Folders, read_runs, tell_drawings
+from fedradio.cli.reading import Folders, print_drawings, read_runs
 from fedradio.report.terminal.comparison import comparison_view
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.compare import LeftOut, complete
@@ -30,7 +30,7 @@ def compare(
         typer.Option(help="label of the variant to compare with, or enough of it, such as fedavg; default the first"),
     ] = None,
     target: Annotated[
-        float | None, typer.Option(help="also tell what it took until the metric was there, such as 0.9")
+        float | None, typer.Option(help="also show what it took until the metric reached this value, such as 0.9")
     ] = None,
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="draw the curves into this folder, as PDF and PNG")
@@ -44,7 +44,7 @@ def compare(
     with LateProgress(err) as progress:
         runs = read_runs(folders, progress)
         absent = [LeftOut(label, seed, str(folder), "not begun") for label, seed, folder in unbegun(*folders)]
-        found = compare_runs(runs, metric, baseline, target, absent)
+        comparison = compare_runs(runs, metric, baseline, target, absent)
         files = []
         if figures is not None:
             from fedradio.report.figures.gallery import FORMATS, curve_drawings, write  # plotting is slow to import
@@ -52,8 +52,8 @@ def compare(
             curves = curve_drawings([complete(variant) for variant in variants(runs)], metric, target=target)
             files = write(curves, figures, FORMATS, progress)
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2, allow_nan=False))
+        typer.echo(json.dumps(asdict(comparison), indent=2, allow_nan=False))
         return
-    out.print(comparison_view(found, out.width))
+    out.print(comparison_view(comparison, out.width))
     if figures is not None:
-        tell_drawings(files, curves)
+        print_drawings(files, curves)

@@ -1,4 +1,4 @@
-"""``fedradio cp``: a shipped spec as a file of the user's own."""
+"""``fedradio cp``: copies a shipped spec to a file."""
 
 from __future__ import annotations
 

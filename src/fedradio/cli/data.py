@@ -1,4 +1,4 @@
-"""``fedradio data``: list, fetch and locate data sets."""
+"""``fedradio data``: lists, fetches and locates data sets."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def data_fetch(
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(f"fetching {name}")
 
-        def tell(what: str, share: float | None) -> None:
+        def progress(what: str, share: float | None) -> None:
             text = what if share is None else f"{what} {100 * share:.0f} %"
             bar.update(task, description=escape(text))
 
-        found = fetching.fetch(name, from_dir, tell)
-    out.print(f"{name}: {found}", highlight=False, soft_wrap=True)
+        folder = fetching.fetch(name, from_dir, progress)
+    out.print(f"{name}: {folder}", highlight=False, soft_wrap=True)
 
 
 @app.command("path")

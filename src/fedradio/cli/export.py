@@ -1,4 +1,4 @@
-"""``fedradio export``: records of a run or a sweep as flat tables."""
+"""``fedradio export``: writes the records of a run or a sweep as flat tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fedradio figures``: all figures that runs can have, for papers."""
+"""``fedradio figures``: draws all figures that runs can have."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.reading import Folders, read_runs, tell_drawings
+from fedradio.cli.reading import Folders, print_drawings, read_runs
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.report.figures.gallery import FORMATS, drawings, write
 from fedradio.report.terminal.progress import LateProgress
@@ -39,33 +39,36 @@ def figures(
     with LateProgress(err) as progress:
         runs = read_runs(folders, progress, participation=True)
         whole = runs if len(runs) == 1 else _complete(runs)
-        found = drawings(variants(whole))
-        files = write(found, out_dir or folders[0] / "figures", endings, progress)
+        figures_of_runs = drawings(variants(whole))
+        files = write(figures_of_runs, out_dir or folders[0] / "figures", endings, progress)
     for run in runs:
         if run.status != "complete":
-            words = "as far as it went" if run in whole else "left out"
-            note = escape(f"note: {words}, {run.status}: {run.folder}")
+            treated = "as far as it went" if run in whole else "left out"
+            note = escape(f"note: {treated}, {run.status}: {run.folder}")
             err.print(f"[yellow]{note}[/]", highlight=False, soft_wrap=True)
     if not quiet:
-        tell_drawings(files, found)
+        print_drawings(files, figures_of_runs)
         return
     for file in files:
         out.print(str(file), highlight=False, soft_wrap=True)
 
 
 def _complete(runs: Sequence[PastRun]) -> list[PastRun]:
-    found = [run for run in runs if run.status == "complete"]
-    if not found:
+    """The complete runs; refused if there are none."""
+    complete = [run for run in runs if run.status == "complete"]
+    if not complete:
         raise StoreError("no run is complete: name a single run folder to see it as far as it went")
-    return found
+    return complete
 
 
 def _formats(given: str) -> list[str]:
-    """File endings, each once; all wrong ones are told at once."""
-    endings = list(dict.fromkeys(one.strip().lower() for one in given.split(",") if one.strip()))
+    """File endings, each once; all unknown ones are refused at once."""
+    endings = list(dict.fromkeys(ending.strip().lower() for ending in given.split(",") if ending.strip()))
     remedy = f"one or more of: {', '.join(FORMATS)}"
-    wrong = [one for one in endings if one not in FORMATS]
-    if wrong or not endings:
-        problems = [Problem("--format", "unknown file format", suggest(one, FORMATS) or remedy, one) for one in wrong]
+    unknown = [ending for ending in endings if ending not in FORMATS]
+    if unknown or not endings:
+        problems = [
+            Problem("--format", "unknown file format", suggest(ending, FORMATS) or remedy, ending) for ending in unknown
+        ]
         raise SpecError(problems or Problem("--format", "names no file format", remedy, given))
     return endings

@@ -1,4 +1,4 @@
-"""``fedradio ls``: every registered part, or every shipped spec."""
+"""``fedradio ls``: lists registered parts, or shipped specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fedradio plan``: one slot of a network without learning."""
+"""``fedradio plan``: shows one planned edge round of a spec, without learning."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def plan(
         specs = {
             mode: load_spec(spec, [*(overrides or ()), f"hops.0.policy.mode={mode}"]) for mode in compare.split(",")
         }
-        out.print(plan_report.compare_table({mode: _planned(one, slot) for mode, one in specs.items()}))
+        out.print(plan_report.compare_table({mode: _planned(by_mode, slot) for mode, by_mode in specs.items()}))
         return
     sim, planned, _ = _planned(checked, slot)
     out.print(f"[bold]{checked.name}[/]  edge round {slot}, policy {kind}", highlight=False)
@@ -71,12 +71,12 @@ def plan(
 
 
 def _planned(spec: Spec, slot: int) -> tuple[Simulation, Planned, float]:
-    """The plan of that edge round, and the milliseconds it took."""
+    """The simulation, its planned edge round ``slot``, and the milliseconds that planning took."""
     sim = build(spec)
     edge_rounds = prod(hop.period for hop in sim.hops)
-    plans = plan_slots(sim, begin(sim), slot // edge_rounds + 1)
+    slots = plan_slots(sim, begin(sim), slot // edge_rounds + 1)
     for _ in range(slot):
-        next(plans)
+        next(slots)
     began = time.perf_counter()
-    found = next(plans)
-    return sim, found, 1e3 * (time.perf_counter() - began)
+    planned = next(slots)
+    return sim, planned, 1e3 * (time.perf_counter() - began)

@@ -1,4 +1,4 @@
-"""Run folders named on the command line: reading them with progress, and telling which figures were drawn of them."""
+"""Arguments and output shared by ``compare`` and ``figures``: run folders with their records, drawn figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from fedradio.cli.app import out
 from fedradio.core.errors import StoreError
-from fedradio.report.terminal.progress import LateProgress
+from fedradio.core.progress import Progress
 from fedradio.results.run import PastRun, open_runs
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Folders = Annotated[list[Path], typer.Argument(metavar="RUN|SWEEP", help="run folders and folders of sweeps")]
 
 
-def read_runs(folders: Sequence[Path], progress: LateProgress, participation: bool = False) -> list[PastRun]:
-    """The runs with their records, which take the time."""
+def read_runs(folders: Sequence[Path], progress: Progress, participation: bool = False) -> list[PastRun]:
+    """The runs of some folders with their records, read with progress."""
     runs = open_runs(*folders)
     if not runs:
         raise StoreError(f"no runs in {', '.join(map(str, folders))}")
@@ -32,12 +32,12 @@ def read_runs(folders: Sequence[Path], progress: LateProgress, participation: bo
     return runs
 
 
-def tell_drawings(files: Sequence[Path], found: Sequence[Drawing]) -> None:
-    """Files by figure; what is missing, and why."""
-    for one in found:
-        named = [str(file) for file in files if file.stem == one.name]
-        if named:
-            out.print(f"{escape(', '.join(named))}", highlight=False, soft_wrap=True)
-        if one.why:
-            words = "" if one.make is not None else f"{one.name} is not drawn: "
-            out.print(f"  [yellow]{escape(words + one.why)}[/]", highlight=False, soft_wrap=True)
+def print_drawings(files: Sequence[Path], drawings: Sequence[Drawing]) -> None:
+    """Print the files of every figure, or the reason why it is not drawn."""
+    for drawing in drawings:
+        own = [str(file) for file in files if file.stem == drawing.name]
+        if own:
+            out.print(f"{escape(', '.join(own))}", highlight=False, soft_wrap=True)
+        if drawing.why:
+            start = "" if drawing.make is not None else f"{drawing.name} is not drawn: "
+            out.print(f"  [yellow]{escape(start + drawing.why)}[/]", highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``fedradio report``: one HTML page of a run or a sweep."""
+"""``fedradio report``: writes one HTML page of a run or a sweep."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import typer
 from fedradio.cli.app import err, one_command, out
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.files import write_text
+from fedradio.core.progress import silent
 from fedradio.core.units import show
 from fedradio.report.page import page
 from fedradio.report.terminal.progress import LateProgress
 
 NAME = "report.html"
+"""Default name of the page."""
 
 
 app = one_command()
@@ -35,7 +37,7 @@ def report(
     if target.suffix.lower() not in (".html", ".htm") or target.is_dir():
         raise SpecError(Problem("--out", "not a page", "a file that ends with .html", str(target)))
     with LateProgress(err) as progress:
-        text = page(folder, None if quiet else progress)
+        text = page(folder, silent if quiet else progress)
     write_text(target, text)
     size = "" if quiet else f" ({show(target.stat().st_size, 'B')})"
     out.print(f"{target}{size}", highlight=False, soft_wrap=True, markup=False)

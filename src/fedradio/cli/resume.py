@@ -1,4 +1,4 @@
-"""``fedradio resume``: go on with a run that was interrupted or killed."""
+"""``fedradio resume``: resumes a run that was interrupted or killed."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ def resume(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
 ) -> None:
     """Go on with a run that was interrupted or killed; the result equals that of a run in one go."""
-    show_run(lambda watch: resume_run(run_dir, rounds=rounds, workers=workers, observer=watch), run_dir, quiet)
+    show_run(lambda observer: resume_run(run_dir, rounds=rounds, workers=workers, observer=observer), run_dir, quiet)

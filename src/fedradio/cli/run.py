@@ -1,4 +1,4 @@
-"""``fedradio run``: a spec into a run folder."""
+"""``fedradio run``: runs a spec into a run folder."""
 
 from __future__ import annotations
 
@@ -33,5 +33,8 @@ def run(
     folder = out_dir or new_folder(checked.name, checked.seed)
     changes = [*(overrides or ()), *extra]
     show_run(
-        lambda watch: run_spec(checked, folder, device=device, workers=workers, observer=watch), folder, quiet, changes
+        lambda observer: run_spec(checked, folder, device=device, workers=workers, observer=observer),
+        folder,
+        quiet,
+        changes,
     )

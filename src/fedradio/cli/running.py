@@ -1,4 +1,4 @@
-"""A run in the terminal: progress while it goes on, its summary at the end, how to go on after Ctrl-C."""
+"""Runs in the terminal, shared by ``run`` and ``resume``: progress, summary, and the command that resumes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from fedradio.runs.run import Observer
 from fedradio.runs.summary import Summary
 
 
-def show_run(do: Callable[[Observer | None], Summary], folder: Path, quiet: bool, changes: Sequence[str] = ()) -> None:
-    """Run with progress and a table, or quietly."""
+def show_run(
+    make: Callable[[Observer | None], Summary], folder: Path, quiet: bool, changes: Sequence[str] = ()
+) -> None:
+    """Make a run with progress and a table of its summary, or quietly."""
     try:
         if quiet:
-            do(None)
+            make(None)
             out.print(str(folder), highlight=False, soft_wrap=True)
             return
         with RunProgress(out, changes) as progress:
-            summary = do(progress)
+            summary = make(progress)
     except KeyboardInterrupt:
         if folder.is_dir():
-            words = f"interrupted; what was done is in {folder}; go on with: fedradio resume {folder}"
-            err.print(words, highlight=False, soft_wrap=True)
+            message = f"interrupted; what was done is in {folder}; go on with: fedradio resume {folder}"
+            err.print(message, highlight=False, soft_wrap=True)
         raise
     out.print(summary_table(summary))
     out.print(f"run folder: {folder}", highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``fedradio show``: a part with its keywords, units, bounds, defaults and paper."""
+"""``fedradio show``: shows a part with its keywords, units, bounds, defaults and paper."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ app = one_command()
 def show(kind: Annotated[str, typer.Argument(help="kind of a part, such as fedprox, or family/kind")]) -> None:
     """Show a part's parameters with units, bounds and defaults, and the paper it follows."""
     family, _, name = kind.rpartition("/")
-    found = [part for part in parts() if part.kind == name and family in ("", part.family)]
-    if not found:
-        raise SpecError(Problem(kind, "no such part", _elsewhere(kind)))
-    for part in found:
+    matching = [part for part in parts() if part.kind == name and family in ("", part.family)]
+    if not matching:
+        raise SpecError(Problem(kind, "no such part", _remedy(kind)))
+    for part in matching:
         out.print(f"[bold]{part.family}/{part.kind}[/]", highlight=False)
         out.print(part.doc.replace("``", ""), markup=False, highlight=False)
         if part.paper:
@@ -32,8 +32,8 @@ def show(kind: Annotated[str, typer.Argument(help="kind of a part, such as fedpr
         out.print()
 
 
-def _elsewhere(name: str) -> str:
-    """Where something that is no part may be found."""
+def _remedy(name: str) -> str:
+    """A hint where something that is not a part may be found."""
     if name in FAMILIES:
         return f"it is a family: fedradio ls {name}"
     if name in shipped():

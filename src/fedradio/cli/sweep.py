@@ -1,4 +1,4 @@
-"""``fedradio sweep``: every combination of values on the same seeds, in one folder."""
+"""``fedradio sweep``: runs every combination of values on the same seeds, in one folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from fedradio.cli.app import SpecArgument, err, one_command, out, say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.terminal.sweep import BatchProgress, count_words, results_view, trouble_lines, variants_table
+from fedradio.report.terminal.sweep import BatchProgress, results_view, size_text, trouble_lines, variants_table
 from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
 from fedradio.sweeps.sweep import SweepResult, check_variants, joined, results, run_sweep, sweep_folder
 
@@ -50,44 +50,44 @@ def sweep(
     if only_list:
         whole = joined(folder, plan)
         out.print(variants_table(whole))
-        say(out, f"{count_words(whole)} in {folder}")
+        say(out, f"{size_text(whole)} in {folder}")
         return
-    again = _again([spec, *(changes or ())], _options(seeds, rounds, jobs, device, workers, folder))
+    command = _resume_command([spec, *(changes or ())], _options(seeds, rounds, jobs, device, workers, folder))
     _check(plan, folder, device, quiet)
     with BatchProgress(err) as progress:
         try:
             observer = None if quiet else progress
             result = run_sweep(plan, folder, parallel=jobs, device=device, workers=workers, observer=observer)
         except KeyboardInterrupt:
-            say(err, f"interrupted; what was done is in {folder}; go on with: {again}")
+            say(err, f"interrupted; what was done is in {folder}; go on with: {command}")
             raise
     _show(result, quiet)
-    if any(one.status not in ("complete", "diverged") for one in result.outcomes):
-        say(err, f"run again what has failed: {again}")
+    if any(outcome.status not in ("complete", "diverged") for outcome in result.outcomes):
+        say(err, f"run again what has failed: {command}")
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 
 
 def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
-    """Refuse what cannot run before anything does."""
+    """Check all variants before anything runs, and print size and warnings."""
     with LateProgress(err) as progress:
         warnings = check_variants(plan, folder, device, progress)
     if quiet:
         return
-    say(err, (plan.name, "bold"), f"  {count_words(plan)} in {folder}")
+    say(err, (plan.name, "bold"), f"  {size_text(plan)} in {folder}")
     for warning in warnings:
         say(err, ("warning", "yellow"), f" {warning}")
 
 
 def _show(result: SweepResult, quiet: bool) -> None:
-    """The table, what went wrong, and where to go on."""
+    """Print failures, the table of results, and commands that show more."""
     for text in trouble_lines(result.outcomes):
         say(err, text)
     if quiet:
         say(out, str(result.folder))
         return
     out.print(results_view(results(result.folder), out.width))
-    before = sum(not one.fresh for one in result.outcomes)
+    before = sum(not outcome.fresh for outcome in result.outcomes)
     made = len(result.outcomes) - before
     folder = shlex.quote(str(result.folder))
     say(out, f"{made} runs made, {before} were there before; sweep folder: {folder}")
@@ -97,12 +97,12 @@ def _show(result: SweepResult, quiet: bool) -> None:
 def _options(
     seeds: str | None, rounds: int | None, jobs: int, device: str, workers: int | None, folder: Path
 ) -> dict[str, object]:
-    """Options that are not at their defaults, and the folder."""
+    """The options that are not at their defaults, and the folder."""
     given: dict[str, object] = {"--seeds": seeds, "--rounds": rounds, "--jobs": None if jobs == 1 else jobs}
     given |= {"--device": None if device == "cpu" else device, "--workers": workers, "--out": folder}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _again(arguments: Sequence[str], options: Mapping[str, object]) -> str:
-    """The command that makes what is missing."""
-    return shlex.join(["fedradio", "sweep", *arguments, *(str(one) for pair in options.items() for one in pair)])
+def _resume_command(arguments: Sequence[str], options: Mapping[str, object]) -> str:
+    """The command that makes what is still missing."""
+    return shlex.join(["fedradio", "sweep", *arguments, *(str(word) for pair in options.items() for word in pair)])

@@ -1,4 +1,4 @@
-"""``fedradio theory``: a paper's convergence bound on a run, beside what the run did."""
+"""``fedradio theory``: evaluates a paper's convergence bound on a run, beside what the run did."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def theory(
     values = (smoothness, variance, client_divergence, edge_divergence, gap)
     given = {name: value for name, value in zip(SYMBOLS, values, strict=True) if value is not None}
     with LateProgress(err) as progress:
-        found = assess(run_dir, paper=paper, rounds=replay, given=given, progress=progress)
-    out.print(assessment_view(found))
+        assessment = assess(run_dir, paper=paper, rounds=replay, given=given, progress=progress)
+    out.print(assessment_view(assessment))

@@ -1,4 +1,4 @@
-"""``fedradio validate``: all problems of a spec at once, without running it."""
+"""``fedradio validate``: checks a spec and lists all its problems, without running it."""
 
 from __future__ import annotations
 

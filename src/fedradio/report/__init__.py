@@ -1,1 +1,1 @@
-"""What people look at: tables, progress, figures."""
+"""Presentation of runs and results: terminal, figures and HTML pages."""

@@ -1,4 +1,4 @@
-"""How an algorithm is drawn, the same in every figure and page: colour, dash and marker."""
+"""Drawing styles of algorithms, the same in every figure and page: colour, dash and marker."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MARKERS = {
 
 @dataclass(frozen=True)
 class Style:
-    """``colour`` as ``#RRGGBB``; ``marker`` is matplotlib's letter."""
+    """How a line is drawn: ``colour`` as ``#RRGGBB``, dash, and ``marker`` as matplotlib's letter."""
 
     colour: str
     dash: Dash
@@ -76,20 +76,20 @@ STYLES = {
 people with protanopia, deuteranopia and tritanopia see them; near ones differ in dash and marker too."""
 
 SPARE = ("#AA00FF", "#8A7A00", "#776655")
-"""Colours of algorithms that come from elsewhere."""
+"""Colours of algorithms that are not in :data:`STYLES`, such as plug-ins."""
 
 SHADES = (0.0, 0.4, 0.2, 0.3)
 """How far the variants of one algorithm go towards black (light colours) or white (dark ones)."""
 
 LOOKS = lcm(len(DASHES), len(MARKERS), len(SHADES))
-"""How many styles an algorithm has before they repeat."""
+"""How many different styles the variants of an algorithm can have."""
 
 LIGHT = 0.25
-"""Relative luminance above which a colour is darkened to vary it."""
+"""Relative luminance above which a colour is varied by darkening, below by lightening."""
 
 
 def style(algorithm: str) -> Style:
-    """The style of an algorithm; of an unknown one by a hash of its name."""
+    """The style of an algorithm; an unknown one gets a style by a hash of its name."""
     known = STYLES.get(algorithm)
     if known is not None:
         return known
@@ -99,16 +99,16 @@ def style(algorithm: str) -> Style:
 
 
 def styles(variants: Sequence[Variant]) -> list[Style]:
-    """One style per variant: the algorithm's own, for its further variants other dashes, markers and shades.
+    """A style for each variant: its algorithm's own, and for further variants other dashes, markers and shades.
 
-    No two are alike, up to :data:`LOOKS` variants of an algorithm.
+    No two are equal, up to :data:`LOOKS` variants of an algorithm.
     """
-    found: list[Style] = []
+    chosen: list[Style] = []
     for variant in variants:
         looks = (_varied(style(variant.algorithm), number) for number in range(LOOKS))
-        free = (look for look in looks if look not in found)
-        found.append(next(free, style(variant.algorithm)))
-    return found
+        free = (look for look in looks if look not in chosen)
+        chosen.append(next(free, style(variant.algorithm)))
+    return chosen
 
 
 def luminance(colour: str) -> float:
@@ -118,6 +118,7 @@ def luminance(colour: str) -> float:
 
 
 def _varied(base: Style, number: int) -> Style:
+    """The ``number``-th variation of a style; 0 is the style itself."""
     if number == 0:
         return base
     dash = DASHES[(DASHES.index(base.dash) + number) % len(DASHES)]
@@ -126,10 +127,11 @@ def _varied(base: Style, number: int) -> Style:
 
 
 def _shaded(colour: str, amount: float) -> str:
-    """Mixed with black or white, whichever is farther away."""
+    """A colour mixed with black or white, whichever is farther away."""
     end = 0.0 if luminance(colour) > LIGHT else 1.0
     return "#" + "".join(f"{round(255 * (c + amount * (end - c))):02X}" for c in _channels(colour))
 
 
 def _channels(colour: str) -> list[float]:
+    """Red, green and blue of ``#RRGGBB``, 0 to 1."""
     return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]

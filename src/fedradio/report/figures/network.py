@@ -1,4 +1,4 @@
-"""Map of a network in one slot (matplotlib)."""
+"""Map of a network in one planned edge round (matplotlib)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fedradio.core.contracts import Topology
 from fedradio.report.figures.axes import COLUMN_IN
 
 PLACES = {"selected": ("#009E73", "o"), "eligible": ("#0072B2", "o"), "out": ("#D55E00", "x")}
-"""Colour and marker of a client's place in a slot."""
+"""Colour and marker of a client by its place in the edge round."""
 
 
 def network_map(topology: Topology, places: Sequence[str]) -> Figure:
-    """Clients by their place in a slot (``selected``, ``eligible``, ``out``), edges, server, who belongs to whom."""
+    """Map of clients by their place in an edge round (``selected``, ``eligible``, ``out``), edges and server."""
     figure = Figure(figsize=(COLUMN_IN * 1.4, COLUMN_IN * 1.4), layout="constrained")
     axes = figure.subplots()
     clients, edges = topology.positions[0], topology.positions[1]

@@ -1,4 +1,4 @@
-"""Published figures made again (matplotlib), at the width of a column; what was published is hollow or dashed."""
+"""Reproduced figures (matplotlib) at the width of a column; published values are hollow or dashed."""
 
 from __future__ import annotations
 
@@ -27,20 +27,23 @@ from fedradio.report.style import STYLES, Style, style, styles
 from fedradio.results.variants import Variant
 
 Picture = Mapping[str, Any]
-Series = Mapping[str, Any]
+"""The data of a figure, see :mod:`fedradio.papers.series`."""
 
-PALETTE = tuple(one.colour for one in STYLES.values())
-"""Colours of what is no algorithm."""
+Series = Mapping[str, Any]
+"""What row row shows."""
+
+PALETTE = tuple(look.colour for look in STYLES.values())
+"""Colours of anything that is not an algorithm."""
 
 LEVEL = (0, (2, 3))
-"""Dashes of a published end."""
+"""Dashes of the line at a published last value."""
 
 DECADES = 2.0
-"""A bound that spans more than so many powers of ten is drawn in them."""
+"""A bound that spans more powers of ten than this gets a logarithmic axis."""
 
 
 def save_picture(picture: Picture, stem: Path) -> list[Path]:
-    """Draw it as PDF and PNG beside each other; nothing where no row has data."""
+    """Draw a picture into a PDF and a PNG file; none if no row has data."""
     if not picture["series"]:
         return []
     files = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".pdf", ".png")]
@@ -51,45 +54,45 @@ def save_picture(picture: Picture, stem: Path) -> list[Path]:
 
 
 def draw(picture: Picture) -> Figure:
-    """The figure of a picture's data."""
+    """The figure of a picture."""
     with printed():
         return DRAW[picture["show"]](picture)
 
 
 def looks(series: Sequence[Series]) -> list[Style]:
-    """One style a row: an algorithm's first row has the algorithm's own, further ones those of absent algorithms."""
-    own = {one["algorithm"]: None for one in series}
+    """A style for each row: the algorithm's own for its first row, styles of absent algorithms for further ones."""
+    own = {row["algorithm"]: None for row in series}
     spare = iter([look for name, look in STYLES.items() if name not in own])
-    found: list[Style] = []
+    chosen: list[Style] = []
     for variant, look in zip(variants := _variants(series), styles(variants), strict=True):
-        first = style(variant.algorithm) not in found
-        found.append(style(variant.algorithm) if first else next(spare, look))
-    return found
+        first = style(variant.algorithm) not in chosen
+        chosen.append(style(variant.algorithm) if first else next(spare, look))
+    return chosen
 
 
 def _variants(series: Sequence[Series]) -> list[Variant]:
-    return [Variant(one["label"], one["algorithm"], {}) for one in series]
+    return [Variant(row["label"], row["algorithm"], {}) for row in series]
 
 
 def _curves(picture: Picture) -> Figure:
     """Mean curves with their bands; published points hollow, a published end as a dashed line."""
     figure, axes = column()
     series = picture["series"]
-    end = max(one["x"][-1] for one in series)
+    end = max(row["x"][-1] for row in series)
     factor, x_label = (1.0, "Edge round") if picture["x"] == "edge_rounds" else axis(picture["x"], end)
     scale, y_label = _y_axis(picture)
-    for number, (one, look) in enumerate(zip(series, looks(series), strict=True)):
-        x, mean, low, high = (np.array(one[key]) for key in ("x", "mean", "low", "high"))
-        axes.plot(x / factor, scale * mean, label=one["label"], **line(look, len(x), number / len(series)))
-        if len(one["seeds"]) > 1:
+    for number, (row, look) in enumerate(zip(series, looks(series), strict=True)):
+        x, mean, low, high = (np.array(row[key]) for key in ("x", "mean", "low", "high"))
+        axes.plot(x / factor, scale * mean, label=row["label"], **line(look, len(x), number / len(series)))
+        if len(row["seeds"]) > 1:
             axes.fill_between(x / factor, scale * low, scale * high, color=look.colour, alpha=0.15, linewidth=0)
-        if one["level"] is not None:
-            axes.axhline(scale * one["level"], color=look.colour, linestyle=LEVEL, linewidth=0.7)
-        for at, value in one["points"]:
+        if row["level"] is not None:
+            axes.axhline(scale * row["level"], color=look.colour, linestyle=LEVEL, linewidth=0.7)
+        for at, value in row["points"]:
             if at <= end:
                 axes.plot([at / factor], [scale * value], **_hollow(look))
-    points = any(at <= end for one in series for at, _ in one["points"])
-    _explain(axes, points, any(one["level"] is not None for one in series))
+    points = any(at <= end for row in series for at, _ in row["points"])
+    _explain(axes, points, any(row["level"] is not None for row in series))
     if picture["x"] in ("rounds", "edge_rounds"):
         whole_numbers(axes.xaxis)
     axes.set_xlabel(x_label)
@@ -99,20 +102,20 @@ def _curves(picture: Picture) -> Figure:
 
 
 def _y_axis(picture: Picture) -> tuple[float, str]:
-    """What to multiply by, and the axis' title."""
+    """Factor and title of the y axis."""
     if picture["y"] != "energy_j":
         return metric_axis(picture["y"])
-    factor, unit = scaled(max(max(one["mean"]) for one in picture["series"]), "J")
+    factor, unit = scaled(max(max(row["mean"]) for row in picture["series"]), "J")
     return 1 / factor, f"Energy of all clients ({unit})"
 
 
 def _hollow(look: Style) -> dict[str, Any]:
-    """How published points are drawn."""
+    """Keywords that draw published points."""
     return {"color": look.colour, "linestyle": "", "marker": look.marker, "markersize": 5, "markerfacecolor": "none"}
 
 
 def _explain(axes: Axes, points: bool, levels: bool = False) -> None:
-    """What hollow markers and thin dashes mean, where there are any."""
+    """Add legend keys of hollow markers and thin dashes, if there are any."""
     if points:
         axes.plot([], [], **_hollow(Style("black", (), "o")), label="published")
     if levels:
@@ -120,13 +123,13 @@ def _explain(axes: Axes, points: bool, levels: bool = False) -> None:
 
 
 def _top(picture: Picture) -> Figure:
-    """Accuracy of the best guess, of the best two, ...: mean lines with their bands."""
+    """Top-M accuracy against the number of guesses M: mean lines with their bands."""
     figure, axes = column()
     series = picture["series"]
-    for one, look in zip(series, looks(series), strict=True):
-        m = np.arange(1, len(one["mean"]) + 1)
-        mean, low, high = (100 * np.array(one[key]) for key in ("mean", "low", "high"))
-        axes.plot(m, mean, label=one["label"], **line(look, 1))
+    for row, look in zip(series, looks(series), strict=True):
+        m = np.arange(1, len(row["mean"]) + 1)
+        mean, low, high = (100 * np.array(row[key]) for key in ("mean", "low", "high"))
+        axes.plot(m, mean, label=row["label"], **line(look, 1))
         axes.fill_between(m, low, high, color=look.colour, alpha=0.15, linewidth=0)
     whole_numbers(axes.xaxis)
     axes.set_xlabel("Guesses M")
@@ -136,17 +139,17 @@ def _top(picture: Picture) -> Figure:
 
 
 def _cdf(picture: Picture) -> Figure:
-    """Shares of samples up to a value; published medians are hollow."""
+    """Cumulative distributions of samples; published medians are hollow."""
     figure, axes = column()
     series = picture["series"]
-    for number, (one, look) in enumerate(zip(series, looks(series), strict=True)):
-        points = len(one["samples"])
+    for number, (row, look) in enumerate(zip(series, looks(series), strict=True)):
+        points = len(row["samples"])
         share = 100 * np.arange(1, points + 1) / points
         keys = line(look, points, number / len(series))
-        axes.plot(one["samples"], share, label=one["label"], drawstyle="steps-post", **keys)
-        if one["median"] is not None:
-            axes.plot([one["median"]], [50], **_hollow(look))
-    _explain(axes, any(one["median"] is not None for one in series))
+        axes.plot(row["samples"], share, label=row["label"], drawstyle="steps-post", **keys)
+        if row["median"] is not None:
+            axes.plot([row["median"]], [50], **_hollow(look))
+    _explain(axes, any(row["median"] is not None for row in series))
     axes.set_xlabel(series[0]["unit"])
     axes.set_ylabel("Share with at most that (%)")
     axes.set_ylim(0, 102)
@@ -155,12 +158,12 @@ def _cdf(picture: Picture) -> Figure:
 
 
 def _bound(picture: Picture) -> Figure:
-    """A bound against edge rounds; in powers of ten where it spans several."""
+    """A bound against edge rounds; logarithmic if it spans several powers of ten."""
     figure, axes = column()
     series = picture["series"]
-    for number, (one, look) in enumerate(zip(series, looks(series), strict=True)):
-        axes.plot(one["x"], one["y"], label=one["label"], **line(look, len(one["x"]), number / len(series)))
-    values = [value for one in series for value in one["y"]]
+    for number, (row, look) in enumerate(zip(series, looks(series), strict=True)):
+        axes.plot(row["x"], row["y"], label=row["label"], **line(look, len(row["x"]), number / len(series)))
+    values = [value for row in series for value in row["y"]]
     if min(values) > 0 and math.log10(max(values) / min(values)) > DECADES:
         axes.set_yscale("log")
     axes.set_xlabel("Edge round")
@@ -177,15 +180,15 @@ def _bars(picture: Picture) -> Figure:
     width = 0.8 / len(keys)
     for number, key in enumerate(keys):
         at = np.arange(len(series)) + (number - (len(keys) - 1) / 2) * width
-        bars = [one["bars"][key] for one in series]
+        bars = [row["bars"][key] for row in series]
         ours, half, theirs = (
             [math.nan if bar[name] is None else bar[name] for bar in bars] for name in ("mean", "half", "published")
         )
         axes.bar(at, ours, 0.9 * width, color=PALETTE[number], label=bars[0]["title"])
         axes.errorbar(at, ours, half, linestyle="", color="black", linewidth=0.8, capsize=2)
         axes.bar(at, theirs, 0.9 * width, facecolor="none", edgecolor="black", linewidth=0.8, linestyle="--")
-    axes.set_xticks(range(len(series)), [one["label"] for one in series], rotation=30, ha="right")
-    everything = [bar for one in series for bar in one["bars"].values()]
+    axes.set_xticks(range(len(series)), [row["label"] for row in series], rotation=30, ha="right")
+    everything = [bar for row in series for bar in row["bars"].values()]
     units = {bar["unit"] for bar in everything}
     title = everything[0]["title"].capitalize() if len(keys) == 1 else ""
     axes.set_ylabel(f"{title} ({units.pop()})".strip() if len(units) == 1 and units != {""} else title)
@@ -197,13 +200,13 @@ def _bars(picture: Picture) -> Figure:
 
 
 def _counts(picture: Picture) -> Figure:
-    """A panel a row: in how many edge rounds every client could take part, and did."""
+    """One panel per row: edge rounds in which every client was eligible, and selected."""
     figure, panels = _panels(len(picture["series"]), 1.1)
-    for number, (one, axes) in enumerate(zip(picture["series"], panels, strict=True)):
-        clients = np.arange(len(one["eligible"]))
-        axes.bar(clients, one["eligible"], 0.9, color="#D0D0D0", label="eligible")
-        axes.bar(clients, one["selected"], 0.6, color=PALETTE[0], label="selected")
-        axes.set_title(one["label"], fontsize=7, pad=2)
+    for number, (row, axes) in enumerate(zip(picture["series"], panels, strict=True)):
+        clients = np.arange(len(row["eligible"]))
+        axes.bar(clients, row["eligible"], 0.9, color="#D0D0D0", label="eligible")
+        axes.bar(clients, row["selected"], 0.6, color=PALETTE[0], label="selected")
+        axes.set_title(row["label"], fontsize=7, pad=2)
         axes.set_xlim(-0.7, len(clients) - 0.3)
         if number < len(panels) - 1:
             axes.tick_params(labelbottom=False)
@@ -214,13 +217,13 @@ def _counts(picture: Picture) -> Figure:
 
 
 def _labels(picture: Picture) -> Figure:
-    """A panel a row: shares of every label at some rounds, darker is more."""
+    """One panel per row: shares of every label at some rounds, darker is more."""
     figure, panels = _panels(len(picture["series"]), 1.5)
-    for one, axes in zip(picture["series"], panels, strict=True):
-        shares = np.array(one["shares"])
+    for row, axes in zip(picture["series"], panels, strict=True):
+        shares = np.array(row["shares"])
         image = axes.imshow(shares, aspect="auto", cmap="Blues", vmin=0.0, interpolation="nearest")
-        axes.set_yticks(range(len(one["at"])), [f"{at:g}" for at in one["at"]])
-        axes.set_title(one["label"], fontsize=7, pad=2)
+        axes.set_yticks(range(len(row["at"])), [f"{at:g}" for at in row["at"]])
+        axes.set_title(row["label"], fontsize=7, pad=2)
         axes.set_ylabel("Round")
         axes.grid(visible=False)
         figure.colorbar(image, ax=axes, label="Share", pad=0.02)
@@ -229,10 +232,10 @@ def _labels(picture: Picture) -> Figure:
 
 
 def _map(picture: Picture) -> Figure:
-    """A panel a row: clients and whom they report to."""
+    """One panel per row: map of clients and the nodes they report to."""
     figure, panels = _panels(len(picture["series"]), 3.2)
-    for one, axes in zip(picture["series"], panels, strict=True):
-        tiers, parents = one["network"]["positions"], one["network"]["parents"]
+    for row, axes in zip(picture["series"], panels, strict=True):
+        tiers, parents = row["network"]["positions"], row["network"]["parents"]
         for below, above, parent in zip(tiers, tiers[1:], parents, strict=False):
             for (x, y), up in zip(below, parent, strict=True):
                 axes.plot([x, above[up][0]], [y, above[up][1]], color="0.85", linewidth=0.5, zorder=1)
@@ -242,7 +245,7 @@ def _map(picture: Picture) -> Figure:
             colour = PALETTE[0] if name == "client" else "black"
             axes.scatter(x, y, s=size, marker=marker, color=colour, label=f"{name} ({len(tier)})", zorder=2)
         axes.set_aspect("equal")
-        axes.set_title(one["label"], fontsize=7, pad=2)
+        axes.set_title(row["label"], fontsize=7, pad=2)
         axes.set_ylabel("m")
     panels[-1].set_xlabel("m")
     legend(figure, panels[-1])
@@ -265,11 +268,11 @@ DRAW: dict[str, Callable[[Picture], Figure]] = {
     "labels": _labels,
     "map": _map,
 }
-"""How each kind of picture is drawn."""
+"""The function that draws each kind of picture."""
 
 
 def _panels(number: int, height_in: float) -> tuple[Figure, list[Axes]]:
-    """Panels above each other at column width, the legend's height not counted."""
+    """A figure with panels above each other at column width; the legend adds to its height."""
     figure = Figure(figsize=(COLUMN_IN, number * height_in + 0.3), layout="constrained")
     panels = list(figure.subplots(number, 1, squeeze=False)[:, 0])
     for axes in panels:

@@ -1,4 +1,4 @@
-"""Figures of one run (matplotlib): where clients stand, who took part and why not, how their accuracies spread."""
+"""Figures of one run (matplotlib): map of the network, participation of the clients, spread of their accuracies."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ REASONS = {
     Reason.NO_DATA: ("no data", "#56B4E9"),
     Reason.NO_NEWS: ("no news", "#0072B2"),
 }
-"""What became of a client in an edge round, and its colour."""
+"""Label and colour of every reason why a client's payload did not count, and of its arrival."""
 
 MOST_PIXELS = 400
-"""Rows and columns of a heat map; more are drawn as the mean colour of neighbours."""
+"""Most rows and columns of a heat map; more are drawn as the mean colour of neighbours."""
 
 MOST_BARS = 100
-"""Edge rounds in a stack; more are drawn as means of neighbours."""
+"""Most bars of a stack of edge rounds; more are drawn as means of neighbours."""
 
 MOST_EDGES = 12
-"""Edges whose clients are told apart in a heat map."""
+"""Most edges whose clients are separated by lines in a heat map."""
 
 FEW = 300
-"""More clients are drawn without outlines, and their wires as pixels."""
+"""Most clients drawn with outlines, and with their lines to the edges as vectors."""
 
 SMALLEST, LARGEST = 0.12, 1.0
 """Area of a client without energy and of the one with the most, in shares of the largest."""
 
 
 def network_figure(network: Mapping[str, Any], share: Floats, joules: Floats | None = None, unit: str = "m") -> Figure:
-    """Clients coloured by the ``share [C]`` of edge rounds in which they arrived and sized by ``joules [C]``."""
+    """Map of clients coloured by the ``share [C]`` of edge rounds in which they arrived and sized by ``joules [C]``."""
     clients, *tiers = [np.array(tier, dtype=np.float64) for tier in network["positions"]]
     most = None if joules is None or joules.max() == 0 else float(joules.max())
     with printed():
@@ -73,16 +73,16 @@ def network_figure(network: Mapping[str, Any], share: Floats, joules: Floats | N
 
 
 def selection_figure(reason: NDArray[np.int64], parent: Sequence[int] | None = None) -> Figure:
-    """What became of every client in every edge round, ``reason [E, C]``, clients sorted by their ``parent [C]``.
+    """Heat map of every client in every edge round, ``reason [E, C]``, clients sorted by their ``parent [C]``.
 
-    Where there are more clients than rows of the picture, also by how often they arrived.
+    If there are more clients than rows of the picture, also by how often they arrived.
     """
     rounds, clients = reason.shape
     edges = np.zeros(clients, dtype=np.int64) if parent is None else np.array(parent)
     many, grouped = clients > MOST_PIXELS, 1 < edges.max() + 1 <= MOST_EDGES
     arrived = (reason == Reason.NONE).sum(axis=0) if many else np.zeros(clients)
     order = np.lexsort((-arrived, edges if grouped or not many else np.zeros(clients)))
-    palette = np.array([to_rgb(REASONS[one][1]) for one in Reason])
+    palette = np.array([to_rgb(REASONS[why][1]) for why in Reason])
     image = binned(binned(palette[reason[:, order]], MOST_PIXELS).swapaxes(0, 1), MOST_PIXELS)  # [C, E, 3]
     with printed():
         figure = Figure(figsize=(COLUMN_IN, 2.6), layout="constrained")
@@ -101,8 +101,8 @@ def selection_figure(reason: NDArray[np.int64], parent: Sequence[int] | None = N
 
 
 def reasons_figure(reason: NDArray[np.int64]) -> Figure:
-    """How many clients arrived and how many were out for which reason in every edge round, ``reason [E, C]``."""
-    counts = np.stack([(reason == one).sum(axis=1) for one in REASONS], axis=1).astype(np.float64)  # [E, reasons]
+    """Stacked counts of clients by reason in every edge round, ``reason [E, C]``."""
+    counts = np.stack([(reason == why).sum(axis=1) for why in REASONS], axis=1).astype(np.float64)  # [E, reasons]
     ends = np.unique(np.linspace(0, len(reason), min(len(reason), MOST_BARS) + 1).round().astype(int)) + 0.5
     means = binned(counts, MOST_BARS)
     with printed():
@@ -122,7 +122,7 @@ def reasons_figure(reason: NDArray[np.int64]) -> Figure:
 
 
 def spread_rounds_figure(rounds: Sequence[int], values: Floats, colour: str, metric: str = "accuracy") -> Figure:
-    """The clients' metric at every evaluation, ``values [evaluations, C]`` (NaN: no samples), as shares of clients."""
+    """Quantile bands over clients of a metric at every evaluation, ``values [evaluations, C]`` (NaN: no samples)."""
     scale, y_label = metric_axis(metric)
     levels = scale * np.nanquantile(values, [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1], axis=1)
     with printed():
@@ -141,21 +141,22 @@ def spread_rounds_figure(rounds: Sequence[int], values: Floats, colour: str, met
 
 
 def binned(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Means of neighbours along the first axis, such that there are at most that many."""
+    """Means of neighbours along the first axis, so that at most ``most`` are left."""
     if len(values) <= most:
         return values
     starts = np.linspace(0, len(values), most + 1).round().astype(int)[:-1]
     sizes = np.diff([*starts, len(values)]).reshape(-1, *[1] * (values.ndim - 1))
-    found: NDArray[np.float64] = np.add.reduceat(values, starts, axis=0) / sizes
-    return found
+    means: NDArray[np.float64] = np.add.reduceat(values, starts, axis=0) / sizes
+    return means
 
 
 def _area(share: Floats) -> Floats:
+    """Areas of clients by their share of the largest energy."""
     return SMALLEST + (LARGEST - SMALLEST) * share
 
 
 def _wires(axes: Axes, clients: Floats, tiers: Sequence[Floats], parents: Sequence[Sequence[int]]) -> None:
-    """Who reports to whom."""
+    """Draw a line from every sender to its receiver."""
     senders = [clients, *tiers[:-1]]
     for hop, (start, end, parent) in enumerate(zip(senders, tiers, parents, strict=True)):
         lines = LineCollection(list(np.stack([start, end[np.array(parent)]], axis=1)), zorder=1)
@@ -165,7 +166,7 @@ def _wires(axes: Axes, clients: Floats, tiers: Sequence[Floats], parents: Sequen
 
 
 def _stations(axes: Axes, tiers: Sequence[Floats]) -> list[Line2D]:
-    """Edges and server, and their keys."""
+    """Draw edges and server; returns their legend keys."""
     for tier in tiers[:-1]:
         axes.plot(*tier.T, "^k", markersize=float(np.clip(40 / len(tier) ** 0.5, 3.5, 6.5)), mec="white", mew=0.5)
     axes.plot(*tiers[-1].T, "sk", markersize=6.5, mec="white", mew=0.5)
@@ -174,7 +175,7 @@ def _stations(axes: Axes, tiers: Sequence[Floats]) -> list[Line2D]:
 
 
 def _sizes(most: float, largest: float) -> list[Line2D]:
-    """Keys of two areas."""
+    """Legend keys of two areas."""
     factor, unit = scaled(most, "J")
     shares = np.array([0.25, 1.0])
     diameters = np.sqrt(largest * _area(shares))
@@ -189,7 +190,7 @@ def _key(label: str, marker: str, size: float, colour: str) -> Line2D:
 
 
 def _separate(axes: Axes, edges: NDArray[np.int64]) -> None:
-    """Lines between the clients of different edges, and the edges' numbers beside them."""
+    """Draw lines between the clients of different edges, with the edges' numbers beside them."""
     starts = np.flatnonzero(np.diff(edges, prepend=-1))
     for start in starts[1:]:
         axes.axhline(start - 0.5, color="black", linewidth=0.6)
@@ -199,5 +200,6 @@ def _separate(axes: Axes, edges: NDArray[np.int64]) -> None:
 
 
 def _reason_keys(reason: NDArray[np.int64]) -> list[Patch]:
-    seen = set(np.unique(reason).tolist())
-    return [Patch(color=colour, label=words) for one, (words, colour) in REASONS.items() if int(one) in seen]
+    """Legend keys of the reasons that occur."""
+    present = set(np.unique(reason).tolist())
+    return [Patch(color=colour, label=label) for why, (label, colour) in REASONS.items() if int(why) in present]

@@ -1,14 +1,15 @@
-"""A run or a sweep as one HTML page that needs nothing else: it opens without a network, anywhere."""
+"""The HTML page of a run or a sweep: one self-contained file that opens without a network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
+from fedradio.core.progress import Progress, silent
 from fedradio.report.page.document import document
 from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.palette import variables
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.client_spread import spread
 from fedradio.report.page.sections.energy import energy
 from fedradio.report.page.sections.headline import badge, headline, warning
@@ -19,23 +20,23 @@ from fedradio.report.page.sections.participation import participation
 from fedradio.report.page.sections.rerun import environment, place, reproduce, spec_text
 from fedradio.report.page.sections.settings import settings
 from fedradio.report.page.sections.sweep import sweep_page
-from fedradio.report.page.sweep_data import Tell, read
+from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.report.style import style
 from fedradio.results.run import MARKER, PastRun, open_run
 
 __all__ = ["page", "run_page", "sweep_page"]
 
 
-def page(folder: Path, tell: Tell | None = None) -> str:
-    """The page of a run folder or of a sweep; ``tell`` hears how far it is."""
+def page(folder: Path, progress: Progress = silent) -> str:
+    """The page of a run folder or of a sweep."""
     if (folder / MARKER).is_file():
-        return sweep_page(read(folder, tell))
-    return run_page(open_run(folder), tell)
+        return sweep_page(read_sweep_data(folder, progress))
+    return run_page(open_run(folder), progress)
 
 
-def run_page(run: PastRun, tell: Tell | None = None) -> str:
-    """The whole page of a run."""
-    data, colour = Reading(run), "@algorithm"
+def run_page(run: PastRun, progress: Progress = silent) -> str:
+    """The page of a run."""
+    data, colour = RunData(run), "@algorithm"
     makers: dict[str, tuple[str, Callable[[], Html]]] = {
         "headline": ("Summary", lambda: section("headline", "Summary", warning(data, place(run)), headline(data))),
         "learning": ("Learning", lambda: learning(data, colour)),
@@ -50,10 +51,9 @@ def run_page(run: PastRun, tell: Tell | None = None) -> str:
         "environment": ("Environment", lambda: environment(run)),
     }
     sections: dict[str, tuple[str, Html]] = {}
-    for number, (identity, (words, make)) in enumerate(makers.items()):
-        if tell is not None:
-            tell(words, number / len(makers))
-        sections[identity] = words, make()
+    for number, (identity, (title, make)) in enumerate(makers.items()):
+        progress(title, number / len(makers))
+        sections[identity] = title, make()
     colours = variables({"algorithm": style(run.algorithm).colour})
     return document(f"{_title(run)} - fedradio", [_header(run)], sections, colours)
 

@@ -1,6 +1,6 @@
-"""Charts as plain data: what plotly.js draws, a sentence that says the same, and the numbers as a table.
+"""Charts of the page as plain data: traces for plotly.js, a sentence for readers, and a table of the numbers.
 
-Colours are names of the page's palette, such as ``@blue``: the page's script puts in those of the present mode.
+Colours are names of the page's palette, such as ``@blue``, which the page's script replaces by those of the mode.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from fedradio.report.page.html import Html, data_block, folded, join, paragraph,
 
 Trace = dict[str, Any]
 Layout = dict[str, Any]
+"""Plotly's, but for the names of colours."""
 
 COLOURS = ("@orange", "@green", "@purple", "@red", "@yellow", "@sky", "@blue")
 DASHES = ("dash", "dashdot", "longdash", "dot")
-"""Of lines beside the first, in this order."""
+"""Colours and dashes of the lines behind the first."""
 
 POINTS = 600
 """Most points of a line."""
@@ -31,7 +32,7 @@ ROWS = 200
 
 @dataclass(frozen=True)
 class ChartView:
-    """One picture of a chart; ``says`` replaces the chart's sentence while it is shown."""
+    """One view of a chart; ``says`` replaces the chart's sentence while it is shown."""
 
     traces: Sequence[Trace]
     layout: Layout = field(default_factory=dict)
@@ -40,7 +41,7 @@ class ChartView:
 
 @dataclass(frozen=True)
 class Chart:
-    """A titled picture with several views (``name -> view``, the first is shown), one of which a switch chooses."""
+    """A chart with a title, a sentence (``says``), one or more views of which a switch shows one, and its numbers."""
 
     identity: str
     title: str
@@ -52,7 +53,7 @@ class Chart:
 
 
 def figure(chart: Chart) -> Html:
-    """The chart's place on the page, its text alternative and its data."""
+    """The markup of a chart: its place, text alternative, table of numbers and data."""
     title, says = f"{chart.identity}-title", f"{chart.identity}-says"
     place = tag(
         "div",
@@ -81,16 +82,16 @@ def figure(chart: Chart) -> Html:
 
 
 def _save(chart: Chart) -> Html:
-    words = f"Save as SVG: {chart.title}"
-    return tag("button", "Save as SVG", type="button", class_="save", data_chart=chart.identity, aria_label=words)
+    label = f"Save as SVG: {chart.title}"
+    return tag("button", "Save as SVG", type="button", class_="save", data_chart=chart.identity, aria_label=label)
 
 
 def switch(identity: str, legend: str, options: Mapping[str, str], charts: Sequence[str]) -> Html | None:
-    """Radio buttons ``view -> words`` that choose the view of the named charts; nothing where there is no choice."""
+    """Radio buttons, ``view -> label``, that choose the view of some charts; None if there is no choice."""
     if len(options) < 2:
         return None
     choices = []
-    for number, (view, words) in enumerate(options.items()):
+    for number, (view, text) in enumerate(options.items()):
         button = tag(
             "input",
             type="radio",
@@ -99,30 +100,31 @@ def switch(identity: str, legend: str, options: Mapping[str, str], charts: Seque
             value=view,
             checked=number == 0,
         )
-        choices.append(tag("span", button, tag("label", words, for_=f"{identity}-{number}"), class_="choice"))
+        choices.append(tag("span", button, tag("label", text, for_=f"{identity}-{number}"), class_="choice"))
     return tag("fieldset", tag("legend", legend), join(choices, " "), class_="switch", data_charts=" ".join(charts))
 
 
 def absent(title: str, why: str) -> Html:
-    """A sentence in place of a chart."""
+    """A title with the reason why there is no chart."""
     return tag("div", tag("h3", title), paragraph(why, class_="absent"), class_="chart")
 
 
 def legend(colours: Mapping[str, str]) -> Html:
-    """Words beside swatches, ``words -> colour``, for pictures whose legend plotly does not draw."""
+    """A legend ``label -> colour`` for charts whose legend plotly does not draw."""
     items = [
-        tag("li", tag("span", class_="swatch", style=f"background:var(--{colour.removeprefix('@')})"), words)
-        for words, colour in colours.items()
+        tag("li", tag("span", class_="swatch", style=f"background:var(--{colour.removeprefix('@')})"), text)
+        for text, colour in colours.items()
     ]
     return tag("ul", *items, class_="legend")
 
 
-def label(words: str) -> str:
-    """Text for plotly, which takes some tags: they are shown, not obeyed."""
-    return escape(words, quote=False)
+def label(text: str) -> str:
+    """Text for plotly with its tags escaped, since plotly would interpret some."""
+    return escape(text, quote=False)
 
 
 def axis(title: str, **more: Any) -> Layout:
+    """An axis with a title."""
     return {"title": {"text": title}, **more}
 
 
@@ -132,7 +134,7 @@ def whole(title: str, most: float) -> Layout:
 
 
 def line(name: str, x: Sequence[Any], y: Sequence[Any], colour: str, **more: Any) -> Trace:
-    """A line with markers where the points are few."""
+    """A line; with markers if the points are few."""
     mode = "lines+markers" if len(x) <= 25 else "lines"
     shape = {"color": colour, "width": 2, **more.pop("line", {})}
     marker = {"color": colour, "size": 6} | more.pop("marker", {})
@@ -148,38 +150,38 @@ def line(name: str, x: Sequence[Any], y: Sequence[Any], colour: str, **more: Any
 
 
 def shade(x: Sequence[Any], low: Sequence[Any], high: Sequence[Any], colour: str, group: str = "") -> list[Trace]:
-    """A band between two lines."""
+    """A shaded band between two lines."""
     edge = {"type": "scatter", "mode": "lines", "x": x, "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
     edge |= {"legendgroup": group} if group else {}
     return [edge | {"y": low}, edge | {"y": high, "fill": "tonexty", "fillcolor": f"{colour}/0.18"}]
 
 
 def rises(values: Sequence[float] | NDArray[Any]) -> tuple[list[float], list[float]]:
-    """Where values lie: ``x`` sorted, ``y`` the share of values that are at most ``x``, from 0 on."""
+    """The empirical distribution: ``x`` sorted, ``y`` the share of values that are at most ``x``, from 0 on."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     chosen = thinned(len(ordered))
     return plain(ordered[np.r_[0, chosen]]), [0, *plain((chosen + 1) / len(ordered))]
 
 
 def thinned(count: int, most: int = POINTS) -> NDArray[np.int64]:
-    """Numbers of at most so many of ``count`` items, evenly spread, first and last included."""
+    """Indices of at most ``most`` of ``count`` items, evenly spread, first and last included."""
     if count <= most:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
 
 
 def plain(values: NDArray[Any] | Sequence[float | None], digits: int = 5) -> list[Any]:
-    """Numbers for JSON with so many significant digits; undefined ones are null, whole ones stay whole."""
+    """Numbers for JSON, rounded to significant digits; undefined ones are None, whole ones integers."""
     return [None if value is None or value != value else _short(float(value), digits) for value in values]
 
 
 def _short(value: float, digits: int) -> float | int:
-    found = float(f"{value:.{digits}g}")
-    return int(found) if found.is_integer() and abs(found) < 1e15 else found
+    rounded = float(f"{value:.{digits}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
 def numbers_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | None]], what: str) -> Html:
-    """The numbers of a chart, some of them where there are many; ``what`` the rows are, such as ``clients``."""
+    """The table of a chart's numbers, thinned if there are many; ``what`` names the rows, such as ``clients``."""
     chosen = thinned(len(rows), ROWS)
-    words = caption if len(chosen) == len(rows) else f"{caption}; {len(chosen)} of {len(rows)} {what}, evenly spread"
-    return table(words, head, [rows[number] for number in chosen])
+    title = caption if len(chosen) == len(rows) else f"{caption}; {len(chosen)} of {len(rows)} {what}, evenly spread"
+    return table(title, head, [rows[number] for number in chosen])

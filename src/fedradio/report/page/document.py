@@ -1,4 +1,4 @@
-"""The document: head, header, contents, footer; everything that the page needs is inside it."""
+"""The HTML document around the sections: head, header, contents, footer, with all scripts and styles inside."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ try { chosen = localStorage.getItem("fedradio-theme"); } catch { /* not allowed 
 const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 document.documentElement.dataset.theme = dark ? "dark" : "light";
 """
-"""Before anything is drawn: the mode that was chosen the last time, or that of the system."""
+"""Script that runs before anything is drawn: sets the mode chosen last time, or the system's."""
 
 
 def asset(name: str) -> str:
-    """A text file of this package."""
+    """The text of a file of this package."""
     return (resources.files("fedradio.report.page") / name).read_text(encoding="utf-8")
 
 
 def document(title: str, header: Sequence[Piece], sections: Mapping[str, tuple[str, Html]], extra_css: str = "") -> str:
-    """A whole page. ``sections`` are ``id -> (words for the contents, markup)``; ``extra_css`` is the caller's own."""
+    """A whole page. ``sections`` are ``id -> (title for the contents, markup)``; ``extra_css`` is appended."""
     from plotly.offline import get_plotlyjs  # slow to import
 
     scripts = [FIRST, get_plotlyjs(), asset("page.js")]
@@ -65,19 +65,20 @@ def document(title: str, header: Sequence[Piece], sections: Mapping[str, tuple[s
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Only these scripts run, and nothing is loaded from anywhere."""
-    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in scripts)
+    """Content security policy: only these scripts run, and nothing is loaded from elsewhere."""
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
-def _raw(name: str, words: str) -> Html:
-    """Our own script or style as it is."""
-    if f"</{name}" in words.lower():
+def _raw(name: str, content: str) -> Html:
+    """A script or style element whose content is not escaped."""
+    if f"</{name}" in content.lower():
         raise ValueError(f"a {name} must not hold its own end")
-    return Html(f"<{name}>{words}</{name}>")
+    return Html(f"<{name}>{content}</{name}>")
 
 
 def _mode_button() -> Html:
@@ -85,14 +86,14 @@ def _mode_button() -> Html:
 
 
 def _contents(sections: Mapping[str, tuple[str, Html]]) -> Html:
-    links = [tag("li", tag("a", words, href=f"#{identity}")) for identity, (words, _) in sections.items()]
+    links = [tag("li", tag("a", title, href=f"#{identity}")) for identity, (title, _) in sections.items()]
     return tag("nav", tag("ul", *links), aria_label="Contents", class_="contents")
 
 
 def _footer() -> Html:
-    words = (
+    text = (
         f"Made by fedradio {__version__}. This page is one file: it asks no other machine for anything. "
         "Charts: plotly.js, MIT licence (its text is in this file)."
     )
     script = tag("noscript", paragraph("Charts need JavaScript; their numbers are in the tables below each of them."))
-    return tag("footer", script, paragraph(words))
+    return tag("footer", script, paragraph(text))

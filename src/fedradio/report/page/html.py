@@ -1,4 +1,4 @@
-"""HTML from small functions. Whatever is not :class:`Html` is escaped, so that no text of a user becomes markup."""
+"""HTML elements as functions. Anything that is not :class:`Html` is escaped, so that no user text becomes markup."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from html import escape
 from typing import Any
 
 VOID = frozenset({"meta", "link", "input", "br"})
+"""Elements without an end tag."""
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Markup, which is not escaped again."""
 
     __slots__ = ()
 
@@ -20,46 +21,47 @@ Piece = str | None
 """What an element may hold: markup, plain text, or nothing."""
 
 DASH = "\N{EN DASH}"
-"""A value that is not there."""
+"""Stands for an absent value."""
 
 UNDEFINED = Html(f'{DASH}<span class="unseen"> undefined</span>')
-"""A quantity that no part defines."""
+"""Stands for a quantity that no part defines."""
 
 
 def text(value: Piece) -> Html:
-    """Markup as it is, plain text escaped, nothing for None."""
+    """Markup of a piece: plain text escaped, None as nothing."""
     if value is None:
         return Html("")
     return value if isinstance(value, Html) else Html(escape(value))
 
 
 def join(pieces: Iterable[Piece], between: str = "") -> Html:
+    """Pieces in a row."""
     return Html(escape(between).join(text(piece) for piece in pieces))
 
 
 def tag(name: str, /, *children: Piece, **attributes: str | bool | None) -> Html:
     """An element: ``tag("a", "here", href="#x", class_="big", aria_label="go")``; None and False leave one out."""
-    words = [name]
+    pieces = [name]
     for key, value in attributes.items():
         label = key.rstrip("_").replace("_", "-")
         if value is True:
-            words.append(label)
+            pieces.append(label)
         elif value is not None and value is not False:
-            words.append(f'{label}="{escape(value)}"')
-    opening = f"<{' '.join(words)}>"
+            pieces.append(f'{label}="{escape(value)}"')
+    opening = f"<{' '.join(pieces)}>"
     return Html(opening if name in VOID else f"{opening}{join(children)}</{name}>")
 
 
 def data_block(identity: str, value: Any) -> Html:
-    """JSON for the page's script; ``<`` is written as an escape, so that no text in it can end the element."""
-    words = json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return Html(f'<script type="application/json" id="{escape(identity)}">{words}</script>')
+    """A block of JSON for the page's script; ``<`` is escaped, so that no text in it can end the element."""
+    content = json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return Html(f'<script type="application/json" id="{escape(identity)}">{content}</script>')
 
 
 def table(
     caption: str, head: Sequence[Piece], rows: Iterable[Sequence[Piece]], *, numbers: bool = True, shown: bool = True
 ) -> Html:
-    """A table that scrolls inside its own box; the first column heads the rows. ``shown``: of the caption."""
+    """A table that scrolls in its own box; the first column heads the rows. ``shown``: the caption is visible."""
     columns = join(tag("th", piece, scope="col") for piece in head)
     body = join(
         tag("tr", tag("th", row[0], scope="row"), *(tag("td", piece) for piece in row[1:])) for row in map(list, rows)
@@ -72,7 +74,7 @@ def table(
 
 
 def folded(summary: str, *inside: Piece) -> Html:
-    """Something that opens when asked for."""
+    """Content that is folded until it is opened."""
     return tag("details", tag("summary", summary), *inside)
 
 
@@ -80,27 +82,27 @@ def paragraph(*pieces: Piece, class_: str | None = None) -> Html:
     return tag("p", *pieces, class_=class_)
 
 
-def command(words: str) -> Html:
+def command(text: str) -> Html:
     """A command line with a button that copies it."""
     return tag(
         "div",
-        tag("pre", tag("code", words), tabindex="0"),
+        tag("pre", tag("code", text), tabindex="0"),
         tag("button", "Copy", type="button", class_="copy", aria_label="Copy the text beside this button"),
         class_="command",
     )
 
 
-def copied(button: str, words: str, name: str) -> Html:
+def copied(button: str, content: str, name: str) -> Html:
     """A long text with a button that copies it."""
     return tag(
         "div",
         tag("button", button, type="button", class_="copy"),
-        tag("pre", tag("code", words), tabindex="0", role="group", aria_label=name),
+        tag("pre", tag("code", content), tabindex="0", role="group", aria_label=name),
         class_="yaml",
     )
 
 
 def section(identity: str, title: str, *inside: Piece) -> Html:
-    """A part of the page with its heading."""
+    """A section of the page with its heading."""
     heading = tag("h2", title, id=f"{identity}-heading")
     return tag("section", heading, *inside, id=identity, aria_labelledby=f"{identity}-heading")

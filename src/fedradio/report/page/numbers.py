@@ -1,4 +1,4 @@
-"""Numbers for people, as they stand on the page."""
+"""Numbers formatted for the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AXIS_TITLES = {
     "bits": "Uplink [bit]",
     "uses": "Channel uses",
 }
-"""What a curve can be drawn against, as axis titles."""
+"""Axis titles of what a curve can be drawn against."""
 
 AXIS_WORDS = {
     "rounds": "rounds",
@@ -26,13 +26,14 @@ AXIS_WORDS = {
     "bits": "uplink bits",
     "uses": "channel uses",
 }
+"""The same as words in a sentence."""
 
 AXIS_ABSENT = {
     "seconds": "Simulated time is undefined: no part says how long things take (a fleet or a link with rates does).",
     "joules": "Energy is undefined: no part says what computing and sending cost (a fleet does).",
     "bits": "Bits are undefined: payloads are not sent as bits.",
 }
-"""Why a run has no such axis."""
+"""Sentences that say why a run lacks an axis."""
 
 
 def percent(value: float | None, digits: int = 2) -> str:
@@ -48,7 +49,7 @@ def seconds(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A number of things, whole or a mean."""
+    """A count, whole or a mean."""
     if value is None:
         return UNDEFINED
     return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1e4 else f"{value:.3g}"
@@ -59,19 +60,19 @@ def number(value: float | None) -> str:
 
 
 def metric_words(name: str) -> str:
-    """The name of a metric for people."""
-    named = WORDS | {"loss": "test loss", "train_loss": "training loss"}
-    return named.get(name, name.replace("_", " "))
+    """The name of a metric in words."""
+    names = WORDS | {"loss": "test loss", "train_loss": "training loss"}
+    return names.get(name, name.replace("_", " "))
 
 
 def metric(name: str, value: float | None) -> str:
-    """A metric's value in its unit: shares in percent, all others as they are."""
+    """A metric's value: shares in percent, all others as plain numbers."""
     shares = name in WORDS or name.endswith(("accuracy", "accuracy_spread"))
     return percent(value) if shares else number(value)
 
 
 def spent(axis: str, value: float | None) -> str:
-    """A position on an axis in its unit."""
+    """A position on an axis with its unit."""
     if axis == "seconds":
         return seconds(value)
     if axis in ("joules", "bits"):
@@ -79,28 +80,28 @@ def spent(axis: str, value: float | None) -> str:
     return count(value)
 
 
-def plus_minus(found: Interval | None, words: Callable[[float], str]) -> str:
-    """A mean and the half width of its interval, where it has one; their unit once where it is the same."""
-    if found is None:
+def plus_minus(mean: Interval | None, formatted: Callable[[float], str]) -> str:
+    """A mean with the half width of its interval, if it has one; a common unit is written once."""
+    if mean is None:
         return UNDEFINED
-    sign = "\N{MINUS SIGN}" if found.mean < 0 else ""
-    mean = f"{sign}{words(abs(found.mean))}"
-    if found.half is None:
-        return mean
-    half = words(found.half) if found.half else "0"
-    value, _, unit = mean.rpartition(" ")
-    return f"{value} ± {half}" if unit == half.rpartition(" ")[2] and value else f"{mean} ± {half}"
+    sign = "\N{MINUS SIGN}" if mean.mean < 0 else ""
+    text = f"{sign}{formatted(abs(mean.mean))}"
+    if mean.half is None:
+        return text
+    half = formatted(mean.half) if mean.half else "0"
+    value, _, unit = text.rpartition(" ")
+    return f"{value} ± {half}" if unit == half.rpartition(" ")[2] and value else f"{text} ± {half}"
 
 
 def value_words(value: Any) -> str:
-    """A value of a spec for people."""
+    """A value of a spec as readable text."""
     if value is None:
         return DASH
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        words = f"{value:.10g}"
-        return words if "e" in words or abs(value) < 1e5 else f"{value:,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+        text = f"{value:.10g}"
+        return text if "e" in text or abs(value) < 1e5 else f"{value:,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     if isinstance(value, list):
         return "[" + ", ".join(value_words(item) for item in value) + "]"
     if isinstance(value, dict):

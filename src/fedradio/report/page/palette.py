@@ -1,4 +1,4 @@
-"""Colours of algorithms on the page: as everywhere, but never too near to the background of either mode."""
+"""Colours of algorithms on the page, adjusted to stand out from the background in both modes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from fedradio.report.style import luminance
 
 BACKGROUNDS = {"light": ("#ffffff", 3.2), "dark": ("#1a1e25", 4.5)}
-"""What charts stand on, as in page.css, and the contrast of lines and markers with it; WCAG 2 asks for 3."""
+"""Backgrounds of charts, as in page.css, and the least contrast of lines with them; WCAG 2 asks for 3."""
 
 
-def contrast(one: str, other: str) -> float:
-    """Of two colours ``#RRGGBB``, 1 (equal) to 21 (black on white), as in WCAG 2."""
-    low, high = sorted((luminance(one), luminance(other)))
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours ``#RRGGBB``, 1 (equal) to 21 (black on white), as in WCAG 2."""
+    low, high = sorted((luminance(first), luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 
 def visible(colour: str, background: str, least: float) -> str:
-    """The colour, mixed with black or white as far as it takes to stand out."""
+    """The colour, mixed with as much black or white as the contrast needs."""
     end = 0 if luminance(background) > 0.5 else 255
     parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     for share in range(20):
@@ -28,9 +28,9 @@ def visible(colour: str, background: str, least: float) -> str:
 
 
 def variables(colours: Mapping[str, str]) -> str:
-    """Style rules that give names to colours, ``name -> #RRGGBB``, in both modes."""
+    """CSS variables of colours, ``name -> #RRGGBB``, for both modes."""
     rules = []
     for mode, (background, least) in BACKGROUNDS.items():
-        words = " ".join(f"--{name}: {visible(colour, background, least)};" for name, colour in colours.items())
-        rules.append(f':root[data-theme="{mode}"] {{ {words} }}')
+        declarations = " ".join(f"--{name}: {visible(colour, background, least)};" for name, colour in colours.items())
+        rules.append(f':root[data-theme="{mode}"] {{ {declarations} }}')
     return "\n" + "\n".join(rules) + "\n"

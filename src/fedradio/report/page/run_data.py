@@ -1,4 +1,4 @@
-"""What the page needs of a run beyond what the run itself answers: one walk over the exchanges."""
+"""The data of a run's page: the run, and what one pass over its exchanges gives."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import numpy as np
 
 from fedradio.results.run import AXES, Floats, PastRun
 
-NEVER = frozenset({"staleness", "pseudo_accuracy"})
-"""Notes in which -1 says that there is nothing to tell of a sender."""
+NEGATIVE_IS_NONE = frozenset({"staleness", "pseudo_accuracy"})
+"""Notes in which -1 means that a sender has no value."""
 
 OF_ACTIVE = frozenset({"tx_power"})
-"""Notes that only tell of the senders which were active."""
+"""Notes that have values for active senders only."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """A note of a hop's exchanges: number of the exchange, from 1, and mean, least and most over its senders or
-    receivers; ``each`` says which."""
+    """A note of a hop's exchanges: ``at`` the number of the exchange, from 1, its mean, least and most value.
+
+    Means are over senders or receivers; ``each`` says which.
+    """
 
     at: list[int] = field(default_factory=list)
     mean: list[float] = field(default_factory=list)
@@ -32,7 +34,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Exchanges:
-    """Joules of hop 0's computing and sending ``[E, C]`` where defined, channel uses of every round, and notes."""
+    """Contents of the exchange records: joules of hop 0 ``[E, C]`` if defined, total channel uses by round, notes."""
 
     computing: Floats | None
     sending: Floats | None
@@ -41,8 +43,8 @@ class Exchanges:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A run with everything that its page shows."""
+class RunData:
+    """A run with everything that its page shows, read when it is needed."""
 
     run: PastRun
 
@@ -53,8 +55,8 @@ class Reading:
     @cached_property
     def totals(self) -> dict[str, Floats]:
         """What had been spent after every round, for every axis that is defined."""
-        found = {axis: self.run.totals(axis) for axis in AXES} | {"uses": self.exchanges.uses}
-        return {axis: values for axis, values in found.items() if values is not None and len(values)}
+        totals = {axis: self.run.totals(axis) for axis in AXES} | {"uses": self.exchanges.uses}
+        return {axis: values for axis, values in totals.items() if values is not None and len(values)}
 
     @property
     def edge_rounds(self) -> int:
@@ -67,7 +69,7 @@ class Reading:
 
     @cached_property
     def joules(self) -> dict[str, Floats]:
-        """``computing`` and ``sending`` ``[E, C]``, as far as they are defined and anything at all."""
+        """Joules of ``computing`` and ``sending`` ``[E, C]``, those of them that are defined; empty if all are 0."""
         both = {"computing": self.exchanges.computing, "sending": self.exchanges.sending}
         known = {name: values for name, values in both.items() if values is not None}
         return known if len(known) == 2 or any(values.any() for values in known.values()) else {}
@@ -77,13 +79,13 @@ class Reading:
         return np.asarray(self.run.participation.arrived.mean(axis=0), dtype=np.float64)
 
     def client_joules(self) -> Floats | None:
-        """What each client has spent, ``[C]``."""
+        """The joules that each client has spent, ``[C]``; None if undefined."""
         if not self.joules:
             return None
         return np.asarray(sum(values.sum(axis=0) for values in self.joules.values()), dtype=np.float64)
 
     def client_accuracies(self) -> list[float | None] | None:
-        """The accuracy of every client in the last evaluation, where each has a test set of its own."""
+        """The accuracy of every client in the last evaluation; None if clients have no test sets of their own."""
         groups = [
             row["groups"]["accuracy"] for row in self.run.evaluations if (row.get("groups") or {}).get("accuracy")
         ]
@@ -91,7 +93,7 @@ class Reading:
 
 
 def read_exchanges(run: PastRun) -> Exchanges:
-    """Walk over the exchanges once."""
+    """The contents of a run's exchange records, in one pass."""
     computing: list[Any] = []
     sending: list[Any] = []
     uses: dict[int, float] = {}
@@ -106,30 +108,30 @@ def read_exchanges(run: PastRun) -> Exchanges:
         if row["uses"] is not None:
             uses[row["t"]] = uses.get(row["t"], 0.0) + row["uses"]
         for name, values in row["notes"].items():
-            _note(notes, (hop, name), number[hop], values, row["active"])
+            _add_note(notes, (hop, name), number[hop], values, row["active"])
     spent = np.cumsum([uses.get(t, 0.0) for t in range(len(run.rounds))]) if uses else None
     return Exchanges(_stacked(computing), _stacked(sending), spent, notes)
 
 
-def _note(
+def _add_note(
     notes: dict[tuple[int, str], Note], key: tuple[int, str], at: int, values: Sequence[float], active: Sequence[bool]
 ) -> None:
-    """Add one exchange to a note; those that tell nothing are left out."""
-    found = np.array(values, dtype=np.float64)
+    """Add one exchange to a note, unless it has no value."""
+    every = np.array(values, dtype=np.float64)
     of_senders = len(values) == len(active)
-    told = ~np.isnan(found)
-    if key[1] in NEVER:
-        told &= found >= 0
+    defined = ~np.isnan(every)
+    if key[1] in NEGATIVE_IS_NONE:
+        defined &= every >= 0
     elif key[1] in OF_ACTIVE and of_senders:
-        told &= np.array(active, dtype=np.bool_)
-    found = found[told]
-    if not len(found):
+        defined &= np.array(active, dtype=np.bool_)
+    known = every[defined]
+    if not len(known):
         return
     note = notes.setdefault(key, Note(each="senders" if of_senders else "receivers"))
     note.at.append(at)
-    note.mean.append(float(found.mean()))
-    note.low.append(float(found.min()))
-    note.high.append(float(found.max()))
+    note.mean.append(float(known.mean()))
+    note.low.append(float(known.min()))
+    note.high.append(float(known.max()))
 
 
 def _stacked(rows: list[Any]) -> Floats | None:

@@ -1,14 +1,15 @@
-"""A sweep as its page needs it: variants in their order, and of every run only what is drawn."""
+"""The data of a sweep's page: its variants, and of every run only what is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedradio.core.progress import Progress, silent
 from fedradio.report.page.numbers import AXIS_TITLES
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.headline import facts
 from fedradio.report.page.sections.learning import curve
 from fedradio.report.style import Style, styles
@@ -18,17 +19,16 @@ from fedradio.results.variants import Variant
 from fedradio.sweeps.document import RUNS, read_sweep
 from fedradio.sweeps.grid import GridVariant, SweepPlan
 
-Tell = Callable[[str, float], None]
-"""Is told what is being made, and the share that is done."""
-
 DRAWN = ("accuracy", "loss")
 """Metrics that a sweep's page draws."""
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What is kept of a run: its headline, curves ``(metric, axis) -> curve``, and joules of its clients and of its
-    edge rounds by kind. ``done`` rounds are on record."""
+class SweptRun:
+    """What the page shows of a run: headline numbers, curves by metric and axis, joules by kind.
+
+    ``client_j`` are joules of its clients, ``slot_j`` of its edge rounds; ``done`` rounds are on record.
+    """
 
     folder: Path
     status: str
@@ -42,12 +42,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class SweptVariant:
-    """A variant with its runs by seed; None where a run has not begun."""
+    """A variant with its runs by seed; None if a run has not begun."""
 
     identity: str
     grid: GridVariant
     style: Style
-    runs: Mapping[int, Seen | None]
+    runs: Mapping[int, SweptRun | None]
 
     @property
     def label(self) -> str:
@@ -57,63 +57,65 @@ class SweptVariant:
     def colour(self) -> str:
         return f"@{self.identity}"
 
-    def complete(self) -> dict[int, Seen]:
+    def complete(self) -> dict[int, SweptRun]:
+        """The complete runs by seed."""
         return {seed: run for seed, run in self.runs.items() if run is not None and run.status == "complete"}
 
     def values(self, key: str) -> dict[int, float]:
-        """A number of every complete run that has it, by seed."""
+        """A headline number of the complete runs that have it, by seed."""
         return {seed: run.facts[key] for seed, run in self.complete().items() if run.facts.get(key) is not None}
 
     def mean(self, key: str) -> Interval | None:
-        """Over the complete runs; None where any of them does not define it."""
-        found = self.values(key)
-        return interval(list(found.values())) if found and len(found) == len(self.complete()) else None
+        """The mean of a headline number over complete runs; None if any of them lacks it."""
+        values = self.values(key)
+        return interval(list(values.values())) if values and len(values) == len(self.complete()) else None
 
     def against(self, other: SweptVariant, key: str) -> Interval | None:
-        """The difference to another variant over the seeds that both have."""
+        """The paired difference to another variant over common seeds."""
         return paired(self.values(key), other.values(key))
 
 
 @dataclass(frozen=True)
-class Swept:
-    """A sweep that was read."""
+class SweepData:
+    """A sweep with everything that its page shows."""
 
     folder: Path
     plan: SweepPlan
     variants: Sequence[SweptVariant]
 
     def colours(self) -> dict[str, str]:
+        """The colour of every variant by its identity."""
         return {variant.identity: variant.style.colour for variant in self.variants}
 
 
-def read(folder: Path, tell: Tell | None = None) -> Swept:
-    """Read a sweep folder, run after run."""
+def read_sweep_data(folder: Path, progress: Progress = silent) -> SweepData:
+    """The data of a sweep folder, read run after run."""
     plan = read_sweep(folder)
     looks = styles(
         [Variant(variant.label, str(variant.spec.plain["algorithm"]["kind"]), {}) for variant in plan.variants]
     )
     variants, done = [], 0
     for number, (grid, look) in enumerate(zip(plan.variants, looks, strict=True)):
-        runs: dict[int, Seen | None] = {}
+        runs: dict[int, SweptRun | None] = {}
         for seed in grid.seeds:
-            place = folder / RUNS / grid.folder(seed)
-            runs[seed] = seen(open_run(place)) if is_run(place) else None
+            path = folder / RUNS / grid.folder(seed)
+            runs[seed] = swept_run(open_run(path)) if is_run(path) else None
             done += 1
-            if tell is not None:
-                tell(f"{grid.label}, seed {seed}", done / plan.runs)
+            progress(f"{grid.label}, seed {seed}", done / plan.runs)
         variants.append(SweptVariant(f"variant-{number}", grid, look, runs))
-    return Swept(folder, plan, variants)
+    return SweepData(folder, plan, variants)
 
 
-def seen(run: PastRun) -> Seen:
-    data = Reading(run)
+def swept_run(run: PastRun) -> SweptRun:
+    """What the page shows of a run."""
+    data = RunData(run)
     curves = {
-        (name, against): found
+        (name, against): points
         for name in DRAWN
         for against in AXIS_TITLES
-        if (found := curve(data, name, against)) is not None
+        if (points := curve(data, name, against)) is not None
     }
-    return Seen(
+    return SweptRun(
         folder=run.folder,
         status=run.status,
         done=len(run.rounds),

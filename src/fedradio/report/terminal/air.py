@@ -1,4 +1,4 @@
-"""Over-the-air networks before any training, as tables: clients' shares, the error of the sum by cause."""
+"""Tables of an over-the-air network before training: clients' shares of the mean, error of the sum by cause."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from rich.table import Table
 from fedradio.papers.studies.air import expected_error, shares
 from fedradio.rounds.exchange import Planned
 from fedradio.rounds.simulation import Simulation
-from fedradio.theory.whfl import (
-    effective_clients,
-)
+from fedradio.theory.whfl import effective_clients
 
 
-def shares_table(sim: Simulation, plan: Planned) -> Table:
-    """One row a cluster: its distance and share, and those of its clients."""
+def shares_table(sim: Simulation, planned: Planned) -> Table:
+    """The table of clusters: distance, share of the global mean, shares of the clients."""
     table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
     for name in ("cluster", "to the server", "share %", "its clients' shares %"):
         table.add_column(name, justify="left" if "its" in name else "right")
-    share, cells = shares(sim, plan), sim.topology.cells
+    share, cells = shares(sim, planned), sim.topology.cells
     server = sim.topology.positions[-1][0]
     for cell in range(int(cells.max()) + 1):
         mine = cells == cell
@@ -30,13 +28,13 @@ def shares_table(sim: Simulation, plan: Planned) -> Table:
     return table
 
 
-def error_table(sim: Simulation, plan: Planned) -> Table:
-    """The expected squared error of the global mean by cause, for payloads of power 1."""
-    found = expected_error(sim, plan)
+def error_table(sim: Simulation, planned: Planned) -> Table:
+    """The table of the expected squared error of the global mean by cause, for payloads of power 1."""
+    error = expected_error(sim, planned)
     table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
     table.add_column("cause of error")
     table.add_column("per symbol", justify="right")
-    parts = {name.replace("_", ", "): value for name, value in asdict(found).items()}
+    parts = {name.replace("_", ", "): value for name, value in asdict(error).items()}
     for name, value in parts.items():
         if value > 0:
             table.add_row(name, f"{value:.3g}")

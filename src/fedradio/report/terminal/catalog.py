@@ -1,4 +1,4 @@
-"""Parts, their keywords and the problems of a spec, as tables for the terminal."""
+"""Tables of parts, of their keywords, and of problems, for the terminal."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from fedradio.core.errors import Problem
 from fedradio.core.registry import Parameter, Part
 
 
-def parts_table(found: Sequence[Part]) -> Table:
-    """Every part with one line."""
+def parts_table(parts: Sequence[Part]) -> Table:
+    """The table of parts, one line each."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("family", "kind", "what it is"):
         table.add_column(column, overflow="fold")
     last = ""
-    for part in found:
+    for part in parts:
         table.add_row(part.family if part.family != last else "", part.kind, Text(part.summary.replace("``", "")))
         last = part.family
     return table
 
 
 def parameters_table(part: Part) -> Table:
-    """A part's keywords: type, default, unit, bounds, meaning."""
+    """The table of a part's keywords: type, default, unit, bounds, meaning."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("keyword", "type", "default", "unit", "bounds", "meaning"):
         table.add_column(column, overflow="fold")
@@ -43,7 +43,7 @@ def parameters_table(part: Part) -> Table:
 
 
 def type_name(annotation: Any) -> str:
-    """A type as people write it in a spec."""
+    """A type as it is written in a spec."""
     if get_origin(annotation) is Literal:
         return " | ".join(map(str, get_args(annotation)))
     if get_origin(annotation) is tuple:
@@ -57,6 +57,7 @@ def type_name(annotation: Any) -> str:
 
 
 def default_text(parameter: Parameter) -> str:
+    """The default of a keyword as it is written in a spec, or ``required``."""
     if parameter.required:
         return "required"
     value = parameter.default
@@ -68,7 +69,7 @@ def default_text(parameter: Parameter) -> str:
 
 
 def problems_table(problems: Sequence[Problem]) -> Table:
-    """What is wrong with a spec: one row a problem."""
+    """The table of problems: path, reason, value given, remedy."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("where", "what is wrong", "given", "what would work"):
         table.add_column(column, overflow="fold")

@@ -10,11 +10,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 LATE_S = 2.0
-"""Work that takes longer shows its progress."""
+"""Work that takes longer than this shows its progress."""
 
 
 class LateProgress:
-    """A bar that appears once the work has taken :data:`LATE_S`; a context manager to be called with news."""
+    """A :data:`~fedradio.core.progress.Progress` that shows a bar once the work has taken :data:`LATE_S`.
+
+    A context manager, so that the bar is removed.
+    """
 
     def __init__(self, console: Console) -> None:
         columns = (TextColumn("{task.description}"), BarColumn())

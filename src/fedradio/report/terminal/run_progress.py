@@ -29,15 +29,16 @@ from fedradio.runs.run import Observer
 from fedradio.spec.spec import Spec
 
 LONG_S = 60.0
-"""A run expected to take longer says so before it starts."""
+"""A run that is expected to take longer prints its estimate first."""
 
 LINE_EVERY_S = 10.0
+"""Time between two lines where there is no bar."""
 
 STOPPING = b"\nstopping after this round; Ctrl-C again stops at once, and the round is made again on resume\n"
 
 
 class RunProgress(Observer):
-    """An observer of a run that shows it; also a context manager, so that the bar is always put away."""
+    """Observer that shows a run: its header, a bar or lines, notes. A context manager, so that the bar is removed."""
 
     def __init__(self, console: Console, changes: Sequence[str] = ()) -> None:
         self.console = console
@@ -56,52 +57,57 @@ class RunProgress(Observer):
             self.bar.stop()
 
     def started(self, sim: Simulation, spec: Spec, folder: Path | None, done: int) -> None:
-        say = self.console.print
-        say(f"[bold]{spec.name}[/]  {escape(spec.plain['about'])}".rstrip())
+        show_line = self.console.print
+        show_line(f"[bold]{spec.name}[/]  {escape(spec.plain['about'])}".rstrip())
         if self.changes:
-            say(f"  with      {escape('  '.join(self.changes))}", highlight=False)
+            show_line(f"  with      {escape('  '.join(self.changes))}", highlight=False)
         for line in simulation_lines(sim, spec):
-            say(f"  {escape(line)}", highlight=False)
+            show_line(f"  {escape(line)}", highlight=False)
         for warning in sim.warnings:
-            say(f"  [yellow]warning[/]   {escape(warning)}", highlight=False)
+            show_line(f"  [yellow]warning[/]   {escape(warning)}", highlight=False)
         if done:
-            say(f"  goes on   after round {done} of {spec.rounds}", highlight=False)
+            show_line(f"  goes on   after round {done} of {spec.rounds}", highlight=False)
         left = spec.rounds - done
         expected = estimate_s(sim, left, spec.eval_every)
         if expected > LONG_S:
-            say(f"  [yellow]expected[/]  about {show_seconds(expected)} for {left} rounds", highlight=False)
+            show_line(f"  [yellow]expected[/]  about {show_seconds(expected)} for {left} rounds", highlight=False)
         self._rounds = spec.rounds
         if self.console.is_terminal:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self.bar = Progress(
-                *columns, TimeRemainingColumn(), TextColumn("{task.fields[news]}"), console=self.console, transient=True
+                *columns,
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[status]}"),
+                console=self.console,
+                transient=True,
             )
-            self._task = self.bar.add_task("rounds", total=spec.rounds, completed=done, news="")
+            self._task = self.bar.add_task("rounds", total=spec.rounds, completed=done, status="")
             self.bar.start()
 
     def advanced(self, state: SimState, record: RoundRecord) -> None:
         if "accuracy" in record.metrics:
             self._accuracy = f"accuracy {100 * record.metrics['accuracy']:.2f} %"
         if self.bar is not None:
-            self.bar.update(self._task, completed=state.t, news=self._news(state))
+            self.bar.update(self._task, completed=state.t, status=self._status(state))
             return
         tenth = max(1, self._rounds // 10)
         if state.t % tenth == 0 or state.t == self._rounds or time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + LINE_EVERY_S
-            self.console.print(f"  round {state.t}/{self._rounds}  {self._news(state)}", highlight=False)
+            self.console.print(f"  round {state.t}/{self._rounds}  {self._status(state)}", highlight=False)
 
     def noted(self, text: str) -> None:
         self.console.print(f"  [yellow]note[/]      {escape(text)}", highlight=False, soft_wrap=True)
 
     def stopping(self) -> None:
-        os.write(2, STOPPING)  # to standard error itself: this may come in the middle of a print
+        os.write(2, STOPPING)  # straight to standard error: this may interrupt a print
 
-    def _news(self, state: SimState) -> str:
-        news = [self._accuracy]
+    def _status(self, state: SimState) -> str:
+        """Last accuracy, and what was spent so far."""
+        pieces = [self._accuracy]
         if state.time_s is not None:
-            news.append(show_seconds(state.time_s))
+            pieces.append(show_seconds(state.time_s))
         if state.energy_j is not None:
-            news.append(show(state.energy_j, "J"))
+            pieces.append(show(state.energy_j, "J"))
         if state.bits is not None:
-            news.append(show(state.bits, "bit"))
-        return "  ".join(item for item in news if item)
+            pieces.append(show(state.bits, "bit"))
+        return "  ".join(item for item in pieces if item)

@@ -1,4 +1,4 @@
-"""One slot of the network for people: a map, who takes part and why not, seconds and joules per client."""
+"""One planned edge round for the terminal: map of the network, allocation, seconds and joules of every client."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ MARKS = {
     "edge": ("▲", "bold yellow"),
     "server": ("■", "bold"),
 }
+"""Character and colour of clients by their place, and of other nodes."""
 
 
-def placement(plan: Planned) -> list[str]:
-    """Each client's place in the slot: ``selected``, ``eligible`` (but not selected) or ``out``."""
-    able = plan.alloc.reason == int(Reason.NOT_SELECTED)
-    pairs = zip(plan.alloc.active.tolist(), able.tolist(), strict=True)
-    return ["selected" if active else "eligible" if could else "out" for active, could in pairs]
+def placement(planned: Planned) -> list[str]:
+    """Each client's place in the edge round: ``selected``, ``eligible`` (but not selected) or ``out``."""
+    able = planned.alloc.reason == int(Reason.NOT_SELECTED)
+    pairs = zip(planned.alloc.active.tolist(), able.tolist(), strict=True)
+    return ["selected" if active else "eligible" if eligible else "out" for active, eligible in pairs]
 
 
-def map_text(topology: Topology, plan: Planned, columns: int = 64) -> Text:
-    """The network as characters: server, edges, and clients by their place in the slot."""
+def map_text(topology: Topology, planned: Planned, columns: int = 64) -> Text:
+    """A map of the network in characters: server, edges, and clients by their place in the edge round."""
     nodes = torch.cat(topology.positions)
     between = sum(len(tier) for tier in topology.positions[1:-1])
-    marks = [*placement(plan), *["edge"] * between, "server"]
+    marks = [*placement(planned), *["edge"] * between, "server"]
     low, high = nodes.min(dim=0).values, nodes.max(dim=0).values
     span = float((high - low).max()) or 1.0
     rows = max(1, round(columns / 2 * float(high[1] - low[1]) / span))  # a character is twice as high as wide
@@ -52,60 +53,60 @@ def map_text(topology: Topology, plan: Planned, columns: int = 64) -> Text:
     return text
 
 
-def clients_table(sim: Simulation, plan: Planned) -> Table:
-    """One row a client; units are in the head, so that it fits a narrow terminal."""
+def clients_table(sim: Simulation, planned: Planned) -> Table:
+    """The table of clients; units are in the head, so that it fits a narrow terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for name in ("client", "cell", "dist", "gain dB", "", "reason", "steps", "CPU MHz", "dBm", "s", "J"):
         table.add_column(name, justify="left" if name in ("", "reason") else "right", no_wrap=True)
     parent, positions = sim.topology.parents[0], sim.topology.positions
     distance = (positions[0] - positions[1][parent]).norm(dim=1)
-    joules = planned_j(sim.hops[0], plan)
-    for i, place in enumerate(placement(plan)):
-        row: list[str | Text] = [str(i), str(int(parent[i])), f"{distance[i]:.3g}", _gain(plan, int(parent[i]), i)]
+    joules = planned_j(sim.hops[0], planned)
+    for i, place in enumerate(placement(planned)):
+        row: list[str | Text] = [str(i), str(int(parent[i])), f"{distance[i]:.3g}", _gain(planned, int(parent[i]), i)]
         row.append(Text(*MARKS[place]))
         if place == "selected":
-            cpu = _value(plan.alloc.cpu_hz, i)
-            power = _value(plan.alloc.power_w, i)
-            row += ["", str(int(plan.alloc.steps[i])), "-" if cpu is None else f"{cpu / 1e6:.4g}", _dbm(power)]
-            row += [_short(_value(plan.airtime.done_s, i)), _short(_value(joules, i))]
+            cpu = _value(planned.alloc.cpu_hz, i)
+            power = _value(planned.alloc.power_w, i)
+            row += ["", str(int(planned.alloc.steps[i])), "-" if cpu is None else f"{cpu / 1e6:.4g}", _dbm(power)]
+            row += [_short(_value(planned.airtime.done_s, i)), _short(_value(joules, i))]
         else:
-            row += [Reason(int(plan.alloc.reason[i])).name.lower().replace("_", " "), *[""] * 5]
+            row += [Reason(int(planned.alloc.reason[i])).name.lower().replace("_", " "), *[""] * 5]
         table.add_row(*row)
     return table
 
 
-def compare_table(found: Mapping[str, tuple[Simulation, Planned, float]]) -> Table:
-    """The same slot under several modes: ``mode -> (simulation, plan, milliseconds)``."""
+def compare_table(by_mode: Mapping[str, tuple[Simulation, Planned, float]]) -> Table:
+    """The table of one edge round under several modes: ``mode -> (simulation, planned, milliseconds)``."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("mode", "eligible", "selected", "steps", "joules", "median CPU", "median dBm", "ms"):
         table.add_column(name, justify="left" if name == "mode" else "right")
-    for mode, (sim, plan, milliseconds) in found.items():
-        on = plan.alloc.active
-        joules = planned_j(sim.hops[0], plan)
-        places = placement(plan)
+    for mode, (sim, planned, milliseconds) in by_mode.items():
+        on = planned.alloc.active
+        joules = planned_j(sim.hops[0], planned)
+        places = placement(planned)
         table.add_row(
             mode,
             str(len(places) - places.count("out")),
             str(places.count("selected")),
-            str(int(plan.alloc.steps.sum())),
+            str(int(planned.alloc.steps.sum())),
             "-" if joules is None else f"{float(joules.sum()):.4g}",
-            show(_median(plan.alloc.cpu_hz, on), "Hz"),
-            _dbm(_median(plan.alloc.power_w, on)),
+            show(_median(planned.alloc.cpu_hz, on), "Hz"),
+            _dbm(_median(planned.alloc.power_w, on)),
             f"{milliseconds:.1f}",
         )
     return table
 
 
-def cells_table(sim: Simulation, plan: Planned) -> Table:
-    """What the policy noted of every cell."""
+def cells_table(sim: Simulation, planned: Planned) -> Table:
+    """The table of cells: clients, selected clients, and the policy's notes."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    notes = {name: values for name, values in plan.alloc.notes.items() if len(values) == sim.topology.receivers(0)}
+    notes = {name: values for name, values in planned.alloc.notes.items() if len(values) == sim.topology.receivers(0)}
     for name in ("cell", "clients", "selected", *notes):
         table.add_column(name, justify="right")
     parent = sim.topology.parents[0]
     for cell in range(sim.topology.receivers(0)):
         mine = parent == cell
-        selected = int(plan.alloc.active[mine].sum())
+        selected = int(planned.alloc.active[mine].sum())
         table.add_row(str(cell), str(int(mine.sum())), str(selected), *(f"{float(v[cell]):g}" for v in notes.values()))
     return table
 
@@ -126,7 +127,7 @@ def _dbm(watts: float | None) -> str:
     return "-" if watts is None else f"{w_to_dbm(watts):.1f}" if watts > 0 else "-inf"
 
 
-def _gain(plan: Planned, receiver: int, client: int) -> str:
-    if plan.channel is None:
+def _gain(planned: Planned, receiver: int, client: int) -> str:
+    if planned.channel is None:
         return "-"
-    return f"{10 * torch.log10(plan.channel.gain[receiver, client]):.0f}"
+    return f"{10 * torch.log10(planned.channel.gain[receiver, client]):.0f}"

@@ -1,4 +1,4 @@
-"""What is about to run and how a run ended, for the terminal."""
+"""The header of a run before it starts and its summary at the end, for the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
-    """What is about to run, in three lines."""
+    """Network, model and learning of a run, one line each."""
     topology = sim.topology
     tiers = " -> ".join(
         f"{len(positions)} {name}" for positions, name in zip(topology.positions, _tier_names(sim), strict=True)
@@ -62,10 +62,11 @@ def summary_table(summary: Summary) -> Table:
 
 
 WORDS = {"bayes": "Bayes ceiling, expected", "top_popular": "Top-Popular"}
-"""Metrics that have a name of their own."""
+"""Names of reference metrics."""
 
 
 def _metric(name: str, value: float) -> str:
+    """A metric's value: losses and variates as numbers, all others in percent."""
     plain = name.endswith("loss") or name.startswith("variate")
     return f"{value:.4g}" if plain else _percent(value)
 
@@ -78,6 +79,7 @@ def _overhead(summary: Summary) -> str:
 
 
 def _clients(summary: Summary) -> str:
+    """Mean clients of an edge round."""
     if summary.clients is None:
         return "-"
     text = f"{summary.clients:.3g} an edge round"
@@ -87,6 +89,7 @@ def _clients(summary: Summary) -> str:
 
 
 def _uplink(summary: Summary) -> str:
+    """Bits of the uplink by hop, or channel uses."""
     if summary.uses is not None:
         side = "" if summary.bits is None else f", {show(summary.bits, 'bit')} beside"
         return f"{summary.uses:,.0f} channel uses{side}"

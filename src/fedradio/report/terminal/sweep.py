@@ -1,4 +1,4 @@
-"""Sweeps for the terminal: progress of many runs, the table of their results, what went wrong."""
+"""Sweeps for the terminal: progress of many runs, the table of results, failures."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask
 from fedradio.sweeps.sweep import VariantResult
 
 LINE_EVERY_S = 10.0
+"""Time between two lines of a run where there is no bar."""
 
 WIDE = 110
-"""Columns of a terminal that hold results and what was spent beside each other."""
+"""Columns of a terminal from which on results and costs are one table."""
 
 NUMBERS_WIDTH = 38
-"""Of counts and times on a line with a bar; the rest of the terminal is shared by label and bar."""
+"""Columns of counts and times on a line with a bar; label and bar share the rest."""
 
 STOPPING = b"\nstopping after the rounds under way; Ctrl-C again stops at once, and those rounds are made again later\n"
 
 
 class BatchProgress(PoolObserver):
-    """An observer of a batch that shows it: a bar over all rounds that are to be made and one a run on a terminal,
-    plain lines elsewhere. Also a context manager, so that the bars are always put away."""
+    """Observer that shows a batch: a bar over all rounds and one per run on a terminal, plain lines elsewhere.
+
+    A context manager, so that the bars are removed.
+    """
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -43,7 +46,7 @@ class BatchProgress(PoolObserver):
         self._all = TaskID(0)
         self._rounds = 0
         self._made = 0
-        self._runs: dict[Path, _Shown] = {}
+        self._runs: dict[Path, _ShownRun] = {}
 
     def __enter__(self) -> BatchProgress:
         return self
@@ -66,8 +69,8 @@ class BatchProgress(PoolObserver):
     def advanced(self, task: RunTask, done: int, rounds: int) -> None:
         shown = self._runs.get(task.folder)
         if shown is None:
-            self._rounds -= done  # made before, and not a part of this work
-            shown = self._runs[task.folder] = _Shown(self._row(task), done)
+            self._rounds -= done  # made before, so not counted here
+            shown = self._runs[task.folder] = _ShownRun(self._row(task), done)
         self._made += done - shown.done
         shown.done = done
         if self.bar is not None and shown.row is not None:
@@ -91,9 +94,10 @@ class BatchProgress(PoolObserver):
             self.console.print(f"[{number}/{total}] {_line(outcome)}", markup=False, highlight=False, soft_wrap=True)
 
     def stopping(self) -> None:
-        os.write(2, STOPPING)  # to standard error itself: this may come in the middle of a print
+        os.write(2, STOPPING)  # straight to standard error: this may interrupt a print
 
     def _row(self, task: RunTask) -> TaskID | None:
+        """A new bar for a run; None where there are no bars."""
         if self.bar is None:
             return None
         longest = max(12, self.console.width * 3 // 4 - NUMBERS_WIDTH)
@@ -101,8 +105,8 @@ class BatchProgress(PoolObserver):
         return self.bar.add_task(f"  {escape(label)}", total=task.spec.rounds, count="")
 
 
-class _Shown:
-    """A run under way: its bar, its rounds so far, when its next line is due."""
+class _ShownRun:
+    """A run under way: its bar, its rounds so far, and when its next line is due."""
 
     def __init__(self, row: TaskID | None, done: int) -> None:
         self.row = row
@@ -111,21 +115,21 @@ class _Shown:
 
 
 def results_view(results: Sequence[VariantResult], width: int = 120) -> Group:
-    """One row per variant: means over its complete runs, the accuracy with its 95 % interval; a dash is undefined.
+    """The results of a sweep, one row per variant: means over complete runs, accuracy with its 95 % interval.
 
-    Below ``WIDE`` columns what was spent is a table of its own.
+    A dash is undefined. Below ``WIDE`` columns, costs are a table of their own.
     """
-    seeds = {"seeds": [f"{one.complete}/{one.seeds}" for one in results]}
+    seeds = {"seeds": [f"{row.complete}/{row.seeds}" for row in results]}
     ends = {
-        "accuracy": [_percent(one.accuracy) for one in results],
-        "best": ["-" if one.best is None else f"{100 * one.best.mean:.2f} %" for one in results],
+        "accuracy": [_percent(row.accuracy) for row in results],
+        "best": ["-" if row.best is None else f"{100 * row.best.mean:.2f} %" for row in results],
     }
     spent = {
-        "time": [show_seconds(one.time_s) for one in results],
-        "energy": [show(one.energy_j, "J") for one in results],
-        "uplink": [show(one.bits, "bit") for one in results],
+        "time": [show_seconds(row.time_s) for row in results],
+        "energy": [show(row.energy_j, "J") for row in results],
+        "uplink": [show(row.bits, "bit") for row in results],
     }
-    labels = [one.label for one in results]
+    labels = [row.label for row in results]
     if width >= WIDE:
         return Group(_results_table(labels, ends | spent | seeds))
     return Group(_results_table(labels, ends | seeds), Text(), _results_table(labels, spent))
@@ -153,8 +157,8 @@ def variants_table(plan: SweepPlan) -> Table:
     return table
 
 
-def count_words(plan: SweepPlan) -> str:
-    """How many runs a sweep has, in words; variants of a sweep that has grown may have different seeds."""
+def size_text(plan: SweepPlan) -> str:
+    """The size of a sweep as text, ``2 variants x 3 seeds = 6 runs``; variants added later may have other seeds."""
     variants, seeds, runs = (
         _count(len(plan.variants), "variant"),
         _count(len(plan.seeds), "seed"),
@@ -165,32 +169,33 @@ def count_words(plan: SweepPlan) -> str:
 
 
 def trouble_lines(outcomes: Sequence[Outcome]) -> list[str]:
-    """Every run that is not complete, with its folder and its error."""
-    found = []
+    """A text for every run that is not complete, with its folder and its error."""
+    lines = []
     for outcome in outcomes:
         if outcome.status != "complete":
             error = (outcome.error or "").replace("\n", "\n    ")
-            found.append(f"{outcome.status}: {outcome.task.label} ({outcome.task.folder})\n    {error}".rstrip())
-    return found
+            lines.append(f"{outcome.status}: {outcome.task.label} ({outcome.task.folder})\n    {error}".rstrip())
+    return lines
 
 
 def _line(outcome: Outcome) -> str:
     """How a run ended, in one line."""
-    news = (outcome.error or "").strip().splitlines()[-1:] or [""]
+    details = (outcome.error or "").strip().splitlines()[-1:] or [""]
     if outcome.status == "complete":
         try:
             accuracy = read_summary(outcome.task.folder)["accuracy"]
         except StoreError:
             accuracy = None
-        news = [] if accuracy is None else [f"accuracy {100 * accuracy:.2f} %"]
-    return ", ".join([f"{outcome.task.label}: {outcome.status}", *(one for one in news if one)])
+        details = [] if accuracy is None else [f"accuracy {100 * accuracy:.2f} %"]
+    return ", ".join([f"{outcome.task.label}: {outcome.status}", *(detail for detail in details if detail)])
 
 
-def _percent(found: Interval | None) -> str:
-    if found is None:
+def _percent(mean: Interval | None) -> str:
+    """A mean in percent with the half width of its interval."""
+    if mean is None:
         return "-"
-    spread = "" if found.half is None else f" ± {100 * found.half:.2f}"
-    return f"{100 * found.mean:.2f}{spread} %"
+    spread = "" if mean.half is None else f" ± {100 * mean.half:.2f}"
+    return f"{100 * mean.mean:.2f}{spread} %"
 
 
 def _count(number: int, word: str) -> str:

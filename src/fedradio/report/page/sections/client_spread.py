@@ -1,4 +1,4 @@
-"""How accuracies differ between clients, where each has a test set of its own."""
+"""Spread of accuracies over clients, if each has a test set of its own."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from fedradio.report.page.chart import (
 )
 from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.numbers import metric_words, percent
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.results.run import Floats
 
 Groups = dict[int, Floats]
 """Accuracies of the clients that have test samples, by the number of rounds done."""
 
 
-def spread(data: Reading, colour: str) -> Html:
-    """First and last evaluation beside each other, and how the spread moves."""
+def spread(data: RunData, colour: str) -> Html:
+    """The section of the spread: first and last evaluation, and quantiles over the rounds."""
     title = "Clients' accuracies"
     rows = [row for row in data.run.evaluations if row.get("groups")]
     if not rows:
         return section("spread", title, paragraph(_why(data), class_="absent"))
-    groups = {name: found for name in rows[-1]["groups"] if (found := _groups(rows, name))}
+    groups = {name: by_round for name in rows[-1]["groups"] if (by_round := _groups(rows, name))}
     if not groups:
         return section("spread", title, paragraph("No client has test samples of its own.", class_="absent"))
     options = {name: metric_words(name) for name in groups}
@@ -56,7 +56,8 @@ def spread(data: Reading, colour: str) -> Html:
     )
 
 
-def _why(data: Reading) -> str:
+def _why(data: RunData) -> str:
+    """Why a run has no accuracies per client."""
     if not data.run.evaluations:
         return "No evaluation is on record."
     if "groups" not in data.run.evaluations[-1]:
@@ -65,18 +66,20 @@ def _why(data: Reading) -> str:
 
 
 def _groups(rows: list[dict[str, Any]], name: str) -> Groups:
-    known = {row["rounds"]: [one for one in row["groups"].get(name) or [] if one is not None] for row in rows}
+    """The clients' values of a metric at every evaluation."""
+    known = {row["rounds"]: [value for value in row["groups"].get(name) or [] if value is not None] for row in rows}
     return {at: np.array(values, dtype=np.float64) for at, values in known.items() if values}
 
 
 def _distribution(groups: dict[str, Groups], colour: str) -> Chart:
+    """The chart of the distributions at the first and the last evaluation."""
     views = {}
-    for name, found in groups.items():
-        first, last = min(found), max(found)
+    for name, by_round in groups.items():
+        first, last = min(by_round), max(by_round)
         traces: list[Trace] = []
         if first != last:
-            traces.append(_rising(found[first], f"round {first}", "@soft", "dot"))
-        traces.append(_rising(found[last], f"round {last}", colour, "solid"))
+            traces.append(_cdf(by_round[first], f"round {first}", "@soft", "dot"))
+        traces.append(_cdf(by_round[last], f"round {last}", colour, "solid"))
         layout = {
             "xaxis": axis("Accuracy [%]", range=[0, 101]),
             "yaxis": axis("Share of clients", range=[0, 1.02]),
@@ -93,25 +96,26 @@ def _distribution(groups: dict[str, Groups], colour: str) -> Chart:
     return Chart("spread-chart", "First and last evaluation", says, views, _numbers(groups))
 
 
-def _rising(values: Floats, name: str, colour: str, dash: str) -> Trace:
+def _cdf(values: Floats, name: str, colour: str, dash: str) -> Trace:
+    """The line of an empirical distribution."""
     x, y = rises(100 * values)
     return line(name, x, y, colour, line={"dash": dash, "shape": "hv"}) | {"mode": "lines"}
 
 
 def _fan(groups: dict[str, Groups], colour: str) -> Chart:
-    """Median, middle eight tenths, and the worst client, over the rounds."""
+    """The chart of median, middle eight tenths and worst client over the rounds."""
     views = {}
-    for name, found in groups.items():
-        at = [sorted(found)[place] for place in thinned(len(found)).tolist()]
-        low, middle, high = (plain([100 * float(np.quantile(found[t], q)) for t in at]) for q in (0.1, 0.5, 0.9))
-        worst = plain([100 * float(found[t].min()) for t in at])
+    for name, by_round in groups.items():
+        at = [sorted(by_round)[place] for place in thinned(len(by_round)).tolist()]
+        low, middle, high = (plain([100 * float(np.quantile(by_round[t], q)) for t in at]) for q in (0.1, 0.5, 0.9))
+        worst = plain([100 * float(by_round[t].min()) for t in at])
         traces = [
             *shade(at, low, high, colour),
             line("median", at, middle, colour),
             line("worst client", at, worst, "@soft", line={"dash": "dot"}) | {"mode": "lines"},
         ]
         layout = {
-            "xaxis": whole("Rounds", max(found)),
+            "xaxis": whole("Rounds", max(by_round)),
             "yaxis": axis("Accuracy [%]", rangemode="tozero"),
             "showlegend": True,
         }
@@ -126,26 +130,28 @@ def _fan(groups: dict[str, Groups], colour: str) -> Chart:
 
 
 def _numbers(groups: dict[str, Groups]) -> Html:
+    """The table of quantiles at the first and the last evaluation."""
     names = {"worst": 0.0, "a tenth": 0.1, "a quarter": 0.25, "median": 0.5, "three quarters": 0.75}
     names |= {"nine tenths": 0.9, "best": 1.0}
-    columns = [(name, at) for name, found in groups.items() for at in sorted({min(found), max(found)})]
+    columns = [(name, at) for name, by_round in groups.items() for at in sorted({min(by_round), max(by_round)})]
     rows = [
-        [words, *(percent(float(np.quantile(groups[name][at], q))) for name, at in columns)]
-        for words, q in names.items()
+        [label, *(percent(float(np.quantile(groups[name][at], q))) for name, at in columns)]
+        for label, q in names.items()
     ]
     head = ["clients", *(f"{metric_words(name)}, round {at}" for name, at in columns)]
     return numbers_table("Accuracies of the clients, quantiles", head, rows, "quantiles")
 
 
 def _quantiles(groups: dict[str, Groups]) -> Html:
-    name, found = next(iter(groups.items()))
+    """The table of quantiles at every evaluation."""
+    name, by_round = next(iter(groups.items()))
     rows = [
         [
             str(at),
             *(percent(float(np.quantile(values, q))) for q in (0.0, 0.1, 0.5, 0.9, 1.0)),
             percent(float(values.std())),
         ]
-        for at, values in sorted(found.items())
+        for at, values in sorted(by_round.items())
     ]
     head = ["rounds", "worst", "a tenth", "median", "nine tenths", "best", "deviation"]
     return numbers_table(f"{metric_words(name).capitalize()} of the clients", head, rows, "evaluations")

@@ -1,4 +1,4 @@
-"""Where the joules went: over the rounds, over the clients, over the edge rounds."""
+"""Energy of a run: joules over rounds, clients and edge rounds."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from fedradio.report.page.chart import (
 )
 from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.numbers import percent, quantity
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.results.run import Floats
 
 BARS = 300
+"""Most bars of a chart; more rounds are drawn as means of neighbours."""
 
 LOOKS = {"total": ("@ink", "solid"), "computing": ("@blue", "dash"), "sending": ("@orange", "dot")}
-"""Colour and dash of a kind of energy."""
+"""Colour and dash of every kind of energy."""
 
 WIDE = 50.0
-"""Joules whose largest is so many times the smallest are drawn on a logarithmic axis."""
+"""Ratio of the largest to the smallest joules above which the axis is logarithmic."""
 
 
-def energy(data: Reading) -> Html:
-    """The section of joules, or why there is none."""
+def energy(data: RunData) -> Html:
+    """The section of energy, or the reason why it is undefined."""
     if not data.edge_rounds:
         return section("energy", "Energy", paragraph("No edge round is on record.", class_="absent"))
     if not data.joules:
@@ -62,12 +63,12 @@ def energy(data: Reading) -> Html:
 
 
 def with_total(parts: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The kinds of energy, and their sum in front where there are several."""
+    """The kinds of energy, with their sum in front if there are several."""
     return dict(parts) if len(parts) < 2 else {"total": np.sum(list(parts.values()), axis=0), **parts}
 
 
 def energy_axis(values: Floats) -> Layout:
-    """Linear, or logarithmic where values differ widely."""
+    """The axis of joules: linear, or logarithmic if values differ widely."""
     positive = values[values > 0]
     wide = len(positive) > 0 and bool(positive.max() > WIDE * positive.min())
     if not wide:
@@ -81,7 +82,7 @@ def energy_axis(values: Floats) -> Layout:
 
 
 def cdf_chart(identity: str, title: str, what: str, parts: Mapping[str, Floats]) -> Chart:
-    """Distributions of joules over clients or edge rounds."""
+    """The chart of the distributions of joules over clients or edge rounds."""
     kinds = {name: values for name, values in with_total(parts).items() if values.any()}
     kinds = kinds or with_total(parts)
     traces: list[Trace] = []
@@ -104,6 +105,7 @@ def cdf_chart(identity: str, title: str, what: str, parts: Mapping[str, Floats])
 
 
 def _quantiles(kinds: Mapping[str, Floats], what: str) -> Html:
+    """The table of quantiles of every kind of energy."""
     names = {"least": 0.0, "a tenth": 0.1, "a quarter": 0.25, "median": 0.5, "three quarters": 0.75}
     names |= {"nine tenths": 0.9, "most": 1.0}
     rows = [
@@ -113,8 +115,8 @@ def _quantiles(kinds: Mapping[str, Floats], what: str) -> Html:
     return numbers_table(f"Energy, quantiles over {what}", ["at most", *kinds], rows, "quantiles")
 
 
-def _over_rounds(data: Reading) -> Html:
-    """Joules of every round by kind and hop."""
+def _over_rounds(data: RunData) -> Html:
+    """The chart of joules of every round by kind and hop."""
     title, rows = "Of every round", data.run.rounds
     parts: dict[str, Floats] = {}
     if rows and all(row["compute_j"] is not None for row in rows):
@@ -126,10 +128,10 @@ def _over_rounds(data: Reading) -> Html:
     if not parts:
         return absent(title, "No round has spent a defined amount of energy.")
     bins = np.array_split(np.arange(len(rows)), min(BARS, len(rows)))
-    x = plain([float(one.mean()) + 1 for one in bins])
+    x = plain([float(rounds.mean()) + 1 for rounds in bins])
     colours = ["@blue", "@orange", "@green", "@red", "@purple"]
     traces: list[Trace] = [
-        {"type": "bar", "name": name, "x": x, "y": plain([float(values[one].mean()) for one in bins])}
+        {"type": "bar", "name": name, "x": x, "y": plain([float(values[rounds].mean()) for rounds in bins])}
         | {"marker": {"color": colours[place % len(colours)], "line": {"width": 0}}}
         for place, (name, values) in enumerate(parts.items())
     ]

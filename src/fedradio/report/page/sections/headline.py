@@ -1,4 +1,4 @@
-"""The first numbers of a run's page, and what people must know about its state."""
+"""The headline numbers of a run's page, and the warning about a run that is not complete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from fedradio.report.page.html import Html, Piece, command, join, paragraph, tag
 from fedradio.report.page.numbers import count, number, percent, quantity, seconds
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 
 STATES = {
     "complete": ("good", "✓", ""),
@@ -33,24 +33,24 @@ STATES = {
         "This run failed after {done} of {all} rounds: its numbers are those until then.",
     ),
 }
-"""How good each status is, its sign, and its warning."""
+"""Class, sign and warning of every status."""
 
 
 KEYS = (
     *("accuracy", "best_accuracy", "best_round", "loss", "rounds", "clients", "arrived"),
     *("time_s", "energy_j", "bits", "uses", "wall_s"),
 )
-"""What the page reads of a summary; those of earlier versions may lack some."""
+"""Fields of a summary that the page reads; summaries of earlier versions may lack some."""
 
 
-def facts(data: Reading) -> Mapping[str, Any]:
-    """The run's summary; of a run without one, the same numbers as far as its records tell."""
+def facts(data: RunData) -> Mapping[str, Any]:
+    """The headline numbers of a run: its summary, or without one what its records give."""
     run = data.run
     if run.summary is not None:
         return dict.fromkeys(KEYS) | dict(run.summary)
     last = run.evaluations[-1] if run.evaluations else {}
     totals = {axis: float(values[-1]) for axis, values in data.totals.items()}
-    seen = run.participation if data.edge_rounds else None
+    took_part = run.participation if data.edge_rounds else None
     return {
         "accuracy": last.get("accuracy"),
         "best_accuracy": last.get("best_accuracy"),
@@ -62,80 +62,81 @@ def facts(data: Reading) -> Mapping[str, Any]:
         "bits": totals.get("bits"),
         "uses": totals.get("uses"),
         "wall_s": float(np.sum([row["wall_s"] for row in run.rounds])),
-        "clients": None if seen is None else float(seen.active.sum(axis=1).mean()),
-        "arrived": None if seen is None else float(seen.arrived.sum(axis=1).mean()),
+        "clients": None if took_part is None else float(took_part.active.sum(axis=1).mean()),
+        "arrived": None if took_part is None else float(took_part.arrived.sum(axis=1).mean()),
     }
 
 
 def badge(status: str) -> Html:
-    """The status as a word with a sign and a colour."""
+    """The status with a sign and a colour."""
     kind, sign, _ = STATES.get(status, ("bad", "?", ""))
     return tag("span", tag("span", f"{sign} ", aria_hidden="true"), status, class_=f"badge {kind}")
 
 
-def warning(data: Reading, where: str) -> Html | None:
-    """What people must know before they read on; ``where`` is the run folder for the command line."""
-    words = STATES.get(data.run.status, ("", "", "The status of this run is unknown to this version."))[2]
-    if not words:
+def warning(data: RunData, where: str) -> Html | None:
+    """The warning about a run that is not complete; ``where`` is the run folder for the command line."""
+    template = STATES.get(data.run.status, ("", "", "The status of this run is unknown to this version."))[2]
+    if not template:
         return None
-    told = words.format(done=len(data.run.rounds), all=data.run.spec.rounds)
-    again = data.run.status in ("interrupted", "unfinished", "failed")
-    inside = [paragraph(told)] + ([paragraph("Go on with it:"), command(f"fedradio resume {where}")] if again else [])
+    message = template.format(done=len(data.run.rounds), all=data.run.spec.rounds)
+    resumable = data.run.status in ("interrupted", "unfinished", "failed")
+    resume = [paragraph("Go on with it:"), command(f"fedradio resume {where}")] if resumable else []
+    inside = [paragraph(message), *resume]
     return tag("div", *inside, class_="warning", role="note")
 
 
 def cards(items: Mapping[str, tuple[Piece, Piece]]) -> Html:
-    """Numbers in large print: ``name -> (value, more)``."""
-    found = [
+    """Cards with numbers in large print: ``name -> (value, more)``."""
+    listed = [
         tag("div", tag("dt", name), tag("dd", tag("span", value, class_="value"), tag("span", more, class_="more")))
         for name, (value, more) in items.items()
     ]
-    return tag("dl", join(found), class_="cards")
+    return tag("dl", join(listed), class_="cards")
 
 
-def headline(data: Reading) -> Html:
-    """The numbers that sum the run up; a dash is a quantity that no part defines."""
-    found = facts(data)
+def headline(data: RunData) -> Html:
+    """The cards of a run; a dash is a quantity that no part defines."""
+    numbers = facts(data)
     items: dict[str, tuple[Piece, Piece]] = {
-        "Accuracy": (percent(found["accuracy"]), _loss(found)),
-        "Best accuracy": (percent(found["best_accuracy"]), _best(found)),
-        "Rounds": (count(found["rounds"]), f"of {data.run.spec.rounds:,}; {data.edge_rounds:,} edge rounds"),
-        "Simulated time": (seconds(found["time_s"]), _each(found, "time_s")),
-        "Energy": (quantity(found["energy_j"], "J"), _each(found, "energy_j")),
-        "Uplink": _uplink(found),
-        "Clients": (count(found["clients"]), _clients(data, found)),
-        "Wall time": (seconds(found["wall_s"]), "on the machine that ran it"),
+        "Accuracy": (percent(numbers["accuracy"]), _loss(numbers)),
+        "Best accuracy": (percent(numbers["best_accuracy"]), _best(numbers)),
+        "Rounds": (count(numbers["rounds"]), f"of {data.run.spec.rounds:,}; {data.edge_rounds:,} edge rounds"),
+        "Simulated time": (seconds(numbers["time_s"]), _each(numbers, "time_s")),
+        "Energy": (quantity(numbers["energy_j"], "J"), _each(numbers, "energy_j")),
+        "Uplink": _uplink(numbers),
+        "Clients": (count(numbers["clients"]), _clients(data, numbers)),
+        "Wall time": (seconds(numbers["wall_s"]), "on the machine that ran it"),
     }
     return cards(items)
 
 
-def _loss(found: Mapping[str, Any]) -> Piece:
-    return None if found["loss"] is None else f"test loss {number(found['loss'])}"
+def _loss(numbers: Mapping[str, Any]) -> Piece:
+    return None if numbers["loss"] is None else f"test loss {number(numbers['loss'])}"
 
 
-def _best(found: Mapping[str, Any]) -> Piece:
-    return None if found["best_round"] is None else f"after round {found['best_round']}"
+def _best(numbers: Mapping[str, Any]) -> Piece:
+    return None if numbers["best_round"] is None else f"after round {numbers['best_round']}"
 
 
-def _each(found: Mapping[str, Any], key: str) -> Piece:
-    if found[key] is None or not found["rounds"]:
+def _each(numbers: Mapping[str, Any], key: str) -> Piece:
+    if numbers[key] is None or not numbers["rounds"]:
         return None
-    each = found[key] / found["rounds"]
+    each = numbers[key] / numbers["rounds"]
     return f"{seconds(each) if key == 'time_s' else quantity(each, 'J')} a round"
 
 
-def _uplink(found: Mapping[str, Any]) -> tuple[Piece, Piece]:
-    if found.get("uses") is not None:
-        return count(found["uses"]), "channel uses" + (
-            "" if found["bits"] is None else f", {quantity(found['bits'], 'bit')} beside"
+def _uplink(numbers: Mapping[str, Any]) -> tuple[Piece, Piece]:
+    if numbers.get("uses") is not None:
+        return count(numbers["uses"]), "channel uses" + (
+            "" if numbers["bits"] is None else f", {quantity(numbers['bits'], 'bit')} beside"
         )
-    hops = [value for value in found.get("hop_bits") or [] if value is not None]
+    hops = [value for value in numbers.get("hop_bits") or [] if value is not None]
     more = f"{quantity(hops[0], 'bit')} access, {quantity(hops[1], 'bit')} backhaul" if len(hops) == 2 else None
-    return quantity(found["bits"], "bit"), more
+    return quantity(numbers["bits"], "bit"), more
 
 
-def _clients(data: Reading, found: Mapping[str, Any]) -> str:
-    words = f"of {data.clients:,} took part in an edge round, on average"
-    if found["arrived"] is not None and found["arrived"] < found["clients"]:
-        words += f"; {count(found['arrived'])} arrived"
-    return words
+def _clients(data: RunData, numbers: Mapping[str, Any]) -> str:
+    text = f"of {data.clients:,} took part in an edge round, on average"
+    if numbers["arrived"] is not None and numbers["arrived"] < numbers["clients"]:
+        text += f"; {count(numbers['arrived'])} arrived"
+    return text

@@ -1,4 +1,4 @@
-"""How a run learns: accuracies and losses against rounds, simulated time, joules and bits."""
+"""Learning curves of a run: accuracies and losses against rounds, simulated time, joules and bits."""
 
 from __future__ import annotations
 
@@ -33,31 +33,32 @@ from fedradio.report.page.numbers import (
     percent,
     spent,
 )
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.report.terminal.summary import WORDS
 from fedradio.results.run import Curve, PastRun
 
 TOPS = tuple(f"top_{m}_accuracy" for m in (2, 3, 5, 10, 20, 50, 100))
-"""Those of many top-m accuracies that get a line."""
+"""Top-m accuracies that get a line."""
 
 
 def accuracies(names: Sequence[str]) -> list[str]:
-    """Metrics that are drawn beside the accuracy."""
-    kept = [name for name in names if name.endswith("accuracy") and name != "best_accuracy"]
-    return [name for name in kept if not name.startswith("top_") or name in TOPS]
+    """The accuracies among some metrics that get a line."""
+    lines = [name for name in names if name.endswith("accuracy") and name != "best_accuracy"]
+    return [name for name in lines if not name.startswith("top_") or name in TOPS]
 
 
 def losses(names: Sequence[str]) -> list[str]:
+    """The losses among some metrics."""
     return [name for name in names if name.endswith("loss")]
 
 
-def further(names: Sequence[str]) -> list[str]:
-    """Metrics of other kinds, which share no axis."""
+def other_metrics(names: Sequence[str]) -> list[str]:
+    """The metrics that are neither accuracies, losses nor references, and share no axis."""
     return [n for n in names if not n.endswith(("accuracy", "loss")) and n not in WORDS]
 
 
-def curve(data: Reading, name: str, against: str) -> Curve | None:
-    """A metric at every evaluation against what had been spent; ``train_loss`` at every round."""
+def curve(data: RunData, name: str, against: str) -> Curve | None:
+    """The curve of a metric at every evaluation against what had been spent; ``train_loss`` at every round."""
     x, rows = data.totals.get(against), _rows(data.run, name)
     if x is None or not rows:
         return None
@@ -65,12 +66,13 @@ def curve(data: Reading, name: str, against: str) -> Curve | None:
 
 
 def _rows(run: PastRun, name: str) -> list[tuple[int, float]]:
+    """Rounds, from 0, and values of a metric."""
     source = run.rounds if name == "train_loss" else run.evaluations
     return [(row["t"], row[name]) for row in source if row.get(name) is not None]
 
 
-def learning(data: Reading, colour: str) -> Html:
-    """The section of curves with the switch of their axis."""
+def learning(data: RunData, colour: str) -> Html:
+    """The section of learning curves, with a switch of their axis."""
     if not data.run.evaluations:
         why = f"No evaluation is on record: the spec evaluates every {data.run.spec.eval_every} rounds and at the end."
         return section("learning", "Learning", paragraph(why, class_="absent"))
@@ -87,37 +89,38 @@ def learning(data: Reading, colour: str) -> Html:
 
 
 def _traces(
-    data: Reading, names: Sequence[str], against: str, looks: Mapping[str, tuple[str, str]], scale: float
+    data: RunData, names: Sequence[str], against: str, looks: Mapping[str, tuple[str, str]], scale: float
 ) -> list[Trace]:
+    """The lines of some metrics."""
     traces = []
     for name in names:
-        found = curve(data, name, against)
-        if found is None:
+        points = curve(data, name, against)
+        if points is None:
             continue
-        chosen = thinned(len(found[0]))
-        x, y = plain(found[0][chosen]), plain(scale * found[1][chosen])
+        chosen = thinned(len(points[0]))
+        x, y = plain(points[0][chosen]), plain(scale * points[1][chosen])
         colour, dash = looks[name]
         bare = {"mode": "lines"} if len(x) > 1 and (name in WORDS or name == "train_loss") else {}
         traces.append(line(metric_words(name), x, y, colour, line={"dash": dash}) | bare)
     return traces
 
 
-def _x(data: Reading, against: str) -> Layout:
+def _x(data: RunData, against: str) -> Layout:
     title = AXIS_TITLES[against]
-    found = whole(title, len(data.run.rounds)) if against == "rounds" else axis(title)
-    return found | {"rangemode": "tozero"}
+    layout = whole(title, len(data.run.rounds)) if against == "rounds" else axis(title)
+    return layout | {"rangemode": "tozero"}
 
 
 def _looks(names: Sequence[str], first: str) -> dict[str, tuple[str, str]]:
-    """Colour and dash: the algorithm's own for the first, others for the rest; references are dotted in soft ink."""
+    """Colour and dash of every metric: ``first`` for the first, others for the rest; references are dotted."""
     looks = {name: ("@soft", "dot") for name in names if name in WORDS}
     for place, name in enumerate(name for name in names if name not in WORDS):
-        further = (COLOURS[(place - 1) % len(COLOURS)], DASHES[(place - 1) % len(DASHES)])
-        looks[name] = (first, "solid") if place == 0 else further
+        other = (COLOURS[(place - 1) % len(COLOURS)], DASHES[(place - 1) % len(DASHES)])
+        looks[name] = (first, "solid") if place == 0 else other
     return looks
 
 
-def _accuracy_chart(data: Reading, colour: str) -> Chart:
+def _accuracy_chart(data: RunData, colour: str) -> Chart:
     known = data.run.metrics()
     names = [*accuracies(known), *(name for name in WORDS if name in known)]
     views = {
@@ -131,23 +134,23 @@ def _accuracy_chart(data: Reading, colour: str) -> Chart:
         )
         for against in data.totals
     }
-    return Chart("accuracy-chart", "Accuracy", _accuracy_words(data), views, _numbers(data, names))
+    return Chart("accuracy-chart", "Accuracy", _accuracy_sentence(data), views, _numbers(data, names))
 
 
-def _accuracy_words(data: Reading) -> str:
+def _accuracy_sentence(data: RunData) -> str:
     rows = data.run.evaluations
     first, last = rows[0], rows[-1]
-    words = f"Accuracy is {percent(last['accuracy'])} after round {last['rounds']}"
+    text = f"Accuracy is {percent(last['accuracy'])} after round {last['rounds']}"
     if len(rows) > 1:
-        words = f"From {percent(first['accuracy'])} after round {first['rounds']}, accuracy comes to "
-        words += f"{percent(last['accuracy'])} after round {last['rounds']}"
-        words += f"; the best is {percent(last['best_accuracy'])} after round {last['best_round']}"
+        text = f"From {percent(first['accuracy'])} after round {first['rounds']}, accuracy comes to "
+        text += f"{percent(last['accuracy'])} after round {last['rounds']}"
+        text += f"; the best is {percent(last['best_accuracy'])} after round {last['best_round']}"
     known = [name for name in WORDS if last.get(name) is not None]
     lines = " and ".join(f"{WORDS[name]} {percent(last[name])}" for name in known)
-    return f"{words}. Dotted, for reference: {lines}." if known else f"{words}."
+    return f"{text}. Dotted, for reference: {lines}." if known else f"{text}."
 
 
-def _loss_chart(data: Reading, colour: str) -> Chart:
+def _loss_chart(data: RunData, colour: str) -> Chart:
     names = [*losses(data.run.metrics()), "train_loss"]
     names = [name for name in names if curve(data, name, "rounds") is not None]
     views = {
@@ -158,13 +161,13 @@ def _loss_chart(data: Reading, colour: str) -> Chart:
         for against in data.totals
     }
     ends = [(metric_words(name), _rows(data.run, name)[-1][1]) for name in names]
-    words = ", ".join(f"{name} {number(value)}" for name, value in ends)
-    says = f"Last values: {words}. Losses are cross entropies in nats."
+    listed = ", ".join(f"{name} {number(value)}" for name, value in ends)
+    says = f"Last values: {listed}. Losses are cross entropies in nats."
     return Chart("loss-chart", "Loss", says, views, _numbers(data, names))
 
 
-def _numbers(data: Reading, names: Sequence[str]) -> Html:
-    """Every evaluation: what had been spent, and the metrics."""
+def _numbers(data: RunData, names: Sequence[str]) -> Html:
+    """The table of evaluations: what had been spent, and the metrics."""
     train = dict(_rows(data.run, "train_loss"))
     rows = []
     for row in data.run.evaluations:

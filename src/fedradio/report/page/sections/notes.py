@@ -1,4 +1,4 @@
-"""What else the records hold: metrics of other kinds, and the notes of policies, links, data and algorithms."""
+"""Further records of a run: notes of policies, links, data and algorithms, and metrics of other kinds."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from fedradio.report.page.chart import (
 )
 from fedradio.report.page.html import Html, Piece, paragraph, section, table
 from fedradio.report.page.numbers import metric_words, number
-from fedradio.report.page.run_data import Note, Reading
-from fedradio.report.page.sections.learning import curve
-from fedradio.report.page.sections.learning import further as further_metrics
+from fedradio.report.page.run_data import Note, RunData
+from fedradio.report.page.sections.learning import curve, other_metrics
 
 MEANINGS = {
     "eligible": "clients of a cell that could have taken part",
@@ -45,12 +44,12 @@ MEANINGS = {
     "noise": "error of the sum in the air: noise of the receiver",
     "tx_power": "mean power of a sent symbol, of those who sent",
 }
-"""Notes of the parts that come with fedradio."""
+"""Meanings of the notes of the parts that come with fedradio."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """A quantity over exchanges or rounds."""
+    """A quantity over exchanges or rounds; ``at`` is the title of that axis."""
 
     title: str
     meaning: str
@@ -58,55 +57,59 @@ class Series:
     note: Note
 
 
-def notes(data: Reading) -> Html:
-    """One chart with a switch of the quantity."""
-    found = _series(data)
-    if not found:
+def notes(data: RunData) -> Html:
+    """The section of further records: one chart with a switch of the quantity."""
+    every = _series(data)
+    if not every:
         why = "The parts of this run noted nothing beyond accuracies, losses, seconds, joules and bits."
         return section("notes", "Further records", paragraph(why, class_="absent"))
-    views = {key: _view(series) for key, series in found.items()}
-    first = next(iter(found.values()))
-    title = first.title.capitalize() if len(found) == 1 else "Over time"
-    chart = Chart("notes-chart", title, _words(first), views, _numbers(found))
-    options = {key: series.title for key, series in found.items()}
+    views = {key: _view(series) for key, series in every.items()}
+    first = next(iter(every.values()))
+    title = first.title.capitalize() if len(every) == 1 else "Over time"
+    chart = Chart("notes-chart", title, _sentence(first), views, _numbers(every))
+    options = {key: series.title for key, series in every.items()}
     return section("notes", "Further records", switch("note", "Show", options, [chart.identity]), figure(chart))
 
 
-def _series(data: Reading) -> dict[str, Series]:
-    found = {}
+def _series(data: RunData) -> dict[str, Series]:
+    """All notes and further metrics of a run, by the name of their view."""
+    every = {}
     hops = {hop for hop, _ in data.exchanges.notes}
     for place, ((hop, name), note) in enumerate(sorted(data.exchanges.notes.items(), key=lambda item: item[0][0])):
         title = name.replace("_", " ") + (f", hop {hop}" if len(hops) > 1 else "")
         meaning = MEANINGS.get(name, f"mean over {note.each}")
-        found[f"note-{place}"] = Series(title, meaning, "Edge round" if hop == 0 else f"Exchange of hop {hop}", note)
-    for place, name in enumerate(further_metrics(data.run.metrics())):
+        every[f"note-{place}"] = Series(title, meaning, "Edge round" if hop == 0 else f"Exchange of hop {hop}", note)
+    for place, name in enumerate(other_metrics(data.run.metrics())):
         points = curve(data, name, "rounds")
         if points is not None:
             values = points[1].tolist()
             note = Note([int(at) for at in points[0]], values, values, values)
-            found[f"metric-{place}"] = Series(metric_words(name), "metric of the evaluations", "Rounds", note)
-    return found
+            every[f"metric-{place}"] = Series(metric_words(name), "metric of the evaluations", "Rounds", note)
+    return every
 
 
 def _view(series: Series) -> ChartView:
+    """The view of a series: its mean with the band of all values."""
     note, chosen = series.note, thinned(len(series.note.at)).tolist()
     x = [note.at[place] for place in chosen]
     low, mean, high = (plain([values[place] for place in chosen]) for values in (note.low, note.mean, note.high))
     band = shade(x, low, high, "@blue") if low != high else []
     layout = {"xaxis": whole(series.at, max(x)), "yaxis": axis(label(series.title), rangemode="tozero")}
-    return ChartView([*band, line("mean", x, mean, "@blue")], layout, _words(series))
+    return ChartView([*band, line("mean", x, mean, "@blue")], layout, _sentence(series))
 
 
-def _words(series: Series) -> str:
+def _sentence(series: Series) -> str:
+    """What a series shows, and how its mean changes."""
     first, last = series.note.mean[0], series.note.mean[-1]
     change = f"is {number(last)}" if first == last else f"goes from {number(first)} to {number(last)}"
     band = f"; the band spans all {series.note.each}" if series.note.low != series.note.high else ""
     return f"{series.title[0].upper()}{series.title[1:]}: {series.meaning}. Its mean {change}{band}."
 
 
-def _numbers(found: dict[str, Series]) -> Html:
+def _numbers(every: dict[str, Series]) -> Html:
+    """The table of all series."""
     rows: list[list[Piece]] = []
-    for series in found.values():
+    for series in every.values():
         note = series.note
         values = (note.mean[0], note.mean[-1], min(note.low), max(note.high))
         rows.append([series.title, str(len(note.at)), *map(number, values), series.meaning])

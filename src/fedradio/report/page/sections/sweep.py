@@ -1,4 +1,4 @@
-"""The page of a sweep: variants over seeds, with intervals, and what sets them apart."""
+"""The page of a sweep: results of its variants over seeds, with intervals and paired differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fedradio.report.page.palette import variables
 from fedradio.report.page.sections.headline import badge, cards
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
 from fedradio.report.page.sections.sweep_charts import differences, energies, learning
-from fedradio.report.page.sweep_data import Swept, SweptVariant
+from fedradio.report.page.sweep_data import SweepData, SweptVariant
 from fedradio.results.compare import world
 from fedradio.results.statistics import Interval
 from fedradio.spec.yaml import flatten
@@ -28,11 +28,11 @@ QUANTITIES: dict[str, tuple[str, Callable[[float], str]]] = {
     "bits": ("uplink", lambda value: quantity(value, "bit")),
     "uses": ("channel uses", count),
 }
-"""Numbers of a run, their names and how they are written."""
+"""Headline numbers of a run: name, and the function that formats it."""
 
 
-def sweep_page(sweep: Swept) -> str:
-    """The whole page."""
+def sweep_page(sweep: SweepData) -> str:
+    """The page of a sweep."""
     name = sweep.plan.name
     header = tag(
         "div",
@@ -56,43 +56,46 @@ def sweep_page(sweep: Swept) -> str:
     return document(f"{name} - fedradio sweep", [header], sections, variables(sweep.colours()))
 
 
-def known(sweep: Swept) -> dict[str, tuple[str, Callable[[float], str]]]:
-    """The quantities that any complete run has."""
-    return {key: words for key, words in QUANTITIES.items() if any(variant.values(key) for variant in sweep.variants)}
+def known_quantities(sweep: SweepData) -> dict[str, tuple[str, Callable[[float], str]]]:
+    """The quantities that at least one complete run has."""
+    return {key: named for key, named in QUANTITIES.items() if any(variant.values(key) for variant in sweep.variants)}
 
 
-def _badge(sweep: Swept) -> Html:
+def _badge(sweep: SweepData) -> Html:
+    """The status of the whole sweep."""
     missing = _missing(sweep)
     return badge("complete" if not missing else "unfinished")
 
 
-def _missing(sweep: Swept) -> list[tuple[SweptVariant, int, str]]:
-    """Runs that are not complete: variant, seed, what they are."""
-    found = []
+def _missing(sweep: SweepData) -> list[tuple[SweptVariant, int, str]]:
+    """The runs that are not complete: variant, seed, state."""
+    missing = []
     for variant in sweep.variants:
         for seed, run in variant.runs.items():
             if run is None:
-                found.append((variant, seed, "not begun"))
+                missing.append((variant, seed, "not begun"))
             elif run.status != "complete":
-                found.append((variant, seed, f"{run.status} after {run.done} of {variant.grid.spec.rounds} rounds"))
-    return found
+                missing.append((variant, seed, f"{run.status} after {run.done} of {variant.grid.spec.rounds} rounds"))
+    return missing
 
 
-def _warning(sweep: Swept) -> Html | None:
+def _warning(sweep: SweepData) -> Html | None:
+    """The list of runs that are not complete; None if all are."""
     missing = _missing(sweep)
     if not missing:
         return None
     items = [
-        tag("li", tag("a", variant.label, href=f"#{variant.identity}"), f", seed {seed}: {words}")
-        for variant, seed, words in missing
+        tag("li", tag("a", variant.label, href=f"#{variant.identity}"), f", seed {seed}: {state}")
+        for variant, seed, state in missing
     ]
-    words = f"{len(missing)} of {sweep.plan.runs} runs are not complete and count in no mean:"
-    return tag("div", paragraph(words), tag("ul", *items), class_="warning", role="note")
+    sentence = f"{len(missing)} of {sweep.plan.runs} runs are not complete and count in no mean:"
+    return tag("div", paragraph(sentence), tag("ul", *items), class_="warning", role="note")
 
 
-def _headline(sweep: Swept) -> Html:
+def _headline(sweep: SweepData) -> Html:
+    """The cards of a sweep."""
     walls = [run.facts["wall_s"] for variant in sweep.variants for run in variant.complete().values()]
-    means = [(variant, found) for variant in sweep.variants if (found := variant.mean("accuracy")) is not None]
+    means = [(variant, mean) for variant in sweep.variants if (mean := variant.mean("accuracy")) is not None]
     items: dict[str, tuple[Piece, Piece]] = {
         "Variants": (count(len(sweep.variants)), ", ".join(sweep.plan.axes) or "no axes"),
         "Seeds": (
@@ -102,34 +105,36 @@ def _headline(sweep: Swept) -> Html:
         "Complete runs": (count(len(walls)), f"of {sweep.plan.runs:,}; together {seconds(sum(walls))} of wall time"),
     }
     if means:
-        best, found = max(means, key=lambda item: item[1].mean)
-        items["Best mean accuracy"] = (percent(found.mean), best.label)
+        best, accuracy = max(means, key=lambda item: item[1].mean)
+        items["Best mean accuracy"] = (percent(accuracy.mean), best.label)
     return cards(items)
 
 
-def _results(sweep: Swept) -> Html:
-    columns = known(sweep)
+def _results(sweep: SweepData) -> Html:
+    """The table of results, one row per variant."""
+    columns = known_quantities(sweep)
     rows: list[list[Piece]] = []
     for variant in sweep.variants:
         row: list[Piece] = [
             tag("a", variant.label, href=f"#{variant.identity}"),
             f"{len(variant.complete())}/{len(variant.runs)}",
         ]
-        rows.append([*row, *(plus_minus(variant.mean(key), words) for key, (_, words) in columns.items())])
+        rows.append([*row, *(plus_minus(variant.mean(key), formatted) for key, (_, formatted) in columns.items())])
     caption = "Mean over seeds, with the half width of its 95 % interval where there are several"
     return table(caption, ["variant", "runs", *(name for name, _ in columns.values())], rows)
 
 
-def _differences(sweep: Swept) -> Html:
+def _differences(sweep: SweepData) -> Html:
+    """The section of paired differences to the first variant."""
     title = "Differences"
     if len(sweep.variants) < 2:
         return section("differences", title, paragraph("One variant has nothing to be compared with.", class_="absent"))
-    first, columns = sweep.variants[0], known(sweep)
+    first, columns = sweep.variants[0], known_quantities(sweep)
     rows: list[list[Piece]] = []
     for variant in sweep.variants[1:]:
-        found = {key: variant.against(first, key) for key in columns}
-        pairs = max((one.n for one in found.values() if one is not None), default=0)
-        values = [_difference(found[key], words) for key, (_, words) in columns.items()]
+        by_key = {key: variant.against(first, key) for key in columns}
+        pairs = max((difference.n for difference in by_key.values() if difference is not None), default=0)
+        values = [_difference(by_key[key], formatted) for key, (_, formatted) in columns.items()]
         rows.append([tag("a", variant.label, href=f"#{variant.identity}"), str(pairs), *values])
     head = ["variant", "seeds", *(name for name, _ in columns.values())]
     caption = "Paired differences: mean, with the half width of its 95 % interval"
@@ -137,45 +142,47 @@ def _differences(sweep: Swept) -> Html:
     return section("differences", title, *_pairing(sweep), table(caption, head, rows), chart)
 
 
-def _pairing(sweep: Swept) -> list[Html]:
-    """What pairs of the same seed share; variants with another world than the first, with the keys that differ."""
-    words, worlds = f"Differences to the first variant, {sweep.variants[0].label}, taken seed by seed", _worlds(sweep)
+def _pairing(sweep: SweepData) -> list[Html]:
+    """Explanation of the pairs; lists variants with another world than the first, with the keys that differ."""
+    start, worlds = f"Differences to the first variant, {sweep.variants[0].label}, taken seed by seed", _worlds(sweep)
     zero = "An interval that holds 0 tells no difference."
     if not worlds:
-        return [paragraph(f"{words}: variants see the same world, and what it does to both cancels. {zero}")]
+        return [paragraph(f"{start}: variants see the same world, and what it does to both cancels. {zero}")]
     items = [tag("li", f"{'; '.join(labels)} ({', '.join(keys)})") for keys, labels in worlds.items()]
-    told = paragraph("These have another world than the first variant: pairs share the seed alone.")
-    return [paragraph(f"{words}. {zero}"), tag("div", told, tag("ul", *items), class_="warning", role="note")]
+    intro = paragraph("These have another world than the first variant: pairs share the seed alone.")
+    return [paragraph(f"{start}. {zero}"), tag("div", intro, tag("ul", *items), class_="warning", role="note")]
 
 
-def _worlds(sweep: Swept) -> dict[tuple[str, ...], list[str]]:
-    """Labels of the variants whose worlds are not that of the first, by the keys of the spec that differ."""
+def _worlds(sweep: SweepData) -> dict[tuple[str, ...], list[str]]:
+    """Labels of the variants whose world is not that of the first, by the keys that differ."""
     worlds = [world(variant.grid.spec) for variant in sweep.variants]
-    found: dict[tuple[str, ...], list[str]] = {}
-    for variant, here in zip(sweep.variants[1:], worlds[1:], strict=True):
-        keys = tuple(key for key in worlds[0] | here if worlds[0].get(key, variant) != here.get(key, variant))
+    by_keys: dict[tuple[str, ...], list[str]] = {}
+    for variant, own in zip(sweep.variants[1:], worlds[1:], strict=True):
+        keys = tuple(key for key in worlds[0] | own if worlds[0].get(key, variant) != own.get(key, variant))
         if keys:
-            found.setdefault(keys, []).append(variant.label)
-    return found
+            by_keys.setdefault(keys, []).append(variant.label)
+    return by_keys
 
 
-def _difference(found: Interval | None, words: Callable[[float], str]) -> str:
-    """With its sign; accuracies differ by percentage points."""
-    if found is None:
+def _difference(difference: Interval | None, formatted: Callable[[float], str]) -> str:
+    """A difference with its sign; accuracies differ by percentage points."""
+    if difference is None:
         return UNDEFINED
-    text = plus_minus(found, words).replace("%", "pp")
-    return f"+{text}" if found.mean > 0 else text
+    text = plus_minus(difference, formatted).replace("%", "pp")
+    return f"+{text}" if difference.mean > 0 else text
 
 
-def _variant(sweep: Swept, variant: SweptVariant) -> Html:
-    columns = known(sweep)
+def _variant(sweep: SweepData, variant: SweptVariant) -> Html:
+    """The runs of a variant."""
+    columns = known_quantities(sweep)
     rows: list[list[Piece]] = []
     for seed, run in variant.runs.items():
         if run is None:
             rows.append([str(seed), badge("not begun"), *([UNDEFINED] * len(columns)), None])
             continue
         values = [
-            UNDEFINED if run.facts.get(key) is None else words(run.facts[key]) for key, (_, words) in columns.items()
+            UNDEFINED if run.facts.get(key) is None else formatted(run.facts[key])
+            for key, (_, formatted) in columns.items()
         ]
         rows.append([str(seed), badge(run.status), *values, tag("code", f"runs/{run.folder.name}")])
     sets = ", ".join(f"{key} = {value_words(value)}" for key, value in variant.grid.changes.items())
@@ -188,7 +195,8 @@ def _variant(sweep: Swept, variant: SweptVariant) -> Html:
     )
 
 
-def _spec(sweep: Swept) -> Html:
+def _spec(sweep: SweepData) -> Html:
+    """The spec, the axes, and commands that make the sweep again."""
     plan = sweep.plan
     rows: list[list[Piece]] = [[key, ", ".join(map(value_words, values))] for key, values in plan.axes.items()]
     rows.append(["seeds", ", ".join(map(str, plan.seeds))])
@@ -199,49 +207,52 @@ def _spec(sweep: Swept) -> Html:
         table("Axes of the sweep", ["key", "values"], rows, numbers=False),
         paragraph("The spec that they change:"),
         copied("Copy the spec", text, "Spec in YAML"),
-        *_again(sweep),
+        *_rerun(sweep),
     )
 
 
-def _again(sweep: Swept) -> list[Html]:
-    """Commands for the whole sweep, and for one run of it."""
+def _rerun(sweep: SweepData) -> list[Html]:
+    """Commands that make the whole sweep again, and one run of it."""
     whole = sweep_command(sweep.plan)
-    found = []
+    pieces = []
     if whole is not None:
         saved = f"The whole sweep again, with the spec above saved as {sweep.plan.name}.yaml:"
-        found = [paragraph(saved if whole[1] else "The whole sweep again, from a shipped spec:"), command(whole[0])]
+        pieces = [paragraph(saved if whole[1] else "The whole sweep again, from a shipped spec:"), command(whole[0])]
     runs = [run for variant in sweep.variants for run in variant.complete().values()]
     if not runs:
-        return found
-    words = "Every run folder holds its complete spec. From the sweep's folder, one of them again, and its own page:"
+        return pieces
+    intro = "Every run folder holds its complete spec. From the sweep's folder, one of them again, and its own page:"
     name = shlex.quote(runs[0].folder.name)
     return [
-        *found,
-        paragraph(words),
+        *pieces,
+        paragraph(intro),
         command(f"fedradio run runs/{name}/spec.yaml"),
         command(f"fedradio report runs/{name}"),
     ]
 
 
-def _environment(sweep: Swept) -> Html:
+def _environment(sweep: SweepData) -> Html:
+    """Versions and machine of the first run, and what differs in the others."""
     runs = [run for variant in sweep.variants for run in variant.runs.values() if run is not None and run.environment]
     if not runs:
         why = "No run has an environment.json that can be read."
         return section("environment", "Environment", paragraph(why, class_="absent"))
     first = runs[0].environment
     differ = sorted({key for run in runs for key, _ in _versions(run.environment) ^ _versions(first)})
-    told = None
+    warning = None
     if differ:
-        told = paragraph(f"Not all runs ran on the same: {', '.join(differ)}.", class_="warning")
+        warning = paragraph(f"Not all runs ran on the same: {', '.join(differ)}.", class_="warning")
     rows = environment_rows(first)
     return section(
         "environment",
         "Environment",
-        told,
+        warning,
         table("Of the first run", ("what", "value"), rows, numbers=False, shown=False),
     )
 
 
-def _versions(found: Any) -> set[tuple[str, str]]:
-    """What results may depend on."""
-    return {(key, str(value)) for key, value in flatten(dict(found)) if key not in ("started", "workers", "resumed")}
+def _versions(environment: Any) -> set[tuple[str, str]]:
+    """The entries of an environment that results may depend on."""
+    return {
+        (key, str(value)) for key, value in flatten(dict(environment)) if key not in ("started", "workers", "resumed")
+    }

@@ -1,4 +1,4 @@
-"""Charts of a sweep: curves with bands, differences with intervals, distributions of joules."""
+"""Charts of a sweep's page: mean curves with bands, differences with intervals, distributions of joules."""
 
 from __future__ import annotations
 
@@ -42,46 +42,49 @@ from fedradio.results.run import Floats
 from fedradio.results.statistics import Band, band
 
 VISIBLE = 8
-"""Variants beyond these are hidden at first; a click on the legend shows them."""
+"""Number of variants shown at first; a click on the legend shows others."""
 
 NAMES = {"accuracy": ("Accuracy", "Accuracy [%]", 100.0), "loss": ("Test loss", "Loss [nat]", 1.0)}
-"""Title, axis and scale of a metric."""
+"""Title, axis title and scale of every metric drawn."""
 
 
 def learning(variants: Sequence[SweptVariant]) -> Html:
-    """Mean curves of every variant with the intervals of the mean."""
-    axes = [one for one in AXIS_TITLES if any(_band(variant, "accuracy", one) is not None for variant in variants)]
+    """The section of mean curves of all variants, with the intervals of the mean."""
+    axes = [name for name in AXIS_TITLES if any(_band(variant, "accuracy", name) is not None for variant in variants)]
     if not axes:
         return section("learning", "Learning", paragraph("No run is complete yet.", class_="absent"))
-    missing = [words for name, words in AXIS_ABSENT.items() if name not in axes]
+    missing = [reason for name, reason in AXIS_ABSENT.items() if name not in axes]
     charts = [_curves(variants, name, axes) for name in NAMES]
     return section(
         "learning",
         "Learning",
-        switch("against", "Draw against", {one: AXIS_WORDS[one] for one in axes}, [chart.identity for chart in charts]),
+        switch(
+            "against", "Draw against", {name: AXIS_WORDS[name] for name in axes}, [chart.identity for chart in charts]
+        ),
         paragraph(" ".join(missing), class_="aside") if missing else None,
         tag("div", *map(figure, charts), class_="pair"),
     )
 
 
 def _band(variant: SweptVariant, name: str, against: str) -> Band | None:
-    """Over the complete runs; None unless all of them define it."""
+    """The mean curve over complete runs; None unless all of them define it."""
     runs = list(variant.complete().values())
-    found = [run.curves[name, against] for run in runs if (name, against) in run.curves]
-    return band(found) if found and len(found) == len(runs) else None
+    curves = [run.curves[name, against] for run in runs if (name, against) in run.curves]
+    return band(curves) if curves and len(curves) == len(runs) else None
 
 
 def _curves(variants: Sequence[SweptVariant], name: str, axes: Sequence[str]) -> Chart:
+    """The chart of a metric against every axis."""
     title, _, scale = NAMES[name]
     views = {}
     for against in axes:
         traces: list[Trace] = []
         most = 0.0
         for place, variant in enumerate(variants):
-            found = _band(variant, name, against)
-            if found is not None:
-                traces += _with_band(variant, found, scale, place < VISIBLE)
-                most = max(most, float(found.x[-1]))
+            mean = _band(variant, name, against)
+            if mean is not None:
+                traces += _with_band(variant, mean, scale, place < VISIBLE)
+                most = max(most, float(mean.x[-1]))
         x = whole(AXIS_TITLES[against], most) if against == "rounds" else axis(AXIS_TITLES[against])
         views[against] = ChartView(
             traces, {"xaxis": x | {"rangemode": "tozero"}, "yaxis": _y(name), "showlegend": True}
@@ -91,38 +94,40 @@ def _curves(variants: Sequence[SweptVariant], name: str, axes: Sequence[str]) ->
 
 
 def _y(name: str) -> Layout:
-    """Within what a metric can be: wide intervals of few seeds reach beyond."""
+    """The axis of a metric, limited to its possible values: wide intervals of few seeds reach beyond."""
     limits = {"minallowed": 0} | ({"maxallowed": 102} if name == "accuracy" else {})
     return axis(NAMES[name][1], rangemode="tozero", autorangeoptions=limits)
 
 
 def _height(variants: Sequence[SweptVariant]) -> int:
-    """Room for a legend of one line per variant."""
+    """The height of a chart, with room for a legend of one line per variant."""
     return 290 + 20 * min(len(variants), 25)
 
 
 def _hidden(variants: Sequence[SweptVariant]) -> str:
+    """A sentence on the variants that are hidden at first; empty if all are shown."""
     if len(variants) <= VISIBLE:
         return ""
     return f" The first {VISIBLE} of {len(variants)} variants are shown; the legend shows and hides each."
 
 
-def _with_band(variant: SweptVariant, found: Band, scale: float, shown: bool) -> list[Trace]:
-    chosen = thinned(len(found.x), 200)
+def _with_band(variant: SweptVariant, curve: Band, scale: float, shown: bool) -> list[Trace]:
+    """The line and the band of a variant."""
+    chosen = thinned(len(curve.x), 200)
     x, mean, low, high = (
-        plain(v[chosen]) for v in (found.x, scale * found.mean, scale * found.low, scale * found.high)
+        plain(v[chosen]) for v in (curve.x, scale * curve.mean, scale * curve.low, scale * curve.high)
     )
     look = {"line": {"dash": variant.style.plotly_dash}, "marker": {"symbol": variant.style.plotly_marker}}
-    traces = shade(x, low, high, variant.colour, variant.identity) if found.n > 1 else []
+    traces = shade(x, low, high, variant.colour, variant.identity) if curve.n > 1 else []
     traces.append(line(variant.label, x, mean, variant.colour, legendgroup=variant.identity, **look))
     return traces if shown else [trace | {"visible": "legendonly"} for trace in traces]
 
 
 def _ends(variants: Sequence[SweptVariant], name: str, axes: Sequence[str]) -> Html:
-    """Where each curve begins and ends."""
+    """The table of the first and last values of the curves."""
     rows = []
     for variant in variants:
-        bands = {against: found for against in axes if (found := _band(variant, name, against)) is not None}
+        bands = {against: mean for against in axes if (mean := _band(variant, name, against)) is not None}
         if "rounds" in bands:
             first = bands["rounds"]
             ends = [spent(against, float(bands[against].x[-1])) if against in bands else UNDEFINED for against in axes]
@@ -132,10 +137,10 @@ def _ends(variants: Sequence[SweptVariant], name: str, axes: Sequence[str]) -> H
 
 
 def differences(variants: Sequence[SweptVariant]) -> Html:
-    """Accuracies of all variants against the first, with intervals."""
+    """The chart of paired differences of accuracy to the first variant, with intervals."""
     title = "Accuracy against the first variant"
     pairs = [(variant, variant.against(variants[0], "accuracy")) for variant in variants[1:]]
-    known = [(variant, found) for variant, found in pairs if found is not None]
+    known = [(variant, difference) for variant, difference in pairs if difference is not None]
     if not known:
         return absent(title, "No seed is complete in both the first and another variant.")
     traces: list[Trace] = [
@@ -143,13 +148,13 @@ def differences(variants: Sequence[SweptVariant]) -> Html:
             "type": "scatter",
             "mode": "markers",
             "name": label(variant.label),
-            "x": plain([100 * found.mean]),
+            "x": plain([100 * difference.mean]),
             "y": [place],
-            "error_x": {"type": "data", "array": plain([100 * (found.half or 0.0)]), "color": variant.colour},
+            "error_x": {"type": "data", "array": plain([100 * (difference.half or 0.0)]), "color": variant.colour},
             "marker": {"color": variant.colour, "size": 10, "symbol": variant.style.plotly_marker},
             "hovertemplate": "%{x} ± %{error_x.array}",
         }
-        for place, (variant, found) in enumerate(known)
+        for place, (variant, difference) in enumerate(known)
     ]
     names = [textwrap.wrap(variant.label, 38) for variant, _ in known]
     line_px = max(map(len, names)) * 16
@@ -158,7 +163,7 @@ def differences(variants: Sequence[SweptVariant]) -> Html:
         "xaxis": axis("Difference [percentage points]", zeroline=True, zerolinecolor="@soft", zerolinewidth=2),
         "yaxis": {"range": [len(known) - 0.5, -0.8], "visible": False},
         "annotations": [
-            {"x": 0, "xref": "paper", "y": place, "text": "<br>".join(map(label, words)), "showarrow": False}
+            {"x": 0, "xref": "paper", "y": place, "text": "<br>".join(map(label, lines)), "showarrow": False}
             | {
                 "xanchor": "left",
                 "yanchor": "bottom",
@@ -166,13 +171,13 @@ def differences(variants: Sequence[SweptVariant]) -> Html:
                 "align": "left",
                 "font": {"size": 12, "color": "@ink"},
             }
-            for place, words in enumerate(names)
+            for place, lines in enumerate(names)
         ],
     }
-    ahead = sum(found.low is not None and found.low > 0 for _, found in known)
-    behind = sum(found.high is not None and found.high < 0 for _, found in known)
+    ahead = sum(difference.low is not None and difference.low > 0 for _, difference in known)
+    behind = sum(difference.high is not None and difference.high < 0 for _, difference in known)
     says = f"Of {len(known)} variants {ahead} lie wholly above the first and {behind} wholly below, intervals included."
-    rows = [[variant.label, str(found.n), plus_minus(found, percent)] for variant, found in known]
+    rows = [[variant.label, str(difference.n), plus_minus(difference, percent)] for variant, difference in known]
     table = numbers_table("Differences of accuracy", ["variant", "seeds", "difference"], rows, "variants")
     chart = Chart(
         "difference-chart",
@@ -186,7 +191,7 @@ def differences(variants: Sequence[SweptVariant]) -> Html:
 
 
 def energies(variants: Sequence[SweptVariant]) -> Html:
-    """Distributions of joules over clients and over edge rounds, one line per variant."""
+    """The section of distributions of joules over clients and over edge rounds, one line per variant."""
     joules = {variant.identity: _pooled(variant) for variant in variants}
     known = [variant for variant in variants if joules[variant.identity] is not None]
     if not known:
@@ -196,13 +201,13 @@ def energies(variants: Sequence[SweptVariant]) -> Html:
         _distribution("client-energy", "Per client, whole run", "clients", known, 0),
         _distribution("slot-energy", "Per edge round, all clients", "edge rounds", known, 1),
     ]
-    left = [variant.label for variant in variants if variant.complete() and variant not in known]
-    words = paragraph(f"Without defined joules: {', '.join(left)}.", class_="aside") if left else None
-    return section("energy", "Energy", words, tag("div", *map(figure, charts), class_="pair"))
+    without = [variant.label for variant in variants if variant.complete() and variant not in known]
+    aside = paragraph(f"Without defined joules: {', '.join(without)}.", class_="aside") if without else None
+    return section("energy", "Energy", aside, tag("div", *map(figure, charts), class_="pair"))
 
 
 def _pooled(variant: SweptVariant) -> tuple[Floats, Floats] | None:
-    """Joules of all clients, and of all edge rounds, of all complete runs."""
+    """Joules of all clients, and of all edge rounds, of all complete runs; None if undefined."""
     runs = [run for run in variant.complete().values() if run.client_j]
     if not runs:
         return None
@@ -212,22 +217,23 @@ def _pooled(variant: SweptVariant) -> tuple[Floats, Floats] | None:
 
 
 def _distribution(identity: str, title: str, what: str, variants: Sequence[SweptVariant], which: int) -> Chart:
-    found = [(variant, pooled[which]) for variant in variants if (pooled := _pooled(variant)) is not None]
+    """The chart of distributions of joules; ``which`` is 0 for clients, 1 for edge rounds."""
+    samples = [(variant, pooled[which]) for variant in variants if (pooled := _pooled(variant)) is not None]
     traces: list[Trace] = []
-    for place, (variant, values) in enumerate(found):
+    for place, (variant, values) in enumerate(samples):
         look = {"dash": variant.style.plotly_dash, "shape": "hv"}
         trace = line(variant.label, *rises(values), variant.colour, line=look) | {"mode": "lines"}
         traces.append(trace if place < VISIBLE else trace | {"visible": "legendonly"})
     layout = {
-        "xaxis": energy_axis(np.concatenate([values for _, values in found])),
+        "xaxis": energy_axis(np.concatenate([values for _, values in samples])),
         "yaxis": axis(f"Share of {what}", range=[0, 1.02]),
         "showlegend": True,
     }
-    medians = {variant.label: float(np.median(values)) for variant, values in found}
-    says = f"{what.capitalize()} of all complete runs of a variant. The median is {_medians_words(medians)}."
+    medians = {variant.label: float(np.median(values)) for variant, values in samples}
+    says = f"{what.capitalize()} of all complete runs of a variant. The median is {_medians_text(medians)}."
     rows = [
         [variant.label, *(quantity(float(np.quantile(values, q)), "J") for q in (0.1, 0.5, 0.9, 1.0))]
-        for variant, values in found
+        for variant, values in samples
     ]
     table = numbers_table(
         f"Energy over {what}", ["variant", "a tenth", "median", "nine tenths", "most"], rows, "variants"
@@ -237,10 +243,10 @@ def _distribution(identity: str, title: str, what: str, variants: Sequence[Swept
     )
 
 
-def _medians_words(joules: Mapping[str, float]) -> str:
-    """Where medians are lowest and highest, by the variants' labels."""
-    low, high = min(joules, key=lambda one: joules[one]), max(joules, key=lambda one: joules[one])
-    least, most = (quantity(joules[one], "J") for one in (low, high))
+def _medians_text(joules: Mapping[str, float]) -> str:
+    """The lowest and the highest median, with the labels of their variants."""
+    low, high = min(joules, key=lambda name: joules[name]), max(joules, key=lambda name: joules[name])
+    least, most = (quantity(joules[name], "J") for name in (low, high))
     if len(joules) == 1:
         return least
     if joules[low] == joules[high]:
