@@ -60,7 +60,7 @@ def test_buffers_are_queues(world: tuple[Tapes, Fifo], rounds: int, exchanges: i
     """Always full, in order, nothing skipped, nothing lost before its turn, untouched within a round."""
     tapes, stream = world
     if stream.lasts(rounds):
-        size, need = tapes.offset.diff().numpy(), stream.capacity + stream.slots * (rounds - 1)
+        size, need = tapes.offset.diff().numpy(), stream.capacity + stream.chances * (rounds - 1)
         assert stream.at_end == "refuse"
         assert (need > size).any()
         return
@@ -73,11 +73,11 @@ def test_buffers_are_queues(world: tuple[Tapes, Fifo], rounds: int, exchanges: i
             state = stream.arrive(state, Clock(t, e), Rng(seed).child("arrive", t, e))
             new = (state["hi"] - before).numpy()
             assert (new >= 0).all()
-            assert (new <= stream.slots).all()
+            assert (new <= stream.chances).all()
             if t == 0 or e > 0:
                 assert not new.any()
             if stream.arrivals == "block":
-                assert ((new == 0) | (new == stream.slots)).all()
+                assert ((new == 0) | (new == stream.chances)).all()
             for queue, tape, arrived in zip(queues, to_come, new, strict=True):
                 queue.extend(islice(tape, int(arrived)))
             assert [buffer_of(stream, state, client) for client in range(stream.clients)] == [list(q) for q in queues]
@@ -94,7 +94,7 @@ def test_the_state_is_all_there_is(world: tuple[Tapes, Fifo], stop: int, seed: i
     tapes, stream = world
     if stream.lasts(8):
         return
-    again = Fifo(tapes, stream.capacity, stream.activity, stream.slots, stream.arrivals, stream.at_end)
+    again = Fifo(tapes, stream.capacity, stream.activity, stream.chances, stream.arrivals, stream.at_end)
     state = other = stream.start()
     for t in range(8):
         state = stream.arrive(state, Clock(t), Rng(seed).child("arrive", t, 0))
