@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from support.past import two_rounds
 
-from fedradio.cli.reading import read_runs, tell_drawings
+from fedradio.cli.reading import print_drawings, read_runs
 from fedradio.core.errors import StoreError
 from fedradio.report.figures.gallery import Drawing
 from fedradio.report.terminal.progress import LateProgress
@@ -57,7 +57,7 @@ def test_what_was_drawn_and_why_others_were_not(capsys: pytest.CaptureFixture[st
         Drawing("energy", Figure, "without [free]: joules are undefined"),
         Drawing("spread", None, "one test set for all"),
     ]
-    tell_drawings([Path("map.pdf"), Path("map.png"), Path("energy.png")], drawings)
+    print_drawings([Path("map.pdf"), Path("map.png"), Path("energy.png")], drawings)
     assert capsys.readouterr().out.splitlines() == [
         "map.pdf, map.png",
         "energy.png",

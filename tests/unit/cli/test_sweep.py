@@ -4,16 +4,16 @@ from pathlib import Path
 
 from support.commands import Call
 
-from fedradio.cli.sweep import _again, _options
+from fedradio.cli.sweep import _options, _resume_command
 from fedradio.core.errors import SpecError
 
 
-def test_the_same_command_again() -> None:
+def test_the_same_command_resume_command() -> None:
     """Options at their defaults are left out, the folder is always named."""
     plain = _options(None, None, 1, "cpu", None, Path("s"))
     assert plain == {"--out": Path("s")}
     given = _options("1,2", 5, 2, "cuda", 3, Path("a b"))
-    assert _again(["my spec.yaml", "rule.lr=0.1,0.2"], given) == (
+    assert _resume_command(["my spec.yaml", "rule.lr=0.1,0.2"], given) == (
         "fedradio sweep 'my spec.yaml' rule.lr=0.1,0.2 --seeds 1,2 --rounds 5 --jobs 2 --device cuda --workers 3 "
         "--out 'a b'"
     )

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from fedradio.report.page.sweep_data import Seen, SweptVariant, read
+from fedradio.report.page.sweep_data import SweptRun, SweptVariant, read_sweep_data
 from fedradio.report.style import style
 from fedradio.sweeps.grid import plan_sweep
 
 
-def run(accuracy: float | None, status: str = "complete") -> Seen:
-    return Seen(Path(), status, 2, {"accuracy": accuracy}, {}, {}, {}, {})
+def run(accuracy: float | None, status: str = "complete") -> SweptRun:
+    return SweptRun(Path(), status, 2, {"accuracy": accuracy}, {}, {}, {}, {})
 
 
-def variant(source: Path, runs: dict[int, Seen | None]) -> SweptVariant:
+def variant(source: Path, runs: dict[int, SweptRun | None]) -> SweptVariant:
     return SweptVariant("variant-0", plan_sweep(source).variants[0], style("fedavg"), runs)
 
 
@@ -43,7 +43,7 @@ def test_differences_are_of_common_seeds(source: Path) -> None:
 
 def test_a_sweep_is_read_run_after_run(swept: Path) -> None:
     told: list[float] = []
-    found = read(swept, lambda _, share: told.append(share))
+    found = read_sweep_data(swept, lambda _, share: told.append(share))
     assert told == [0.25, 0.5, 0.75, 1.0]
     assert [list(one.runs) for one in found.variants] == [[1, 2], [1, 2]]
     assert list(found.colours()) == ["variant-0", "variant-1"]

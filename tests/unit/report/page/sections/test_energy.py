@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.energy import cdf_chart, energy, energy_axis, with_total
 
 
-def test_who_spent_what(small: Reading) -> None:
+def test_who_spent_what(small: RunData) -> None:
     """Clients spent 5 and 2 J, edge rounds 3.5 J each; 6 of 7 J went into computing."""
     text = energy(small)
     assert "The median of 2 clients spent 3.5 J, nine in ten at most 4.7 J, the most 5 J." in text
@@ -33,12 +33,12 @@ def test_wide_ranges_have_a_logarithmic_axis() -> None:
     assert "type" not in energy_axis(np.zeros(3))
 
 
-def test_why_there_is_none(small: Reading, empty: Reading) -> None:
+def test_why_there_is_none(small: RunData, empty: RunData) -> None:
     assert "No edge round is on record" in energy(empty)
     small.__dict__["joules"] = {}
     assert "Joules are undefined in this run" in energy(small)
 
 
-def test_one_kind_alone_says_so(small: Reading) -> None:
+def test_one_kind_alone_says_so(small: RunData) -> None:
     small.__dict__["joules"] = {"sending": np.array([[0.5, 0.0], [0.5, 0.0]])}
     assert "Only sending has defined joules here; those of computing are undefined." in energy(small)

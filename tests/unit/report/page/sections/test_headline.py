@@ -2,16 +2,16 @@
 
 import pytest
 
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.headline import badge, cards, facts, headline, warning
 from fedradio.results.run import PastRun
 
 
-def with_summary(data: Reading, **summary: object) -> Reading:
-    return Reading(PastRun(data.run.folder, data.run.spec, summary))
+def with_summary(data: RunData, **summary: object) -> RunData:
+    return RunData(PastRun(data.run.folder, data.run.spec, summary))
 
 
-def test_records_stand_in_for_a_missing_summary(small: Reading) -> None:
+def test_records_stand_in_for_a_missing_summary(small: RunData) -> None:
     assert facts(small) == {
         "accuracy": 0.75,
         "best_accuracy": 0.75,
@@ -28,25 +28,25 @@ def test_records_stand_in_for_a_missing_summary(small: Reading) -> None:
     }
 
 
-def test_a_summary_is_taken_as_it_is_and_may_lack_some(small: Reading) -> None:
+def test_a_summary_is_taken_as_it_is_and_may_lack_some(small: RunData) -> None:
     found = facts(with_summary(small, status="complete", accuracy=0.9))
     assert found["accuracy"] == 0.9
     assert found["energy_j"] is None
 
 
-def test_numbers_in_large_print(small: Reading) -> None:
+def test_numbers_in_large_print(small: RunData) -> None:
     text = headline(small)
     for words in ("75.00 %", "test loss 0.25", "after round 2", "of 3; 2 edge rounds", "3.5 J a round", "100 bit"):
         assert words in text
     assert "of 2 took part in an edge round, on average" in text
 
 
-def test_lost_payloads_are_told(small: Reading) -> None:
+def test_lost_payloads_are_told(small: RunData) -> None:
     fewer = {"status": "complete", "clients": 2.0, "arrived": 1.5, "rounds": 2}
     assert "; 1.5 arrived" in headline(with_summary(small, **fewer))
 
 
-def test_symbols_are_counted_in_uses(small: Reading) -> None:
+def test_symbols_are_counted_in_uses(small: RunData) -> None:
     text = headline(with_summary(small, status="complete", uses=1300.0))
     assert "1,300" in text
     assert "channel uses" in text
@@ -61,14 +61,14 @@ def test_symbols_are_counted_in_uses(small: Reading) -> None:
         ("strange", "unknown to this version", False),
     ],
 )
-def test_warnings(small: Reading, status: str, words: str, again: bool) -> None:
+def test_warnings(small: RunData, status: str, words: str, again: bool) -> None:
     text = warning(with_summary(small, status=status), "folder")
     assert text is not None
     assert words in text
     assert ("fedradio resume folder" in text) == again
 
 
-def test_nothing_is_wrong_with_a_complete_run(small: Reading) -> None:
+def test_nothing_is_wrong_with_a_complete_run(small: RunData) -> None:
     assert warning(with_summary(small, status="complete"), "folder") is None
     assert "badge good" in badge("complete")
     assert "badge bad" in badge("anything else")

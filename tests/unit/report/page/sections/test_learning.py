@@ -1,7 +1,7 @@
 """Curves of accuracies and losses."""
 
-from fedradio.report.page.run_data import Reading
-from fedradio.report.page.sections.learning import accuracies, curve, further, learning, losses
+from fedradio.report.page.run_data import RunData
+from fedradio.report.page.sections.learning import accuracies, curve, learning, losses, other_metrics
 
 NAMES = ["accuracy", "loss", "best_accuracy", "personal_accuracy", "top_2_accuracy", "top_4_accuracy", "variate_norm"]
 
@@ -10,10 +10,10 @@ def test_metrics_share_an_axis_with_their_kind() -> None:
     """Of many top-m accuracies some have a line; references such as ``bayes`` are drawn with the accuracies."""
     assert accuracies(NAMES) == ["accuracy", "personal_accuracy", "top_2_accuracy"]
     assert losses(NAMES) == ["loss"]
-    assert further([*NAMES, "bayes"]) == ["variate_norm"]
+    assert other_metrics([*NAMES, "bayes"]) == ["variate_norm"]
 
 
-def test_curves_stand_at_what_was_spent(small: Reading) -> None:
+def test_curves_stand_at_what_was_spent(small: RunData) -> None:
     found = curve(small, "accuracy", "joules")
     assert found is not None
     assert (found[0].tolist(), found[1].tolist()) == ([3.5, 7.0], [0.5, 0.75])
@@ -24,7 +24,7 @@ def test_curves_stand_at_what_was_spent(small: Reading) -> None:
     assert curve(small, "bayes", "rounds") is None
 
 
-def test_words_beside_the_curves(small: Reading) -> None:
+def test_words_beside_the_curves(small: RunData) -> None:
     text = learning(small, "@algorithm")
     assert "From 50.00 % after round 1, accuracy comes to 75.00 % after round 2" in text
     assert "Last values: test loss 0.25, training loss 1." in text
@@ -32,5 +32,5 @@ def test_words_beside_the_curves(small: Reading) -> None:
         assert words in text
 
 
-def test_without_an_evaluation(empty: Reading) -> None:
+def test_without_an_evaluation(empty: RunData) -> None:
     assert "the spec evaluates every 1 rounds and at the end" in learning(empty, "@algorithm")

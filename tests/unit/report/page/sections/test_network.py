@@ -1,10 +1,10 @@
 """The map of a run."""
 
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.network import network
 
 
-def test_clients_by_what_they_did(small: Reading) -> None:
+def test_clients_by_what_they_did(small: RunData) -> None:
     text = network(small)
     assert "2 clients. In 2 edge rounds client 0 took part most often (100 %), client 1 least (50 %)" in text
     assert "Client 0 spent most energy, 5 J." in text
@@ -13,14 +13,14 @@ def test_clients_by_what_they_did(small: Reading) -> None:
     assert '"x [m]"' in text
 
 
-def test_equal_shares_are_told_as_such(small: Reading) -> None:
+def test_equal_shares_are_told_as_such(small: RunData) -> None:
     small.run.participation.arrived[:] = True
     assert "everyone took part in all." in network(small)
     small.run.participation.arrived[0] = False
     assert "each took part in 50 %." in network(small)
 
 
-def test_why_there_is_no_map(small: Reading, empty: Reading) -> None:
+def test_why_there_is_no_map(small: RunData, empty: RunData) -> None:
     assert "no network.json" in network(empty)
     places = small.run.network["positions"]
     places[0].pop()

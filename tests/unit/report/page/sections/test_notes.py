@@ -1,10 +1,10 @@
 """Further records: notes of parts, and metrics that share no axis."""
 
-from fedradio.report.page.run_data import Reading
+from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.notes import notes
 
 
-def test_notes_and_metrics_are_listed_with_their_meaning(small: Reading) -> None:
+def test_notes_and_metrics_are_listed_with_their_meaning(small: RunData) -> None:
     """Eligible clients: 2, then 1; the norm of variates: 2, then 3."""
     text = notes(small)
     assert "clients of a cell that could have taken part" in text
@@ -13,5 +13,5 @@ def test_notes_and_metrics_are_listed_with_their_meaning(small: Reading) -> None
     assert "metric of the evaluations" in text
 
 
-def test_nothing_else_is_on_record(empty: Reading) -> None:
+def test_nothing_else_is_on_record(empty: RunData) -> None:
     assert "noted nothing beyond accuracies" in notes(empty)

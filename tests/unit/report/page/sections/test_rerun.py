@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fedradio.report.page.sections.rerun import reproduce, sweep_command
-from fedradio.report.page.sweep_data import read
+from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.results.run import open_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import load_spec
@@ -22,8 +22,8 @@ def test_a_run_of_a_shipped_spec_names_it(tmp_path: Path) -> None:
 
 
 def test_a_sweep_that_grew_has_no_single_command(swept: Path) -> None:
-    plan = read(swept).plan
+    plan = read_sweep_data(swept).plan
     assert sweep_command(plan) is not None
     grown = plan_sweep(swept.parent / "small.yaml", ["rule.lr=0.1"], seeds=[3])
     run_sweep(grown, swept)
-    assert sweep_command(read(swept).plan) is None
+    assert sweep_command(read_sweep_data(swept).plan) is None

@@ -8,13 +8,13 @@ from support.pages import words_of
 
 from fedradio.report.page import page
 from fedradio.report.page.numbers import percent, plus_minus
-from fedradio.report.page.sweep_data import read
+from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.sweeps.grid import plan_sweep
 from fedradio.sweeps.sweep import RUNS, run_sweep
 
 
 def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
-    found = read(swept)
+    found = read_sweep_data(swept)
     one, other = found.variants
     accuracy = [one.values("accuracy")[seed] for seed in (1, 2)]
     text = words_of(page(swept))
@@ -41,12 +41,12 @@ def test_a_shared_world_is_claimed_only_where_there_is_one(swept: Path, source: 
     other = words_of(page(run_sweep(plan, tmp_path / "worlds").folder))
     assert "the same world" not in other
     assert "variants have different worlds" in other
-    labels = [variant.label for variant in read(tmp_path / "worlds").variants[2:]]
+    labels = [variant.label for variant in read_sweep_data(tmp_path / "worlds").variants[2:]]
     assert f"{'; '.join(labels)} (topology.clients_per_edge)" in other
 
 
 def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
-    found = read(swept)
+    found = read_sweep_data(swept)
     first = swept / RUNS / found.variants[0].grid.folder(1)
     (first / "summary.json").unlink()
     for file in (swept / RUNS / found.variants[1].grid.folder(2)).glob("*"):
@@ -56,7 +56,7 @@ def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
     assert "2 of 4 runs are not complete" in text
     assert "seed 2: not begun" in text
     assert "seed 1: unfinished after 2 of 2 rounds" in text
-    again = read(swept)
+    again = read_sweep_data(swept)
     assert list(again.variants[0].complete()) == [2]
     assert again.variants[1].against(again.variants[0], "accuracy") is None
 
