@@ -159,7 +159,7 @@ def apfl(
     weighting: Annotated[Weighting, SIZES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
 ) -> Personal:
-    """Adaptive personalised averaging: every client also trains its own model, on the mixture of both; labelled data.
+    """Adaptive personalised averaging: clients also train own models, on the mixture of both; labelled data only.
 
     ``w_i -= eta grad f(w_i)``, ``v_i -= eta grad_v CE(b h(v_i) + (1-b) h(w_i))``; the server takes the weighted mean
     of the ``w_i``.

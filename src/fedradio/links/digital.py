@@ -85,5 +85,5 @@ def digital(
     bits_per_value: Annotated[float, Arg("bits that one number of a payload takes", unit="bit", gt=0, le=1024)] = 33.0,
     erasure: Annotated[float, Arg("probability that a payload in time is lost all the same", ge=0, lt=1)] = 0.0,
 ) -> Digital:
-    """Digital uplink: Shannon rate on a band per sender, airtime, transmit energy, deadlines, random erasures."""
+    """Digital uplink: Shannon rate on a band per sender, airtime, energy, deadlines, known erasure probability."""
     return Digital(bandwidth_hz, bits_per_value, erasure)
