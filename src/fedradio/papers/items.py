@@ -54,6 +54,7 @@ class Column(Strict):
         return max(self.within or 0.0, (self.within_share or 0.0) * abs(published))
 
     def agrees(self, ours: float, published: float) -> bool:
+        """Whether ours is within the tolerance."""
         return abs(ours - published) <= self.tolerance(published)
 
 

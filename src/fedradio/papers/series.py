@@ -41,7 +41,7 @@ def picture(result: Result) -> dict[str, Any] | None:
 
 
 def _curves(result: Result, row: int) -> Series | None:
-    """``x``, ``mean``, ``low``, ``high``: a mean curve over ``seeds``; ``points`` and ``level`` were published."""
+    """A mean curve over ``seeds``: ``x``, ``mean``, ``low``, ``high``; ``points`` and ``level`` were published."""
     axes = result.item.axes
     assert axes is not None
     by_seed = {seed: curve(run, axes.y, axes.x) for seed, run in result.rows[row].runs.items()}
@@ -79,7 +79,7 @@ def curve(run: PastRun, y: str, x: str) -> Curve | None:
 
 
 def _cdf(result: Result, row: int) -> Series | None:
-    """``samples [n]`` in ``unit`` of all seeds: the quantiles of ``1/n, 2/n, ..., 1``; ``median`` was published."""
+    """A distribution over all seeds: ``samples [n]`` in ``unit``, its quantiles 1/n to 1; ``median`` was published."""
     unit: str = "J"
     samples: list[float] = []
     if result.item.picture is None:
@@ -112,22 +112,22 @@ def _quantiles(samples: Sequence[float]) -> list[float]:
 
 
 def _counts(result: Result, row: int) -> Series | None:
-    """``eligible`` and ``selected [C]``: edge rounds of every client, of the first seed."""
+    """Edge rounds in which every client was ``eligible`` and ``selected``, ``[C]``, of the first seed."""
     return _first(result, row, "eligible", "selected")
 
 
 def _map(result: Result, row: int) -> Series | None:
-    """``network``: who stands where and belongs to whom, of the first seed."""
+    """The positions and parents of all nodes, ``network``, of the first seed."""
     return _first(result, row, "network")
 
 
 def _labels(result: Result, row: int) -> Series | None:
-    """``shares`` of the labels at the rounds ``at``, of the first seed."""
+    """The ``shares`` of the labels at the rounds ``at``, of the first seed."""
     return _first(result, row, "shares", "at")
 
 
 def _bound(result: Result, row: int) -> Series | None:
-    """``x`` and ``y``, the mean over seeds."""
+    """The bound ``y`` at ``x``, the mean over seeds."""
     curves = [(np.array(finding["x"], float), np.array(finding["y"], float)) for finding in _findings(result, row)]
     if not curves:
         return None
@@ -136,7 +136,7 @@ def _bound(result: Result, row: int) -> Series | None:
 
 
 def _bars(result: Result, row: int) -> Series | None:
-    """``bars``: ours with its half interval beside the published value, by column; None where there is none."""
+    """Bars by column, ``bars``: ours with its half interval beside the published value; None if undefined."""
     bars = {}
     for key, entry in result.entries[row].items():
         ours = entry.ours
@@ -151,7 +151,7 @@ def _bars(result: Result, row: int) -> Series | None:
 
 
 def _top(result: Result, row: int) -> Series | None:
-    """``mean``, ``low``, ``high`` of top-1, 2, ... accuracy at the end over ``seeds``; ``spread`` over clients."""
+    """Top-1, 2, ... accuracy at the end: ``mean``, ``low``, ``high`` over ``seeds``; ``spread`` over clients."""
     last = {seed: run.evaluations[-1] for seed, run in result.rows[row].runs.items() if run.evaluations}
     if not last:
         return None

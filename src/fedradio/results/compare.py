@@ -144,7 +144,7 @@ def percent(metric: str) -> bool:
 
 
 def world(spec: Spec) -> dict[str, Any]:
-    """The world of a spec: the flattened keys of network, devices, channels and data, drawn from the seed alone."""
+    """The world of a spec, all that a seed draws but the learning: flattened keys of network, devices, air and data."""
     hops = [{name: hop[name] for name in ("channel", "fleet")} for hop in spec.plain["hops"]]
     return dict(flatten({"topology": spec.plain["topology"], "data": spec.plain["data"], "hops": hops}))
 

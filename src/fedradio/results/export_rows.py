@@ -59,9 +59,11 @@ class Shape:
                     self.of_receivers.add(name)
 
     def sender_notes(self) -> list[str]:
+        """Names of the notes with one value per sender."""
         return [name for name in self.notes if name not in self.of_receivers]
 
     def receiver_notes(self) -> list[str]:
+        """Names of the notes with one value per receiver."""
         return [name for name in self.notes if name in self.of_receivers]
 
 

@@ -115,7 +115,7 @@ def _rounds_to(run: PastRun, level: float | None) -> float | None:
 
 
 def _settled(run: PastRun, share: float | None) -> float | None:
-    """The first evaluated round from which accuracy stays above a share of the best; None if only the last is."""
+    """The first evaluated round from which on accuracy keeps a share of the best; None if that is the last one."""
     rows, enough = run.evaluations, (share or 0.0) * float(_best(run).get("accuracy", 0.0))
     below = max((number for number, row in enumerate(rows) if row["accuracy"] < enough), default=-1)
     return float(rows[below + 1]["rounds"]) if below + 2 < len(rows) else None

@@ -71,6 +71,7 @@ class Session:
 
     @property
     def wall_s(self) -> float:
+        """Wall seconds of the run so far."""
         return self.before_s + time.perf_counter() - self.began
 
     def save(self) -> None:

@@ -66,9 +66,11 @@ class SweepPlan:
 
     @property
     def runs(self) -> int:
+        """How many runs it has."""
         return sum(len(variant.seeds) for variant in self.variants)
 
     def by_sha256(self) -> dict[str, GridVariant]:
+        """The variants by their fingerprints."""
         return {variant.sha256: variant for variant in self.variants}
 
     def holds(self, other: SweepPlan) -> bool:

@@ -99,7 +99,7 @@ def assess(
 
 
 def _rawhfl(run: StoredRun, rounds: int, given: dict[str, float], progress: Progress) -> Assessment:
-    """RawHFL, Theorem 1. ``f`` is (18); local steps are SGD updates; a flat network is one edge."""
+    """RawHFL's Theorem 1 on a run. ``f`` is (18); local steps are SGD updates; a flat network is one edge."""
     averaging = run.sim.algorithm
     problems = uncovered(run)
     if problems or not isinstance(averaging, FedAvg):
@@ -163,7 +163,7 @@ def _constants(
 
 
 def _power(replayed: list[ReplayedRound]) -> torch.Tensor:
-    """``E|g_u|^2 [U]`` at the replayed rounds' start, the mean over rounds; over clients if one never sent."""
+    """Mean square of mini-batch gradients ``E|g_u|^2 [U]`` over replayed rounds; the clients' mean for those absent."""
     power = torch.stack([round_.power for round_ in replayed])
     return torch.where(power.isnan().all(dim=0), power.nanmean(), power.nanmean(dim=0))
 

@@ -93,7 +93,7 @@ def _importance(averaging: FedAvg, sim: Simulation, stream: Slots) -> Tensor:
 
 
 def _edge_shares(averaging: FedAvg, rows: list[Row], mass: Tensor, fixed: Tensor) -> Tensor:
-    """``alpha_b [B]`` of a round, as the outer hop weighs edges; a flat network is one edge."""
+    """Weights of the edges on the outer hop in a round, ``alpha_b [B]``; a flat network is one edge."""
     outer = [row for row in rows if row["hop"] == 1]
     if not outer:
         return torch.ones(1, dtype=torch.float64)

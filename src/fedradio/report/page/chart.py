@@ -156,7 +156,7 @@ def shade(x: Sequence[Any], low: Sequence[Any], high: Sequence[Any], colour: str
     return [edge | {"y": low}, edge | {"y": high, "fill": "tonexty", "fillcolor": f"{colour}/0.18"}]
 
 
-def rises(values: Sequence[float] | NDArray[Any]) -> tuple[list[float], list[float]]:
+def cdf_points(values: Sequence[float] | NDArray[Any]) -> tuple[list[float], list[float]]:
     """The empirical distribution: ``x`` sorted, ``y`` the share of values that are at most ``x``, from 0 on."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     chosen = thinned(len(ordered))

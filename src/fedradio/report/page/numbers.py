@@ -37,14 +37,17 @@ AXIS_ABSENT = {
 
 
 def percent(value: float | None, digits: int = 2) -> str:
+    """A share in percent."""
     return UNDEFINED if value is None else f"{100 * value:.{digits}f} %"
 
 
 def quantity(value: float | None, unit: str) -> str:
+    """A number with its unit and an SI prefix."""
     return UNDEFINED if value is None else show(value, unit)
 
 
 def seconds(value: float | None) -> str:
+    """A duration in the unit that fits it."""
     return UNDEFINED if value is None else show_seconds(value)
 
 
@@ -56,6 +59,7 @@ def count(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
+    """A number with four digits."""
     return UNDEFINED if value is None else f"{value:.4g}"
 
 

@@ -69,7 +69,7 @@ class RunData:
 
     @cached_property
     def joules(self) -> dict[str, Floats]:
-        """Joules of ``computing`` and ``sending`` ``[E, C]``, those of them that are defined; empty if all are 0."""
+        """Joules of ``computing`` and ``sending`` ``[E, C]`` if defined; empty if only one is, and it is always 0."""
         both = {"computing": self.exchanges.computing, "sending": self.exchanges.sending}
         known = {name: values for name, values in both.items() if values is not None}
         return known if len(known) == 2 or any(values.any() for values in known.values()) else {}

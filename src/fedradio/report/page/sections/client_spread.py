@@ -12,11 +12,11 @@ from fedradio.report.page.chart import (
     Trace,
     absent,
     axis,
+    cdf_points,
     figure,
     line,
     numbers_table,
     plain,
-    rises,
     shade,
     switch,
     thinned,
@@ -98,7 +98,7 @@ def _distribution(groups: dict[str, Groups], colour: str) -> Chart:
 
 def _cdf(values: Floats, name: str, colour: str, dash: str) -> Trace:
     """The line of an empirical distribution."""
-    x, y = rises(100 * values)
+    x, y = cdf_points(100 * values)
     return line(name, x, y, colour, line={"dash": dash, "shape": "hv"}) | {"mode": "lines"}
 
 

@@ -13,11 +13,11 @@ from fedradio.report.page.chart import (
     Trace,
     absent,
     axis,
+    cdf_points,
     figure,
     line,
     numbers_table,
     plain,
-    rises,
     whole,
 )
 from fedradio.report.page.html import Html, paragraph, section, tag
@@ -88,7 +88,7 @@ def cdf_chart(identity: str, title: str, what: str, parts: Mapping[str, Floats])
     traces: list[Trace] = []
     for name, values in kinds.items():
         colour, dash = LOOKS[name]
-        traces.append(line(name, *rises(values), colour, line={"dash": dash, "shape": "hv"}) | {"mode": "lines"})
+        traces.append(line(name, *cdf_points(values), colour, line={"dash": dash, "shape": "hv"}) | {"mode": "lines"})
     layout = {
         "xaxis": energy_axis(np.concatenate(list(kinds.values()))),
         "yaxis": axis(f"Share of {what}", range=[0, 1.02]),

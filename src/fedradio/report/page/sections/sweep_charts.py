@@ -14,12 +14,12 @@ from fedradio.report.page.chart import (
     Trace,
     absent,
     axis,
+    cdf_points,
     figure,
     label,
     line,
     numbers_table,
     plain,
-    rises,
     shade,
     switch,
     thinned,
@@ -222,7 +222,7 @@ def _distribution(identity: str, title: str, what: str, variants: Sequence[Swept
     traces: list[Trace] = []
     for place, (variant, values) in enumerate(samples):
         look = {"dash": variant.style.plotly_dash, "shape": "hv"}
-        trace = line(variant.label, *rises(values), variant.colour, line=look) | {"mode": "lines"}
+        trace = line(variant.label, *cdf_points(values), variant.colour, line=look) | {"mode": "lines"}
         traces.append(trace if place < VISIBLE else trace | {"visible": "legendonly"})
     layout = {
         "xaxis": energy_axis(np.concatenate([values for _, values in samples])),
