@@ -20,6 +20,7 @@ from fedradio.spec.yaml import shipped
 
 SUBJECTS = {
     "radio": "network",
+    "reasons": "reasons",
     "data": "data",
     "learning": "learning",
     "algorithm": "algorithm",

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fedradio.runs.summary import Summary
     from fedradio.spec.build import build
     from fedradio.spec.spec import Spec, check_spec, load_spec
+    from fedradio.sweeps.grid import plan_sweep
     from fedradio.sweeps.pool import run_batch
     from fedradio.sweeps.sweep import results as sweep_results
     from fedradio.sweeps.sweep import sweep
@@ -86,6 +87,7 @@ __all__ = [
     "paired",
     "plan_reproduction",
     "plan_slots",
+    "plan_sweep",
     "planned_j",
     "policies",
     "read_records",
@@ -146,6 +148,7 @@ __getattr__ = lazy(
         "page": "fedradio.report.page",
         "paired": "fedradio.results.statistics",
         "plan_slots": "fedradio.rounds.exchange",
+        "plan_sweep": "fedradio.sweeps.grid",
         "planned_j": "fedradio.rounds.accounts",
         "policies": "fedradio.policies:",
         "read_records": "fedradio.runs.records",
