@@ -89,12 +89,12 @@ class Part:
     def parameters(self) -> list[Parameter]:
         """The keyword-only arguments, in the order of the signature."""
         hints = get_type_hints(self.factory, include_extras=True)
-        found = []
+        parameters = []
         for name, parameter in inspect.signature(self.factory).parameters.items():
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 annotation, arg = _split(hints[name])
-                found.append(Parameter(name, annotation, arg, parameter.default))
-        return found
+                parameters.append(Parameter(name, annotation, arg, parameter.default))
+        return parameters
 
 
 _PARTS: dict[tuple[str, str], Part] = {}

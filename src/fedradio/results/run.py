@@ -1,6 +1,6 @@
-"""Runs that were made: read a run folder, find those of a sweep, group them by what differs.
+"""Finished and unfinished runs, read from their folders, and the runs of a sweep.
 
-Everything that looks at results (compare, report, export, reproduce) reads them through here.
+Everything that looks at results (compare, report, export, figures, reproduce) reads them here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Curve = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Participation:
-    """What hop 0 did, one row per edge round: ``[E, C]`` each; joules where those of computing and sending are defined.
+    """Participation of clients on hop 0, ``[E, C]``: one row per edge round; ``joules`` of computing and sending.
 
     ``reason`` holds :class:`~fedradio.core.contracts.Reason` numbers: why a client's payload did not count.
     """
@@ -56,14 +56,15 @@ class Participation:
     joules: Floats | None
 
     def reasons(self) -> dict[str, NDArray[np.int64]]:
-        """How many clients were out for which reason in every edge round, ``name -> [E]``; absent ones left out."""
-        counts = {one.name.lower(): (self.reason == one).sum(axis=1) for one in Reason if one != Reason.NONE}
+        """Clients out for every reason in every edge round, ``name -> [E]``; reasons that never occur are left out."""
+        reasons = [reason for reason in Reason if reason != Reason.NONE]
+        counts = {reason.name.lower(): (self.reason == reason).sum(axis=1) for reason in reasons}
         return {name.replace("_", " "): count for name, count in counts.items() if count.any()}
 
 
 @dataclass(frozen=True)
 class PastRun:
-    """A run folder, read when asked. ``summary`` is None where the process was killed before it wrote one."""
+    """A stored run, read from its folder when asked; ``summary`` is None if the process was killed before it."""
 
     folder: Path
     spec: Spec
@@ -148,11 +149,12 @@ class PastRun:
 
 
 def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run."""
     return (folder / SPEC_FILE).is_file() and (folder / RECORDS_FILE).is_file()
 
 
 def open_run(folder: Path | str) -> PastRun:
-    """A run folder; a run need not be complete."""
+    """The run of a folder; it need not be complete."""
     folder = Path(folder)
     if not is_run(folder):
         raise StoreError(_no_run(folder))
@@ -161,23 +163,23 @@ def open_run(folder: Path | str) -> PastRun:
 
 
 def open_runs(*folders: Path | str) -> list[PastRun]:
-    """Runs of run folders and of sweeps, in that order, each once. All folders that are neither are named at once."""
-    found: dict[Path, PastRun] = {}
+    """The runs of run folders and of sweeps, in that order, each once; all other folders are refused together."""
+    runs: dict[Path, PastRun] = {}
     wrong: list[str] = []
     for folder in map(Path, folders):
         inside = list(_listed(folder)) if (folder / MARKER).is_file() else None
         if inside is None and not is_run(folder):
             wrong.append(_no_run(folder))
             continue
-        for one in [folder] if inside is None else filter(is_run, inside):
-            found.setdefault(one.resolve(), open_run(one))
+        for run_folder in [folder] if inside is None else filter(is_run, inside):
+            runs.setdefault(run_folder.resolve(), open_run(run_folder))
     if wrong:
         raise StoreError("\n".join(wrong))
-    return list(found.values())
+    return list(runs.values())
 
 
 def unbegun(*folders: Path | str) -> list[tuple[str, int, Path]]:
-    """Runs that sweeps among the folders will have and do not have yet: label of the variant, seed, folder."""
+    """Runs that sweeps list but that have not begun: label of the variant, seed, folder."""
     sweeps = [folder for folder in map(Path, folders) if (folder / MARKER).is_file()]
     return [(*what, run) for folder in sweeps for run, what in _listed(folder).items() if not is_run(run)]
 
@@ -199,14 +201,14 @@ def _no_run(folder: Path) -> str:
     """Why a folder is not that of a run, and what may have been meant."""
     if not folder.is_dir():
         return f"{folder} is not a run folder: {'it is a file' if folder.exists() else 'it does not exist'}"
-    inside = sum(is_run(one) for one in folder.glob("*/"))
-    held = f"; {inside} of the folders in it are: write {folder / '*'}" if inside else ""
-    return f"{folder} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it{held}"
+    inside = sum(map(is_run, folder.glob("*/")))
+    hint = f"; {inside} of the folders in it are: write {folder / '*'}" if inside else ""
+    return f"{folder} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it{hint}"
 
 
 def _total(value: float | list[float | None] | None) -> float | None:
     """A number, or the sum over hops; undefined where any of it is."""
     if not isinstance(value, list):
         return value
-    known = [one for one in value if one is not None]
+    known = [number for number in value if number is not None]
     return sum(known) if len(known) == len(value) else None

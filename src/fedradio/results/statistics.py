@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from fedradio.results.run import Curve, Floats
 
 LEVEL = 0.95
-"""Of every interval."""
+"""Confidence level of every interval."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Band:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """``mean +- t(n-1) s / sqrt(n)`` with ``s`` the unbiased standard deviation."""
+    """Confidence interval ``mean +- t(n-1) s / sqrt(n)`` of a mean, with ``s`` the unbiased standard deviation."""
     n = len(values)
     if n == 0:
         raise ValueError("no values to take a mean of")
@@ -56,13 +56,13 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def paired(one: Mapping[int, float], other: Mapping[int, float]) -> Interval | None:
-    """``one - other`` over the seeds that both have: the world they share cancels. None without such a seed."""
+    """Mean difference ``one - other`` over common seeds, whose shared world cancels; None without a common seed."""
     common = sorted(one.keys() & other.keys())
     return interval([one[seed] - other[seed] for seed in common]) if common else None
 
 
 def band(curves: Sequence[Curve], points: int = 200) -> Band:
-    """The mean of curves with its interval where all of them are defined.
+    """Mean of several curves with its confidence interval, where all of them are defined.
 
     On their own ``x`` if they share it (rounds), else between their points on a common grid, by straight lines. Where
     no ``x`` lies in all of them there is one point, the latest start: curves that have ended keep their last value.
@@ -70,8 +70,8 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
     if not curves:
         raise ValueError("no curves to take a mean of")
     x = curves[0][0]
-    if any(len(one) != len(x) or not np.array_equal(one, x) for one, _ in curves):
-        low, high = max(one[0] for one, _ in curves), min(one[-1] for one, _ in curves)
+    if any(len(other) != len(x) or not np.array_equal(other, x) for other, _ in curves):
+        low, high = max(other[0] for other, _ in curves), min(other[-1] for other, _ in curves)
         x = np.linspace(low, high, points) if high > low else np.array([low])
     y = np.stack([np.interp(x, *curve) for curve in curves])
     mean, n = y.mean(axis=0), len(curves)

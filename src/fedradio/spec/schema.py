@@ -117,8 +117,8 @@ def _bounded(annotation: Any, arg: Arg) -> Any:
     if origin in (Union, types.UnionType):
         return functools.reduce(operator.or_, (_bounded(item, arg) for item in inner))
     if origin is tuple and inner[-1] is Ellipsis:
-        some: Any = types.GenericAlias(tuple, (_bounded(inner[0], arg), Ellipsis))
-        return Annotated[some, Field(max_length=LONGEST_TUPLE, strict=False)]
+        items: Any = types.GenericAlias(tuple, (_bounded(inner[0], arg), Ellipsis))
+        return Annotated[items, Field(max_length=LONGEST_TUPLE, strict=False)]
     if origin is tuple:
         fixed: Any = types.GenericAlias(tuple, tuple(_bounded(item, arg) for item in inner))
         return Annotated[fixed, Field(strict=False)]

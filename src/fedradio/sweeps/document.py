@@ -17,13 +17,14 @@ FORMAT = 1
 """Number of the format of ``sweep.json``; a reader refuses all others."""
 
 RUNS = "runs"
+"""Folder of the runs inside that of the sweep."""
 
 SPEC_KEYS = ("name", "about", "seed", "rounds", "algorithm", "topology", "data", "hops")
-"""What readers of a sweep ask of the specs in it."""
+"""Keys of a spec that readers of a sweep rely on."""
 
 
 def read_sweep(folder: Path) -> SweepPlan:
-    """What a sweep folder holds, or will hold."""
+    """The sweep of a folder: all runs that it has, or will have."""
     path = folder / MARKER
     try:
         document = json.loads(path.read_bytes())
@@ -40,13 +41,13 @@ def read_sweep(folder: Path) -> SweepPlan:
         raise StoreError(f"{path} is damaged: {type(error).__name__}: {error}") from None
 
 
-def _variant(found: Mapping[str, Any]) -> GridVariant:
-    spec, stem = dict(found["spec"]), str(found["stem"])
+def _variant(plain: Mapping[str, Any]) -> GridVariant:
+    spec, stem = dict(plain["spec"]), str(plain["stem"])
     if not STEM.fullmatch(stem):
         raise ValueError(f"{stem!r} is no beginning of a run folder's name")
     if lacking := [key for key in SPEC_KEYS if key not in spec]:
         raise KeyError(", ".join(lacking))
-    return GridVariant(dict(found["set"]), Spec(spec), tuple(map(int, found["runs"])), stem, str(found["label"]))
+    return GridVariant(dict(plain["set"]), Spec(spec), tuple(map(int, plain["runs"])), stem, str(plain["label"]))
 
 
 def sweep_document(plan: SweepPlan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Sweeps: the runs of a grid in one folder, made once; the same command later makes what is missing.
+"""Sweeps: the runs of a grid in one folder, each made once; the same command later makes the missing ones.
 
 ``sweep.json`` lists the variants; their runs are ordinary run folders in ``runs/``.
 """
@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Where a sweep is, and how each of its runs ended."""
+    """The folder of a sweep and the outcomes of its runs."""
 
     folder: Path
     outcomes: Sequence[Outcome]
@@ -44,8 +44,8 @@ class SweepResult:
     @property
     def exit_code(self) -> int:
         """0 where all is complete, else that of the first failure, else 3: some have diverged."""
-        failed = [one.exit_code for one in self.outcomes if one.status not in ("complete", "diverged")]
-        diverged = any(one.status == "diverged" for one in self.outcomes)
+        failed = [end.exit_code for end in self.outcomes if end.status not in ("complete", "diverged")]
+        diverged = any(end.status == "diverged" for end in self.outcomes)
         return failed[0] if failed else DivergenceError.exit_code if diverged else 0
 
 
@@ -83,7 +83,7 @@ def sweep(
 
 
 def sweep_folder(plan: SweepPlan, root: Path = Path("sweeps")) -> Path:
-    """``sweeps/NAME``, with a number behind it where that is taken by another sweep."""
+    """A folder for a sweep: ``sweeps/NAME``, with a number behind it if another sweep has that."""
     number = 1
     while _taken(folder := root / (plan.name if number == 1 else f"{plan.name}-{number}"), plan):
         number += 1
@@ -91,16 +91,16 @@ def sweep_folder(plan: SweepPlan, root: Path = Path("sweeps")) -> Path:
 
 
 def check_variants(plan: SweepPlan, folder: Path, device: str = "cpu", progress: Progress = silent) -> list[str]:
-    """Make the simulation of every variant that has not begun in ``folder``, and nothing more; returns warnings.
+    """Check every variant that has not begun in ``folder`` by building its simulation; returns warnings.
 
     Raises :class:`SpecError` with the problems of all variants, or :class:`DataError` where data alone is missing.
     """
-    there = joined(folder, plan).by_sha256()
+    stored = joined(folder, plan).by_sha256()
     wrong: dict[str, Sequence[Problem]] = {}
     absent: dict[str, DataError] = {}
     warnings: dict[str, list[str]] = {}
     for number, variant in enumerate(plan.variants):
-        if (folder / RUNS / there[variant.sha256].folder(variant.seeds[0])).is_dir():
+        if (folder / RUNS / stored[variant.sha256].folder(variant.seeds[0])).is_dir():
             continue
         progress(f"checking {variant.label}", number / len(plan.variants))
         try:
@@ -150,17 +150,17 @@ def run_sweep(
 
 
 def results(folder: Path) -> list[VariantResult]:
-    """Every variant of a sweep, from the summaries of its complete runs."""
+    """Results of every variant of a sweep, from the summaries of its complete runs."""
     return [_result(folder, variant) for variant in read_sweep(folder).variants]
 
 
 def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
     """The plan together with the sweep that the folder holds, if it holds one; any other folder must be empty."""
     if (folder / MARKER).is_file():
-        there = read_sweep(folder)
-        if _essence(there) != _essence(plan):
+        stored = read_sweep(folder)
+        if _essence(stored) != _essence(plan):
             raise StoreError(f"{folder} holds a sweep of another spec; choose another --out")
-        return merged(there, plan)
+        return merged(stored, plan)
     if folder.exists() and not _empty(folder):
         raise StoreError(f"{folder} is not empty and not a sweep: no {MARKER}; choose another --out")
     return plan
@@ -170,8 +170,8 @@ def _empty(folder: Path) -> bool:
     """Whether a folder holds nothing but what a sweep that has not begun leaves behind."""
     if not folder.is_dir():
         return False
-    inside = [one for one in folder.iterdir() if one.name != LOCK_FILE]
-    return all(one.name == RUNS and one.is_dir() and not any(one.iterdir()) for one in inside)
+    entries = [entry for entry in folder.iterdir() if entry.name != LOCK_FILE]
+    return all(entry.name == RUNS and entry.is_dir() and not any(entry.iterdir()) for entry in entries)
 
 
 def _essence(plan: SweepPlan) -> dict[str, Any]:
@@ -190,14 +190,14 @@ def _taken(folder: Path, plan: SweepPlan) -> bool:
 
 def _result(folder: Path, variant: GridVariant) -> VariantResult:
     paths = [folder / RUNS / variant.folder(seed) for seed in variant.seeds]
-    found = [read_summary(path) for path in paths if (path / SUMMARY_FILE).is_file()]
-    complete = [summary for summary in found if summary["status"] == "complete"]
+    summaries = [read_summary(path) for path in paths if (path / SUMMARY_FILE).is_file()]
+    complete = [summary for summary in summaries if summary["status"] == "complete"]
     values = {
         key: [summary[key] for summary in complete]
         for key in ("accuracy", "best_accuracy", "time_s", "energy_j", "bits")
     }
-    known = {key: interval(some) if some and None not in some else None for key, some in values.items()}
-    spent = {key: None if one is None else one.mean for key, one in known.items()}
+    known = {key: interval(seeds) if seeds and None not in seeds else None for key, seeds in values.items()}
+    spent = {key: None if mean is None else mean.mean for key, mean in known.items()}
     return VariantResult(
         variant.label,
         len(variant.seeds),

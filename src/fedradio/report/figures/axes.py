@@ -1,4 +1,4 @@
-"""Figures for papers and pages (matplotlib): how they look, how they are saved, and those made of lines.
+"""The look of all figures (matplotlib): sizes, axes, legends, and files.
 
 The same data gives the same files, byte by byte: nothing in them tells when or where they were made.
 """
@@ -59,7 +59,7 @@ PREFIXES = {1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ"}
 
 @contextmanager
 def printed() -> Iterator[None]:
-    """Sizes of a figure that is made inside."""
+    """Context in which figures get the sizes of a printed column."""
     with matplotlib.rc_context(SIZES):
         yield
 
@@ -98,20 +98,20 @@ def line(look: Style, points: int, phase: float = 0.0) -> dict[str, Any]:
 
 
 def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None) -> None:
-    """Above the data, never on it, in as many columns as fit; the figure grows by its height.
+    """Put the legend above the data, never on it, in as many columns as fit; the figure grows by its height.
 
     Of the ``handles``, else of the labels in the axes; a line that is alone needs none.
     """
-    found = list(axes.get_legend_handles_labels()[0]) if handles is None else list(handles)
-    if handles is None and len(found) == 1:
+    artists = list(axes.get_legend_handles_labels()[0]) if handles is None else list(handles)
+    if handles is None and len(artists) == 1:
         return
     key = 8 if handles is None else 5
-    words = [textwrap.fill(shortened(str(one.get_label())), LETTERS - key) for one in found]
-    columns = _columns([max(map(len, text.splitlines())) + key for text in words])
-    rows = -(-sum(text.count("\n") + 1 for text in words) // columns)
+    labels = [textwrap.fill(shortened(str(artist.get_label())), LETTERS - key) for artist in artists]
+    columns = _columns([max(map(len, label.splitlines())) + key for label in labels])
+    rows = -(-sum(label.count("\n") + 1 for label in labels) // columns)
     figure.set_figheight(figure.get_figheight() + 0.15 * rows)
     keys = {"handlelength": 2.6 if handles is None else 1.3, "columnspacing": 1.2, "handletextpad": 0.5}
-    figure.legend(found, words, loc="outside upper center", ncols=columns, frameon=False, **keys)
+    figure.legend(artists, labels, loc="outside upper center", ncols=columns, frameon=False, **keys)
 
 
 def _columns(widths: Sequence[int]) -> int:
@@ -128,7 +128,7 @@ def whole_numbers(axis: Axis) -> None:
 
 
 def axis(against: str, most: float) -> tuple[float, str]:
-    """What to divide rounds, seconds, joules or bits by, and the axis' title with its unit."""
+    """Scale and title of an axis of rounds, seconds, joules or bits: what to divide by, the title with its unit."""
     if against == "rounds":
         return 1.0, "Round"
     if against == "seconds":
@@ -146,9 +146,9 @@ def scaled(most: float, unit: str) -> tuple[float, str]:
 
 
 def metric_axis(metric: str) -> tuple[float, str]:
-    """100 for shares, else 1; and the axis' title."""
-    words = metric.replace("_", " ")
-    title = f"Test {words}" if metric in ("accuracy", "loss") else words[0].upper() + words[1:]
+    """Scale and title of a metric's axis: 100 for shares, else 1."""
+    name = metric.replace("_", " ")
+    title = f"Test {name}" if metric in ("accuracy", "loss") else name[0].upper() + name[1:]
     if percent(metric):
         return 100.0, f"{title} (%)"
     return 1.0, f"{title} (nat)" if metric.endswith("loss") else title

@@ -1,4 +1,4 @@
-"""Which figures runs can have, why they cannot have others, and the files."""
+"""The figures of some runs: which can be drawn, why others cannot, and their files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import StoreError
+from fedradio.core.progress import Progress, silent
 from fedradio.report.figures.axes import save
 from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
 from fedradio.report.figures.run import network_figure, reasons_figure, selection_figure, spread_rounds_figure
@@ -21,7 +22,7 @@ from fedradio.results.variants import Variant
 
 FORMATS = ("pdf", "png")
 DPI = 300
-"""Of PNG files, and of pictures inside PDF files."""
+"""Resolution of PNG files, and of images inside PDF files."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Drawing:
 
 
 def drawings(variants: Sequence[Variant]) -> list[Drawing]:
-    """All figures of these variants; those of a single run only where there is one alone."""
-    found = [
+    """All figures of these variants; those of a single run only where there is just one."""
+    shared = [
         *curve_drawings(variants, "accuracy"),
         *curve_drawings(variants, "loss", axes=("rounds",)),
         *_energy(variants),
@@ -43,17 +44,17 @@ def drawings(variants: Sequence[Variant]) -> list[Drawing]:
     ]
     runs = [run for variant in variants for run in variant.runs.values()]
     if len(runs) == 1:
-        return [*found, *_of_one(runs[0])]
+        return [*shared, *_of_one(runs[0])]
     names = ("spread-rounds", "network", "selection", "reasons")
-    return [*found, *(Drawing(name, None, "shows one run: name a single run folder") for name in names)]
+    return [*shared, *(Drawing(name, None, "shows one run: name a single run folder") for name in names)]
 
 
 def curve_drawings(
     variants: Sequence[Variant], metric: str, axes: Iterable[str] = AXES, target: float | None = None
 ) -> list[Drawing]:
-    """A metric against rounds, seconds, joules and bits."""
+    """Figures of a metric against rounds, seconds, joules and bits."""
     looks = looks_of(variants)
-    found = []
+    curves = []
     for against in axes:
         known = bands(variants, metric, against)
         reason = f"{metric} is not measured" if against == "rounds" else f"{against} are undefined"
@@ -67,8 +68,8 @@ def curve_drawings(
             if known
             else None
         )
-        found.append(Drawing(f"{metric}-{against}", make, _without(variants, known, reason)))
-    return found
+        curves.append(Drawing(f"{metric}-{against}", make, _without(variants, known, reason)))
+    return curves
 
 
 def looks_of(variants: Sequence[Variant]) -> dict[str, Style]:
@@ -76,14 +77,12 @@ def looks_of(variants: Sequence[Variant]) -> dict[str, Style]:
     return {variant.label: look for variant, look in zip(variants, styles(variants), strict=True)}
 
 
-def write(
-    found: Sequence[Drawing], folder: Path, formats: Sequence[str], tell: Callable[[str, float], None]
-) -> list[Path]:
-    """Make the figures that can be made, in every format; ``tell`` hears of the progress."""
+def write(drawings: Sequence[Drawing], folder: Path, formats: Sequence[str], progress: Progress = silent) -> list[Path]:
+    """Draw the figures that can be drawn, in every format; returns their files."""
     files = []
-    able = [(one.name, one.make) for one in found if one.make is not None]
+    able = [(drawing.name, drawing.make) for drawing in drawings if drawing.make is not None]
     for number, (name, make) in enumerate(able):
-        tell(f"drawing {name}", number / len(able))
+        progress(f"drawing {name}", number / len(able))
         figure = make()
         for suffix in formats:
             file = folder / f"{name}.{suffix}"
@@ -96,37 +95,38 @@ def write(
 
 
 def _energy(variants: Sequence[Variant]) -> list[Drawing]:
-    """Joules of clients over the whole run, and of those who took part in an edge round."""
+    """Distributions of joules: of clients over the whole run, and of active clients in an edge round."""
     clients: dict[str, Floats] = {}
-    slots: dict[str, Floats] = {}
+    active_clients: dict[str, Floats] = {}
     for variant in variants:
-        found = [run.participation for run in variant.runs.values()]
-        known = [(one.active, one.joules) for one in found if one.joules is not None]
-        if known and len(known) == len(found):
+        shares = [run.participation for run in variant.runs.values()]
+        known = [(share.active, share.joules) for share in shares if share.joules is not None]
+        if known and len(known) == len(shares):
             clients[variant.label] = np.concatenate([joules.sum(axis=0) for _, joules in known])
-            slots[variant.label] = np.concatenate([joules[active] for active, joules in known])
+            active_clients[variant.label] = np.concatenate([joules[active] for active, joules in known])
     looks = looks_of(variants)
-    some = {label: joules for label, joules in slots.items() if len(joules)}
+    drawn = {label: joules for label, joules in active_clients.items() if len(joules)}
     why = _without(variants, clients, "joules of clients are undefined")
-    alone = why if len(some) == len(slots) else _without(variants, some, "nobody took part, or joules are undefined")
+    nobody = "nobody took part, or joules are undefined"
+    alone = why if len(drawn) == len(active_clients) else _without(variants, drawn, nobody)
     per = "client in an edge round"
     return [
         Drawing("energy-clients", (lambda: energy_cdf_figure(clients, looks)) if clients else None, why),
-        Drawing("energy-edge-rounds", (lambda: energy_cdf_figure(some, looks, per)) if some else None, alone),
+        Drawing("energy-edge-rounds", (lambda: energy_cdf_figure(drawn, looks, per)) if drawn else None, alone),
     ]
 
 
 def _spread(variants: Sequence[Variant]) -> Drawing:
-    """Accuracies of single clients at the last evaluation, those of all seeds together."""
-    found: dict[str, Floats] = {}
+    """Accuracies of single clients at the last evaluation, all seeds together."""
+    accuracies: dict[str, Floats] = {}
     for variant in variants:
         last = [_client_accuracies(run)[-1:] for run in variant.runs.values()]
         values = np.concatenate([rows[0] for rows in last if len(rows)] or [np.zeros(0)])
         if len(known := values[np.isfinite(values)]) and all(map(len, last)):
-            found[variant.label] = known
-    runs = [run for variant in variants if variant.label not in found for run in variant.runs.values()]
-    looks, why = looks_of(variants), _without(variants, found, _spread_lack(runs))
-    return Drawing("spread", (lambda: spread_figure(found, looks)) if found else None, why)
+            accuracies[variant.label] = known
+    runs = [run for variant in variants if variant.label not in accuracies for run in variant.runs.values()]
+    looks, why = looks_of(variants), _without(variants, accuracies, _spread_lack(runs))
+    return Drawing("spread", (lambda: spread_figure(accuracies, looks)) if accuracies else None, why)
 
 
 def _of_one(run: PastRun) -> list[Drawing]:
@@ -150,7 +150,7 @@ def _of_one(run: PastRun) -> list[Drawing]:
 
 
 def _client_accuracies(run: PastRun) -> Floats:
-    """``[evaluations, clients]``, NaN for clients without samples; empty where clients are not tested one by one."""
+    """Accuracies ``[evaluations, clients]``, NaN without samples; empty if clients are not tested one by one."""
     rows = [row.get("groups", {}).get("accuracy") for row in run.evaluations]
     known = [row for row in rows if row]
     return np.array(known if len(known) == len(rows) else [], dtype=np.float64)
@@ -176,7 +176,7 @@ def _unit(run: PastRun) -> str:
 
 
 def _without(variants: Sequence[Variant], known: Mapping[str, object], reason: str) -> str:
-    """The reason, with the variants it is true of where that is not so of all."""
+    """The reason why variants are left out, with their labels unless it holds for all."""
     lacking = [variant.label for variant in variants if variant.label not in known]
     if not lacking:
         return ""

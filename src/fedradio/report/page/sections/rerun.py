@@ -48,23 +48,23 @@ def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
         return None
     changes = {key: plan.axes.get(key, [value]) for key, value in plan.variants[0].changes.items()}
     source = next((name for name in shipped_as(plan.name) if read_spec(name) == plan.base), None)
-    words = [f"{key}={','.join(map(override_value, values))}" for key, values in changes.items()]
+    arguments = [f"{key}={','.join(map(override_value, values))}" for key, values in changes.items()]
     seeds = ["--seeds", ",".join(map(str, plan.seeds)) + "," * (len(plan.seeds) == 1)]
     name = f"{plan.name}.yaml" if source is None else source
-    return shlex.join(["fedradio", "sweep", name, *words, *seeds]), source is None
+    return shlex.join(["fedradio", "sweep", name, *arguments, *seeds]), source is None
 
 
-def spec_text(words: str) -> Html:
+def spec_text(yaml: str) -> Html:
     """The complete spec, with a button that copies it."""
     return section(
         "spec",
         "Spec",
         paragraph("Complete, with every default; it can be run as it is."),
-        copied("Copy the spec", words, "Spec in YAML"),
+        copied("Copy the spec", yaml, "Spec in YAML"),
     )
 
 
-WORDS = {
+TITLES = {
     "fedradio": "fedradio",
     "python": "Python",
     "system": "system",
@@ -79,22 +79,22 @@ WORDS = {
 
 
 def environment(run: PastRun) -> Html:
-    """Versions and machine."""
-    found = run.environment
-    if not found:
+    """Section of a run's page: versions and machine."""
+    facts = run.environment
+    if not facts:
         why = "The run folder has no environment.json that can be read."
         return section("environment", "Environment", paragraph(why, class_="absent"))
     return section(
         "environment",
         "Environment",
-        table("What the run ran on", ("what", "value"), environment_rows(found), numbers=False, shown=False),
+        table("What the run ran on", ("what", "value"), environment_rows(facts), numbers=False, shown=False),
     )
 
 
-def environment_rows(found: Mapping[str, Any]) -> list[list[Piece]]:
+def environment_rows(facts: Mapping[str, Any]) -> list[list[Piece]]:
     """What a run ran on, packages behind the version of Python."""
-    rows: list[list[Piece]] = [[words, _say(found[key])] for key, words in WORDS.items() if key in found]
-    packages, resumed = found.get("packages"), found.get("resumed")
+    rows: list[list[Piece]] = [[title, _say(facts[key])] for key, title in TITLES.items() if key in facts]
+    packages, resumed = facts.get("packages"), facts.get("resumed")
     if isinstance(packages, dict):
         rows[2:2] = [[str(name), _say(version)] for name, version in packages.items()]
     if isinstance(resumed, list) and resumed:
