@@ -255,7 +255,7 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(
     nursery: Nursery, tiny: Callable[..., Spec], tmp_path: Path
 ) -> None:
     """A file size limit stands for a full disk: records cannot grow in some round, and then a checkpoint cannot."""
-    plain = tiny("rounds=40", "model=logistic", "hops.0.policy.steps=1").plain
+    plain = tiny("rounds=40", "model.hidden=[64]", "hops.0.policy.steps=1").plain
     nursery(folder=str(tmp_path / "whole"), plain=plain)
     tensors = max(path.stat().st_size for path in (tmp_path / "whole").rglob("*.safetensors"))
     for name, largest in (("records", tensors + 500), ("checkpoint", tensors - 500)):

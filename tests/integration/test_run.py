@@ -29,6 +29,7 @@ def test_the_run_folder(cells: Callable[..., Spec], tmp_path: Path) -> None:
         "spec.yaml",
         "records.jsonl",
         "summary.json",
+        "description.json",
         "environment.json",
         "network.json",
         "checkpoints",

@@ -1,6 +1,6 @@
 """Numbers of charts."""
 
-from fedradio.report.page.chart import ROWS, label, numbers_table, plain, rises, switch, thinned
+from fedradio.report.page.chart import ROWS, cdf_points, label, numbers_table, plain, switch, thinned
 
 
 def test_thinning_keeps_both_ends() -> None:
@@ -15,6 +15,6 @@ def test_thinning_keeps_both_ends() -> None:
 
 def test_numbers_for_charts() -> None:
     assert plain([1.0, 0.123456789, None, float("nan")]) == [1, 0.12346, None, None]
-    assert rises([3.0, 1.0]) == ([1, 1, 3], [0, 0.5, 1])
+    assert cdf_points([3.0, 1.0]) == ([1, 1, 3], [0, 0.5, 1])
     assert label("<b>x</b>") == "&lt;b&gt;x&lt;/b&gt;"
     assert switch("a", "only", {"one": "x"}, ["chart"]) is None
