@@ -63,6 +63,7 @@ bench: $(VENV)/.installed  ## speed of kernels and of whole rounds, beside plain
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/over_the_air.py
 	$(BIN)/python benchmarks/pair.py
+	$(BIN)/python benchmarks/startup.py
 
 resolve: $(VENV)/bin/python  ## do all extras, present and coming, fit together under the pins? (asks the package index)
 	$(BIN)/python tools/resolve.py

@@ -94,18 +94,19 @@ def measure(name: str, checkout: Path) -> float:
             return cpu_s(command(name), Path(home), PYTHONPATH=str(checkout / "src"))
         line, environment = [sys.executable, *command(name)], _environment(home, PYTHONPATH=str(checkout / "src"))
         done = subprocess.run(line, cwd=home, env=environment, stdout=subprocess.PIPE, check=True)
-    found = json.loads(done.stdout)
-    if not Path(found["package"]).resolve().is_relative_to(checkout):
-        raise SystemExit(f"python finds the package in {found['package']}, not in {checkout}")
-    return float(found["cpu_s"])
+    measured = json.loads(done.stdout)
+    _refuse_other(Path(measured["package"]), checkout)
+    return float(measured["cpu_s"])
 
 
-def cpu_s(arguments: Sequence[str], home: Path, **environment: str) -> float:
-    """CPU seconds of ``python ARGUMENTS`` in a home of its own; how it ends does not matter."""
+def cpu_s(arguments: Sequence[str], home: Path, code: int = 0, **environment: str) -> float:
+    """CPU seconds of ``python ARGUMENTS`` in a home of its own, which must end with this exit code."""
     before = _children_s()
     line = [sys.executable, *arguments]
     own = _environment(str(home), **environment)
-    subprocess.run(line, cwd=home, env=own, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run(line, cwd=home, env=own, check=False, capture_output=True, text=True)
+    if done.returncode != code:
+        raise SystemExit(f"{' '.join(line)} ended with exit code {done.returncode}, not {code}:\n{done.stderr}")
     return _children_s() - before
 
 
@@ -126,7 +127,7 @@ class Spread:
     def of(values: Sequence[float]) -> Spread:
         return Spread(statistics.median(values), min(values), max(values))
 
-    def words(self, scale: float = 1.0, digits: int = 3) -> str:
+    def text(self, scale: float = 1.0, digits: int = 3) -> str:
         median, least, most = (f"{scale * value:.{digits}f}" for value in (self.median, self.least, self.most))
         return f"{median} ({least} to {most})"
 
@@ -135,7 +136,7 @@ def row(name: str, seconds: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
     """One row of the table: milliseconds of both sides, and changed over base turn by turn."""
     base, changed = (seconds[side] for side in SIDES)
     ratio = Spread.of([b / a for a, b in zip(base, changed, strict=True)])
-    return name, Spread.of(base).words(1e3, 1), Spread.of(changed).words(1e3, 1), ratio.words()
+    return name, Spread.of(base).text(1e3, 1), Spread.of(changed).text(1e3, 1), ratio.text()
 
 
 def compare(name: str, checkouts: Mapping[str, Path], repeat: int, console: Console) -> tuple[str, ...]:
@@ -143,12 +144,13 @@ def compare(name: str, checkouts: Mapping[str, Path], repeat: int, console: Cons
     seconds: dict[str, list[float]] = {side: [] for side in SIDES}
     if CASES[name].spec is None:
         for side in SIDES:
+            _check_package(checkouts[side])
             measure(name, checkouts[side])  # compiles what has changed since the last start; does not count
     for side in turns(repeat):
         seconds[side].append(measure(name, checkouts[side]))
-    found = row(name, seconds)
-    console.print(f"{name}: base {found[1]} ms, changed {found[2]} ms, ratio {found[3]}", highlight=False)
-    return found
+    cells = row(name, seconds)
+    console.print(f"{name}: base {cells[1]} ms, changed {cells[2]} ms, ratio {cells[3]}", highlight=False)
+    return cells
 
 
 def main() -> None:
@@ -177,6 +179,20 @@ def main() -> None:
     for name in [options.only] if options.only else CASES:
         table.add_row(*compare(name, checkouts, options.repeat, console))
     console.print(table)
+
+
+def _check_package(checkout: Path) -> None:
+    """Refuse to measure where python finds the package somewhere else than in the checkout."""
+    line = [sys.executable, "-c", "import fedradio; print(fedradio.__file__)"]
+    with tempfile.TemporaryDirectory() as home:
+        environment = _environment(home, PYTHONPATH=str(checkout / "src"))
+        done = subprocess.run(line, cwd=home, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    _refuse_other(Path(done.stdout.strip()), checkout)
+
+
+def _refuse_other(package: Path, checkout: Path) -> None:
+    if not package.resolve().is_relative_to(checkout):
+        raise SystemExit(f"python finds the package in {package}, not in {checkout}")
 
 
 def _environment(home: str, **more: str) -> dict[str, str]:

@@ -19,6 +19,9 @@ from rich.table import Table
 
 IMPORT_TORCH = ("-c", "import torch")
 
+EXIT_CODES = {"nosuch": 2}
+"""Of commands that must fail."""
+
 COMMANDS: dict[str, tuple[tuple[str, ...], float | None]] = {
     "import torch": (IMPORT_TORCH, None),
     "--help": (("-m", "fedradio", "--help"), 0.25),
@@ -41,18 +44,20 @@ def main() -> None:
     options = parser.parse_args()
     seconds: dict[str, list[float]] = {name: [] for name in COMMANDS}
     with tempfile.TemporaryDirectory() as home:
-        for command, _ in COMMANDS.values():
-            cpu_s(command, Path(home))  # compiles and reads files for the first time; does not count
+        for name, (command, _) in COMMANDS.items():
+            cpu_s(
+                command, Path(home), EXIT_CODES.get(name, 0)
+            )  # compiles and reads files for the first time; does not count
         for turn in range(options.repeat):
             for name, (command, _) in COMMANDS.items():
                 extra = ("--out", f"turn{turn}") if name.startswith("run") else ()
-                seconds[name].append(cpu_s((*command, *extra), Path(home)))
+                seconds[name].append(cpu_s((*command, *extra), Path(home), EXIT_CODES.get(name, 0)))
     table = Table("command", "CPU ms (least to most)", "of import torch", "bar", title=f"median of {options.repeat}")
     above = []
     for name, (_, bar) in COMMANDS.items():
         pairs = zip(seconds[name], seconds["import torch"], strict=True)
         ratio = statistics.median([mine / torch_s for mine, torch_s in pairs])
-        table.add_row(name, Spread.of(seconds[name]).words(1e3, 0), f"{ratio:.2f}", "" if bar is None else f"{bar:.2f}")
+        table.add_row(name, Spread.of(seconds[name]).text(1e3, 0), f"{ratio:.2f}", "" if bar is None else f"{bar:.2f}")
         if bar is not None and ratio > bar:
             above.append(name)
     Console(width=120).print(table)

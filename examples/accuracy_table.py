@@ -14,8 +14,7 @@ import statistics
 
 from rich.progress import Progress
 
-from fedradio import build, load_spec
-from fedradio.rounds.round import begin, run_round
+from fedradio import begin, build, load_spec, run_round
 
 
 def curve(spec: str, overrides: list[str], at: list[int], bar: Progress) -> list[float]:

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from rich.progress import track
 
-from fedradio import build, iterate, load_spec
-from fedradio.report.figures.axes import save
-from fedradio.report.figures.lines import curves
+from fedradio import build, curves, iterate, load_spec, save_figure
 
 SETTINGS = {
     "fedavg, straight to the server": (
@@ -45,7 +43,7 @@ def main() -> None:
         series[name] = (megabits, accuracy)
     figure = curves(series, "uplink to the server in Mbit", "test accuracy in %", "20 clients with two labels each")
     figure.axes[0].set_xlim(0, max(series["fedavg, edges, 4 edge rounds"][0]))
-    save(figure, options.out)
+    save_figure(figure, options.out)
     print(options.out)
 
 

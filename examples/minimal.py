@@ -5,18 +5,23 @@ Run it with ``python examples/minimal.py``.
 
 from __future__ import annotations
 
-from fedradio import Hop, Rng, compose, iterate
-from fedradio.algorithms.fedavg import fedavg
-from fedradio.data.partition import dirichlet
-from fedradio.data.sources import digits
-from fedradio.data.streams import static
-from fedradio.data.tapes import make_tapes
-from fedradio.engine.rules import sgd
-from fedradio.links.ideal import ideal
-from fedradio.models.zoo import mlp
-from fedradio.network.topology import hierarchical
-from fedradio.policies.fixed import fixed
-from fedradio.policies.sampling import sampling
+from fedradio import (
+    Hop,
+    Rng,
+    compose,
+    digits,
+    dirichlet,
+    fedavg,
+    fixed,
+    hierarchical,
+    ideal,
+    iterate,
+    make_tapes,
+    mlp,
+    sampling,
+    sgd,
+    static,
+)
 
 SEED, ROUNDS = 1, 10
 

@@ -13,9 +13,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from fedradio import Arg, load_spec, register, run
-from fedradio.algorithms.fedavg import FedAvg
-from fedradio.core.contracts import Delivery, Info, Memory, Slots
+from fedradio import Arg, Delivery, FedAvg, Info, Memory, Slots, load_spec, register, run
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from fedradio import Arg, load_spec, register, run
-from fedradio.core.contracts import Airtime, Allocation, ChannelState, Reason
-from fedradio.core.rng import Rng
-from fedradio.links.ideal import Ideal
+from fedradio import Airtime, Allocation, Arg, ChannelState, Ideal, Reason, Rng, load_spec, register, run
 
 
 @dataclass(frozen=True)

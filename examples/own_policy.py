@@ -14,12 +14,23 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from fedradio import Arg, load_spec, register, run
-from fedradio.core.contracts import Allocation, Reason, Slots, View
-from fedradio.core.params import group_rank
-from fedradio.core.rng import Rng
-from fedradio.policies.effort import Effort, Epochs, Steps, effort
-from fedradio.policies.fixed import at_full_power
+from fedradio import (
+    Allocation,
+    Arg,
+    Effort,
+    Epochs,
+    Reason,
+    Rng,
+    Slots,
+    Steps,
+    View,
+    at_full_power,
+    effort,
+    group_rank,
+    load_spec,
+    register,
+    run,
+)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,7 @@ import statistics
 
 from rich.progress import track
 
-from fedradio import begin, build, iterate, load_spec
-from fedradio.rounds.accounts import planned_j
-from fedradio.rounds.exchange import plan_slots
+from fedradio import begin, build, iterate, load_spec, plan_slots, planned_j
 
 ROUNDS = 100
 FULL = "hops.0.policy.mode=paper"

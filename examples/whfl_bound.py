@@ -11,10 +11,7 @@ from dataclasses import replace
 
 import torch
 
-from fedradio import Rng
-from fedradio.network.clusters import clusters
-from fedradio.network.power_law import power_law
-from fedradio.theory.whfl import Printed, figure_4, loss_33
+from fedradio import Printed, Rng, clusters, figure_4, loss_33, power_law
 
 
 def setting(layout: int) -> Printed:

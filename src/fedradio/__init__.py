@@ -11,15 +11,41 @@ from fedradio.core.lazy import lazy
 
 if TYPE_CHECKING:
     from fedradio import algorithms, data, engine, fleet, links, models, network, policies
-    from fedradio.core.contracts import Hop
+    from fedradio.algorithms.fedavg import FedAvg, fedavg
+    from fedradio.core.contracts import (
+        Airtime,
+        Allocation,
+        ChannelState,
+        Delivery,
+        Hop,
+        Info,
+        Memory,
+        Reason,
+        Slots,
+        View,
+    )
     from fedradio.core.errors import DataError, DivergenceError, FedradioError, SpecError, StoreError
+    from fedradio.core.params import group_rank
     from fedradio.core.registry import Arg, register
     from fedradio.core.rng import Rng
+    from fedradio.data.partition import dirichlet
+    from fedradio.data.sources import digits
+    from fedradio.data.streams import static
+    from fedradio.data.tapes import make_tapes
+    from fedradio.engine.rules import sgd
+    from fedradio.links.ideal import Ideal, ideal
     from fedradio.models import wrap
+    from fedradio.models.zoo import mlp
+    from fedradio.network.clusters import clusters
+    from fedradio.network.power_law import power_law
+    from fedradio.network.topology import hierarchical
     from fedradio.papers.collect import collect
     from fedradio.papers.make import load_specs, make_runs, make_studies
     from fedradio.papers.plan import plan_reproduction
     from fedradio.papers.published import matching
+    from fedradio.policies.effort import Effort, Epochs, Steps, effort
+    from fedradio.policies.fixed import at_full_power, fixed
+    from fedradio.policies.sampling import sampling
     from fedradio.report.figures.axes import save as save_figure
     from fedradio.report.figures.lines import curves
     from fedradio.report.figures.run import selection_figure
@@ -43,42 +69,72 @@ if TYPE_CHECKING:
     from fedradio.sweeps.pool import run_batch
     from fedradio.sweeps.sweep import results as sweep_results
     from fedradio.sweeps.sweep import sweep
+    from fedradio.theory.whfl import Printed, figure_4, loss_33
 
 __all__ = [
+    "Airtime",
+    "Allocation",
     "Arg",
+    "ChannelState",
     "DataError",
+    "Delivery",
     "DivergenceError",
+    "Effort",
+    "Epochs",
+    "FedAvg",
     "FedradioError",
     "Hop",
+    "Ideal",
+    "Info",
+    "Memory",
     "Observer",
     "PastRun",
+    "Printed",
+    "Reason",
     "Rng",
     "Simulation",
+    "Slots",
     "Spec",
     "SpecError",
+    "Steps",
     "StoreError",
     "Summary",
+    "View",
     "__version__",
     "algorithms",
+    "at_full_power",
     "begin",
     "build",
     "check_spec",
+    "clusters",
     "collect",
     "compare",
     "compose",
     "curves",
     "data",
+    "digits",
+    "dirichlet",
+    "effort",
     "engine",
     "export",
+    "fedavg",
+    "figure_4",
+    "fixed",
     "fleet",
+    "group_rank",
+    "hierarchical",
+    "ideal",
     "interval",
     "iterate",
     "links",
     "load_spec",
     "load_specs",
+    "loss_33",
     "make_runs",
     "make_studies",
+    "make_tapes",
     "matching",
+    "mlp",
     "models",
     "network",
     "open_run",
@@ -90,6 +146,7 @@ __all__ = [
     "plan_sweep",
     "planned_j",
     "policies",
+    "power_law",
     "read_records",
     "read_summary",
     "register",
@@ -97,8 +154,11 @@ __all__ = [
     "run",
     "run_batch",
     "run_round",
+    "sampling",
     "save_figure",
     "selection_figure",
+    "sgd",
+    "static",
     "sweep",
     "sweep_results",
     "wrap",
@@ -107,50 +167,80 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
+        "Airtime": "fedradio.core.contracts",
+        "Allocation": "fedradio.core.contracts",
         "Arg": "fedradio.core.registry",
+        "ChannelState": "fedradio.core.contracts",
         "DataError": "fedradio.core.errors",
+        "Delivery": "fedradio.core.contracts",
         "DivergenceError": "fedradio.core.errors",
+        "Effort": "fedradio.policies.effort",
+        "Epochs": "fedradio.policies.effort",
+        "FedAvg": "fedradio.algorithms.fedavg",
         "FedradioError": "fedradio.core.errors",
         "Hop": "fedradio.core.contracts",
+        "Ideal": "fedradio.links.ideal",
+        "Info": "fedradio.core.contracts",
+        "Memory": "fedradio.core.contracts",
         "Observer": "fedradio.runs.run",
         "PastRun": "fedradio.results.run",
+        "Printed": "fedradio.theory.whfl",
+        "Reason": "fedradio.core.contracts",
         "Rng": "fedradio.core.rng",
         "Simulation": "fedradio.rounds.simulation",
+        "Slots": "fedradio.core.contracts",
         "Spec": "fedradio.spec.spec",
         "SpecError": "fedradio.core.errors",
+        "Steps": "fedradio.policies.effort",
         "StoreError": "fedradio.core.errors",
         "Summary": "fedradio.runs.summary",
+        "View": "fedradio.core.contracts",
         "algorithms": "fedradio.algorithms:",
+        "at_full_power": "fedradio.policies.fixed",
         "begin": "fedradio.rounds.round",
         "build": "fedradio.spec.build",
         "check_spec": "fedradio.spec.spec",
+        "clusters": "fedradio.network.clusters",
         "collect": "fedradio.papers.collect",
         "compare": "fedradio.results.compare",
         "compose": "fedradio.rounds.simulation",
         "curves": "fedradio.report.figures.lines",
         "data": "fedradio.data:",
+        "digits": "fedradio.data.sources",
+        "dirichlet": "fedradio.data.partition",
+        "effort": "fedradio.policies.effort",
         "engine": "fedradio.engine:",
         "export": "fedradio.results.export",
+        "fedavg": "fedradio.algorithms.fedavg",
+        "figure_4": "fedradio.theory.whfl",
+        "fixed": "fedradio.policies.fixed",
         "fleet": "fedradio.fleet:",
+        "group_rank": "fedradio.core.params",
+        "hierarchical": "fedradio.network.topology",
+        "ideal": "fedradio.links.ideal",
         "interval": "fedradio.results.statistics",
         "iterate": "fedradio.rounds.round",
         "links": "fedradio.links:",
         "load_spec": "fedradio.spec.spec",
         "load_specs": "fedradio.papers.make",
-        "plan_reproduction": "fedradio.papers.plan",
+        "loss_33": "fedradio.theory.whfl",
         "make_runs": "fedradio.papers.make",
         "make_studies": "fedradio.papers.make",
+        "make_tapes": "fedradio.data.tapes",
         "matching": "fedradio.papers.published",
+        "mlp": "fedradio.models.zoo",
         "models": "fedradio.models:",
         "network": "fedradio.network:",
         "open_run": "fedradio.results.run",
         "open_runs": "fedradio.results.run",
         "page": "fedradio.report.page",
         "paired": "fedradio.results.statistics",
+        "plan_reproduction": "fedradio.papers.plan",
         "plan_slots": "fedradio.rounds.exchange",
         "plan_sweep": "fedradio.sweeps.grid",
         "planned_j": "fedradio.rounds.accounts",
         "policies": "fedradio.policies:",
+        "power_law": "fedradio.network.power_law",
         "read_records": "fedradio.runs.records",
         "read_summary": "fedradio.runs.folder",
         "register": "fedradio.core.registry",
@@ -158,8 +248,11 @@ __getattr__ = lazy(
         "run": "fedradio.runs.run",
         "run_batch": "fedradio.sweeps.pool",
         "run_round": "fedradio.rounds.round",
+        "sampling": "fedradio.policies.sampling",
         "save_figure": "fedradio.report.figures.axes:save",
         "selection_figure": "fedradio.report.figures.run",
+        "sgd": "fedradio.engine.rules",
+        "static": "fedradio.data.streams",
         "sweep": "fedradio.sweeps.sweep",
         "sweep_results": "fedradio.sweeps.sweep:results",
         "wrap": "fedradio.models",

@@ -78,10 +78,11 @@ def test_help_version_and_typos_import_nothing_slow(arguments: tuple[str, ...], 
         (("compare", "sweeps/small"), set()),
         (("export", "runs/small-seed0"), set()),
         (("figures", "runs/small-seed0", "--format", "pdf"), {"matplotlib"}),
+        (("reproduce", "whfl"), {"torch"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_stored_runs_are_read_without_torch(arguments: tuple[str, ...], allowed: set[str], stored: Path) -> None:
+def test_commands_import_what_they_use(arguments: tuple[str, ...], allowed: set[str], stored: Path) -> None:
     done = python(COMMAND, *arguments, cwd=stored)
     assert done.returncode == 0, done.stderr
     assert imported(done) <= allowed

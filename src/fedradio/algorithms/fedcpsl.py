@@ -50,7 +50,10 @@ AT_START = "start_seen"
 
 @dataclass(frozen=True)
 class FedCpsl(Personal):
-    """See :func:`fedcpsl`. ``shared``: ``w``, ``c``; ``client``: ``c``, and ``own`` of pairs; ``c = sum_i w_i c_i``."""
+    """Personalised semi-supervised learning with control variates, see :func:`fedcpsl`.
+
+    ``shared``: ``w``, ``c``; ``client``: ``c``, and ``own`` of pairs; the invariant ``c = sum_i w_i c_i`` holds.
+    """
 
     global_rate: GlobalRate = "steps"
 

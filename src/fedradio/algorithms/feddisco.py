@@ -20,7 +20,7 @@ Distance = Literal["l2", "kl"]
 
 @dataclass(frozen=True)
 class FedDisco(FedAvg):
-    """See :func:`feddisco`."""
+    """Averaging discounted by label discrepancy, see :func:`feddisco`."""
 
     a: float = 0.2
     b: float = 0.1

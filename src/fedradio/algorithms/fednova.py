@@ -20,7 +20,7 @@ Form = Literal["normalised", "printed"]
 
 @dataclass(frozen=True)
 class FedNova(FedAvg):
-    """See :func:`fednova`. With a buffer the ledger also holds ``tau [C]``, each client's last effective steps."""
+    """Averaging of changes per effective step, see :func:`fednova`; a buffer's ledger also has the last ``tau [C]``."""
 
     form: Form = "normalised"
 

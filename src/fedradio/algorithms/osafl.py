@@ -23,7 +23,7 @@ from fedradio.core.registry import Arg, register
 
 @dataclass(frozen=True)
 class AfaCd(FedAvg):
-    """See :func:`afa_cd`."""
+    """Anarchic averaging of mean updates, see :func:`afa_cd`."""
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("a mean update", rule)
@@ -36,7 +36,7 @@ class AfaCd(FedAvg):
 
 @dataclass(frozen=True)
 class Osafl(AfaCd):
-    """See :func:`osafl`."""
+    """Averaging of mean updates weighed by online scores, see :func:`osafl`."""
 
     chi: float = 1.0
     buffer: Buffer = "gradients"

@@ -17,7 +17,10 @@ from fedradio.core.registry import Arg, register
 
 @dataclass(frozen=True)
 class Scaffold(FedAvg):
-    """See :func:`scaffold`. ``shared``: ``w``, ``c``; ``client``: ``c_i``; the invariant ``c = mean_i c_i`` holds."""
+    """Averaging with control variates, see :func:`scaffold`.
+
+    ``shared``: ``w``, ``c``; ``client``: ``c_i``; the invariant ``c = mean_i c_i`` holds.
+    """
 
     weighting: Literal["samples", "equal"] = "equal"
 

@@ -1,4 +1,4 @@
-"""The command line: thin. Exit codes: 0 done; 1 unexpected; 2 wrong input; 3 diverged; 4 data missing; 5 folder;
+"""The command line ``fedradio``. Exit codes: 0 done; 1 unexpected; 2 wrong input; 3 diverged; 4 data missing; 5 folder;
 130 interrupted."""
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def load_command(name: str) -> Any:
 
 
 def one_command() -> typer.Typer:
-    """What a module of this package registers its command with."""
+    """A Typer application for the one command of a module."""
     return typer.Typer(add_completion=False)
 
 

@@ -20,7 +20,6 @@ from fedradio.papers.make import Trouble, blocked, load_specs, make_folder, make
 from fedradio.papers.plan import OUT, Reproduction, cost, expected, plan_reproduction
 from fedradio.papers.published import items, matching
 from fedradio.papers.series import picture
-from fedradio.report.figures.published import save_picture
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.report.terminal.reproduction import (
     SCALES,
@@ -149,7 +148,11 @@ def _write(result: Result) -> list[Path]:
     """Write ``<item>.md``, ``.json``, and ``.pdf`` and ``.png`` of figures; returns the files."""
     stem = make_folder(result.reproduction.folder) / result.item.name
     drawn = picture(result)
-    pictures = [] if drawn is None else save_picture(drawn, stem)
+    pictures = []
+    if drawn is not None:
+        from fedradio.report.figures.published import save_picture  # plotting is slow to import
+
+        pictures = save_picture(drawn, stem)
     page, plain = stem.with_suffix(".md"), stem.with_suffix(".json")
     write_text(page, result_markdown(result, pictures))
     write_json(plain, plain_result(result, drawn))

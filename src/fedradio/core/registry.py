@@ -1,6 +1,6 @@
-"""Every part is a registered factory.
+"""Registry of parts: families, kinds, and the factories that make them.
 
-A factory's positional-only arguments are what the house gives it (the topology's generator, the number of clients...);
+A factory's positional-only arguments are given by the caller (the topology's generator, the number of clients...);
 its keyword-only arguments, annotated with :class:`Arg`, are at once constructor, config schema and documentation.
 """
 

@@ -7,18 +7,16 @@ file or a whole one; without its manifest a data set counts as absent.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from fedradio.core.errors import DataError
+from fedradio.core.files import read_json, replaced_name, replacing, write_json
 from fedradio.data.catalog import CATALOG, PARTS, Arrays, DataSet, find
 
 MANIFEST = "manifest.json"
@@ -89,7 +87,7 @@ def status(dataset: DataSet) -> Status:
     folder = path(dataset.name)
     if not (folder / MANIFEST).is_file():
         return "absent"
-    stored = _manifest(folder)
+    stored = read_json(folder / MANIFEST)
     sizes = {part: _size(folder / f"{part}.npy") for part in PARTS}
     whole = None not in sizes.values() and stored.get("bytes") == sizes and stored.get("sha256") == _digests(dataset)
     return "fetched" if whole else "damaged"
@@ -109,9 +107,10 @@ def write(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
     """Store verified arrays and, last, their manifest; returns the folder."""
     folder = path(dataset.name)
     folder.mkdir(parents=True, exist_ok=True)
-    _sweep(folder)
+    _remove_halves(folder)
     for part, array in arrays.items():
-        _replace(folder / f"{part}.npy", partial(np.save, arr=array, allow_pickle=False))
+        with replacing(folder / f"{part}.npy") as file:
+            np.save(file, array, allow_pickle=False)
     manifest = {
         "name": dataset.name,
         "origin": origin,
@@ -120,8 +119,7 @@ def write(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
         "licence": dataset.licence,
         "citation": dataset.citation,
     }
-    text = json.dumps(manifest, indent=2) + "\n"
-    _replace(folder / MANIFEST, lambda file: file.write(text.encode()))
+    write_json(folder / MANIFEST, manifest)
     return folder
 
 
@@ -137,21 +135,13 @@ def _entry(dataset: DataSet) -> Entry:
         classes=dataset.classes,
         nbytes=dataset.nbytes,
         licence=dataset.licence,
-        origin=str(_manifest(folder).get("origin", "")) if state == "fetched" else "",
+        origin=str(read_json(folder / MANIFEST).get("origin", "")) if state == "fetched" else "",
         path=folder if state != "absent" else None,
     )
 
 
 def _digests(dataset: DataSet) -> dict[str, str]:
     return dict(zip(PARTS, dataset.sha256, strict=True))
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    try:
-        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _size(file: Path) -> int | None:
@@ -161,22 +151,9 @@ def _size(file: Path) -> int | None:
         return None
 
 
-def _replace(target: Path, fill: Callable[[IO[bytes]], object]) -> None:
-    """Atomic write: ``fill`` a temporary file, then rename it to ``target``."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            fill(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove half-written files of killed processes."""
-    for part in folder.glob(".*.part"):
+def _remove_halves(folder: Path) -> None:
+    """Remove half-written files of killed processes; a young one may belong to a process at work."""
+    for half in folder.glob(".*.tmp"):
         with contextlib.suppress(OSError):
-            if time.time() - part.stat().st_mtime > STALE_S:
-                part.unlink()
+            if replaced_name(half) is not None and time.time() - half.stat().st_mtime > STALE_S:
+                half.unlink()

@@ -16,7 +16,7 @@ from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 
-from fedradio.core.errors import DataError
+from fedradio.core.errors import DataError, StoreError
 from fedradio.core.progress import Progress, silent
 from fedradio.data import cache as store
 from fedradio.data.cache import ls, path
@@ -64,10 +64,10 @@ def fetch(name: str, from_dir: Path | None = None, progress: Progress = silent) 
 def _keep(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
     try:
         return store.write(dataset, arrays, origin)
-    except OSError as error:
-        raise DataError(
-            f"{store.path(dataset.name)} cannot be written ({error.strerror}); set FEDRADIO_HOME to a folder that can."
-        ) from error
+    except (OSError, StoreError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        remedy = "set FEDRADIO_HOME to a folder that can"
+        raise DataError(f"{store.path(dataset.name)} cannot be written ({reason}); {remedy}.") from error
 
 
 def _origins(dataset: DataSet) -> list[tuple[str, Fetcher]]:

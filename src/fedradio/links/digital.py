@@ -17,7 +17,7 @@ from fedradio.links.rates import airtime_s, noise_over_gain
 
 @dataclass(frozen=True)
 class Digital:
-    """See :func:`digital`."""
+    """Digital uplink at the Shannon rate, see :func:`digital`."""
 
     bandwidth_hz: float
     bits_per_value: float

@@ -22,7 +22,7 @@ def weighted_total(payload: Tensor, weight: Tensor, parent: Tensor, receivers: i
 
 @dataclass(frozen=True)
 class Ideal:
-    """See :func:`ideal`; without ``bits_per_value`` bits are undefined."""
+    """Error-free link, see :func:`ideal`; without ``bits_per_value`` bits are undefined."""
 
     bits_per_value: float | None
     offers = frozenset({"individual", "lossless"})

@@ -19,7 +19,7 @@ Sampler = Literal["exact", "direct"]
 
 @dataclass(frozen=True)
 class OverTheAir:
-    """See :func:`over_the_air`."""
+    """Analogue over-the-air aggregation, see :func:`over_the_air`."""
 
     antennas: int
     normaliser: Normaliser

@@ -23,7 +23,7 @@ GEOMETRIES = 4
 
 @dataclass(frozen=True)
 class UrbanMacro:
-    """See :func:`urban_macro`."""
+    """Urban macro channel with line of sight, shadowing and fading, see :func:`urban_macro`."""
 
     carrier_hz: float
     mast_m: float

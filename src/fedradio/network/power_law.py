@@ -16,7 +16,7 @@ from fedradio.core.rng import Rng
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """See :func:`power_law`."""
+    """Channel of deterministic path loss, see :func:`power_law`."""
 
     exponent: float
     noise_w_hz: float

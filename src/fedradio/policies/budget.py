@@ -19,7 +19,7 @@ Share = Literal["all_or_nothing", "common", "own"]
 
 @dataclass(frozen=True)
 class Budget:
-    """See :func:`budget`."""
+    """Most local steps within deadline and energy budget at full power, see :func:`budget`."""
 
     max_steps: int
     share: Share

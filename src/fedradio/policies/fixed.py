@@ -27,7 +27,7 @@ def at_full_power(view: View, active: Tensor, steps: Tensor, reason: Tensor) -> 
 
 @dataclass(frozen=True)
 class Fixed:
-    """See :func:`fixed`."""
+    """Full participation with the same effort every time, see :func:`fixed`."""
 
     effort: Effort
     needs = frozenset[str]()

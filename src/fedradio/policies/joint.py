@@ -33,7 +33,7 @@ def allocation(offer: Offer, active: Tensor, notes: dict[str, Tensor]) -> Alloca
 
 @dataclass(frozen=True)
 class Joint:
-    """See :func:`joint`."""
+    """Joint selection of clients, steps, CPU frequencies and powers (RawHFL), see :func:`joint`."""
 
     clients: int
     max_steps: int

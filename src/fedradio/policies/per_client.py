@@ -22,7 +22,7 @@ Mode = Literal["optimal", "paper"]
 
 @dataclass(frozen=True)
 class PerClient:
-    """See :func:`per_client`."""
+    """Per-client choice of steps, CPU frequency and power (OSAFL), see :func:`per_client`."""
 
     max_steps: int
     mode: Mode

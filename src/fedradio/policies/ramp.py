@@ -21,7 +21,7 @@ LEAST = 1e-9
 
 @dataclass(frozen=True)
 class Ramp:
-    """See :func:`ramp`."""
+    """Full participation on the air with a growing amplitude, see :func:`ramp`."""
 
     effort: Fixed
     start_amplitude: float

@@ -18,7 +18,7 @@ from fedradio.policies.fixed import at_full_power
 
 @dataclass(frozen=True)
 class Sampling:
-    """See :func:`sampling`."""
+    """Uniform sampling of clients, see :func:`sampling`."""
 
     clients: int
     effort: Effort

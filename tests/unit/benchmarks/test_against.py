@@ -33,7 +33,7 @@ def test_turns_are_mirrored(tool: ModuleType) -> None:
 def test_median_least_and_most(tool: ModuleType) -> None:
     found = tool.Spread.of([3.0, 1.0, 8.0, 2.0, 4.0])
     assert (found.median, found.least, found.most) == (3.0, 1.0, 8.0)
-    assert found.words(10, 1) == "30.0 (10.0 to 80.0)"
+    assert found.text(10, 1) == "30.0 (10.0 to 80.0)"
 
 
 def test_a_row_has_milliseconds_and_ratios_of_neighbours(tool: ModuleType) -> None:

@@ -33,7 +33,7 @@ def test_interruption_leaves_nothing_half(
         with pytest.raises(KeyboardInterrupt):
             fetch("mnist", tmp_path / "raw")
     assert store.status(CATALOG["mnist"]) == "absent"
-    assert not list(store.path("mnist").glob("*.part"))
+    assert not list(store.path("mnist").glob("*.tmp"))
     assert not list(store.path("mnist").glob(".*"))
     with pytest.raises(DataError, match="fedradio data fetch mnist"):
         store.load("mnist")
@@ -45,7 +45,7 @@ def test_a_killed_process_is_cleaned_up_after(tmp_path: Path, tiny_mnist: Arrays
     write_idx(tmp_path / "raw", tiny_mnist)
     folder = store.path("mnist")
     folder.mkdir(parents=True)
-    old, new = folder / ".train_x.npy.1.part", folder / ".train_x.npy.2.part"
+    old, new = folder / ".train_x.npy.1.tmp", folder / ".train_x.npy.2.tmp"
     for part in (old, new):
         part.write_bytes(b"half")
     os.utime(old, (0, 0))

@@ -1,4 +1,4 @@
-"""READ FIRST: every value type and Protocol of the house.
+"""Contracts: every value type and Protocol that parts share. Read this package first.
 
 One experiment is a product of independent parts; one round is a function ``(parts, state) -> (state, records)``.
 Every per-client quantity is a tensor whose first axis is the client. A model is a flat vector ``w [d]``.

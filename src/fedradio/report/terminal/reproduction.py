@@ -33,7 +33,7 @@ PLAIN_HEADER = ("", "ours")
 
 
 @dataclass
-class Notes:
+class Footnotes:
     """Collected footnotes, in the order of first use."""
 
     texts: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class ResultText:
 
 def result_text(result: Result) -> ResultText:
     """The texts of a result, the same for the terminal and the Markdown file."""
-    notes = Notes()
+    notes = Footnotes()
     rows: list[tuple[str, ...]] = []
     for row, entries in zip(result.rows, result.entries, strict=True):
         if not entries:
@@ -72,7 +72,7 @@ def result_text(result: Result) -> ResultText:
     return ResultText(tuple(header[n] for n in shown), body, notes.texts, _verdict(result), _made(result))
 
 
-def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes: Notes) -> tuple[str, ...]:
+def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes: Footnotes) -> tuple[str, ...]:
     """The texts of an entry under :data:`HEADER`, without the row's label."""
     column = entry.column
     quantity = f"{column.title} [{column.unit}]" if column.unit else column.title
@@ -91,7 +91,7 @@ def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes
     return quantity, paper, text, " to ".join(ends) or "-", _difference(entry), "!" if entry.agrees is False else ""
 
 
-def _absence(row: RowResult, reproduction: Reproduction, reasons: Sequence[str], notes: Notes) -> str:
+def _absence(row: RowResult, reproduction: Reproduction, reasons: Sequence[str], notes: Footnotes) -> str:
     """Why there is no number, in short; the full reason is a footnote."""
     if row.scaled.source.skip:
         return f"not run at {reproduction.scale} {notes.mark(row.scaled.source.skip)}"
@@ -101,7 +101,7 @@ def _absence(row: RowResult, reproduction: Reproduction, reasons: Sequence[str],
     return reasons[0] if short == "no data" or not rest else f"{short} {notes.mark(reasons[0])}"
 
 
-def _presence(row: RowResult, reproduction: Reproduction, notes: Notes) -> str:
+def _presence(row: RowResult, reproduction: Reproduction, notes: Footnotes) -> str:
     """How many seeds a row without numbers is drawn from, or why there are none."""
     if row.scaled.source.skip or not (row.runs or any(row.studies.values())):
         return _absence(row, reproduction, list(row.lost.values()), notes)
