@@ -122,9 +122,9 @@ def judge(case: Case, sides: Sequence[Side], ran: Sequence[tuple[float, str]]) -
     if any(words for _, words in ran):
         return failure(case.name, seconds, *(words for _, words in ran))
     base, changed = (side.runs / slug(case.name) for side in sides)
-    found = tuple(map(str, compare(base, changed)))
+    differences = tuple(map(str, compare(base, changed)))
     records = len((base / RECORDS).read_text(encoding="utf-8").splitlines())
-    return Result(case.name, "different" if found else "equal", f"{records} records", seconds, found)
+    return Result(case.name, "different" if differences else "equal", f"{records} records", seconds, differences)
 
 
 def fingerprints(side: Side, names: Sequence[str]) -> tuple[list[dict[str, str | None]], str]:
@@ -148,8 +148,8 @@ def specs(names: Sequence[str], sides: Sequence[Side]) -> Result:
         return failure("fingerprints", seconds, base_words, changed_words)
     notes = []
     for name, left, right in zip(names, base, changed, strict=True):
-        if found := first_difference(left, right):
-            notes.append("{}, {}: base {}, changed {}".format(name, *found))
+        if difference := first_difference(left, right):
+            notes.append("{}, {}: base {}, changed {}".format(name, *difference))
         elif left["state"] not in SOUND:
             notes.append(f"{name}: {left['state']}")
     what = f"{len(names)} specs, {sum(row['state'] == SOUND[0] for row in changed)} of them built"
@@ -164,10 +164,10 @@ def failure(name: str, seconds: float, base: str, changed: str) -> Result:
 
 def results(sides: Sequence[Side], options: argparse.Namespace, console: Console) -> Iterator[Result]:
     """Compare all that BASE ships and the pattern chooses: fingerprints first, then the runs."""
-    there = shipped(sides[0].checkout)
-    names = [name for name in there if fnmatch(name, options.only)]
+    specs = shipped(sides[0].checkout)
+    names = [name for name in specs if fnmatch(name, options.only)]
     chosen = [case for case in CASES if fnmatch(case.name, options.only)]
-    cases = [case for case in chosen if case.spec in there]
+    cases = [case for case in chosen if case.spec in specs]
     if not names and not cases:
         raise WrongUse(f"no spec of BASE and no run is called {options.only}")
     for case in chosen:
@@ -177,12 +177,12 @@ def results(sides: Sequence[Side], options: argparse.Namespace, console: Console
     yield from runs(cases, sides, options.jobs, options.workers)
 
 
-def show(found: Iterable[Result], console: Console) -> bool:
+def show(results: Iterable[Result], console: Console) -> bool:
     """Print every result as it comes, with its differences, and a table of all; whether all are equal."""
     table, equal = Table("what", "result", "compared", "seconds"), True
-    for result in found:
-        words = ", ".join(part for part in (result.what, f"{result.seconds:.1f} s") if part)
-        for line in (f"{result.name}: {result.state} ({words})", *(f"  {note}" for note in result.notes)):
+    for result in results:
+        details = ", ".join(part for part in (result.what, f"{result.seconds:.1f} s") if part)
+        for line in (f"{result.name}: {result.state} ({details})", *(f"  {note}" for note in result.notes)):
             console.print(line, soft_wrap=True, markup=False, highlight=False)
         table.add_row(result.name, result.state, result.what, f"{result.seconds:.1f}")
         equal = equal and result.state == "equal"

@@ -50,8 +50,8 @@ def first_difference(base: object, changed: object, path: str = "") -> tuple[str
         inner = ((f"{path}[{i}]", left, right) for i, (left, right) in pairs)
     else:
         return None if repr(base) == repr(changed) else (path, base, changed)
-    found = (first_difference(left, right, place) for place, left, right in inner)
-    return next((difference for difference in found if difference is not None), None)
+    differences = (first_difference(left, right, place) for place, left, right in inner)
+    return next((difference for difference in differences if difference is not None), None)
 
 
 def content(path: Path) -> list[Any]:
@@ -67,8 +67,8 @@ def content(path: Path) -> list[Any]:
 def compare_text(base: Path, changed: Path) -> Difference | None:
     """The first record, summary field or line in which two files differ."""
     for number, (left, right) in enumerate(zip_longest(content(base), content(changed), fillvalue=ABSENT), 1):
-        if found := first_difference(left, right):
-            return Difference(base.name, None if base.name == SUMMARY else number, *found)
+        if values := first_difference(left, right):
+            return Difference(base.name, None if base.name == SUMMARY else number, *values)
     return None
 
 
@@ -83,15 +83,15 @@ def compare_bytes(base: Path, changed: Path) -> Difference | None:
 
 def compare(base: Path, changed: Path) -> list[Difference]:
     """Every file of two run folders that holds results and differs; none: the runs are equal."""
-    found: list[Difference | None] = []
+    differences: list[Difference | None] = []
     for name in (SPEC, RECORDS, MODEL, SUMMARY):
         left, right = base / name, changed / name
         if left.is_file() and right.is_file():
-            found.append((compare_bytes if name == MODEL else compare_text)(left, right))
+            differences.append((compare_bytes if name == MODEL else compare_text)(left, right))
         else:
-            there = ["there" if path.is_file() else ABSENT for path in (left, right)]
-            found.append(Difference(name, None, "", *there))
-    return [difference for difference in found if difference is not None]
+            presence = ["there" if path.is_file() else ABSENT for path in (left, right)]
+            differences.append(Difference(name, None, "", *presence))
+    return [difference for difference in differences if difference is not None]
 
 
 def _without(row: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:

@@ -38,8 +38,8 @@ def pins(text: str) -> dict[str, str]:
 
 def versions(report: str) -> dict[str, str]:
     """Package -> version of pip's installation report, sorted; without fedradio and without labels such as ``+cpu``."""
-    found = [item["metadata"] for item in json.loads(report)["install"]]
-    pairs = {item["name"]: item["version"].split("+")[0] for item in found if item["name"] != "fedradio"}
+    packages = [item["metadata"] for item in json.loads(report)["install"]]
+    pairs = {item["name"]: item["version"].split("+")[0] for item in packages if item["name"] != "fedradio"}
     return dict(sorted(pairs.items(), key=lambda pair: pair[0].lower()))
 
 
@@ -59,10 +59,13 @@ def resolve() -> dict[str, str]:
 
 def main() -> None:
     """Print the resolution; name on standard error what is not pinned, and pins that nothing asks for here."""
-    found, pinned = resolve(), pins(CONSTRAINTS.read_text(encoding="utf-8"))
-    print("\n".join(f"{name}=={version}" for name, version in found.items()))
-    print(f"{len(found)} packages fit together", file=sys.stderr)
-    for note, names in (("not pinned", found.keys() - pinned), ("pinned but not asked for", pinned.keys() - found)):
+    resolved, pinned = resolve(), pins(CONSTRAINTS.read_text(encoding="utf-8"))
+    print("\n".join(f"{name}=={version}" for name, version in resolved.items()))
+    print(f"{len(resolved)} packages fit together", file=sys.stderr)
+    for note, names in (
+        ("not pinned", resolved.keys() - pinned),
+        ("pinned but not asked for", pinned.keys() - resolved),
+    ):
         if names:
             print(f"{note}: {', '.join(sorted(names, key=str.lower))}", file=sys.stderr)
 
