@@ -164,10 +164,10 @@ def failure(name: str, seconds: float, base: str, changed: str) -> Result:
 
 def results(sides: Sequence[Side], options: argparse.Namespace, console: Console) -> Iterator[Result]:
     """Compare all that BASE ships and the pattern chooses: fingerprints first, then the runs."""
-    specs = shipped(sides[0].checkout)
-    names = [name for name in specs if fnmatch(name, options.only)]
+    in_base = shipped(sides[0].checkout)
+    names = [name for name in in_base if fnmatch(name, options.only)]
     chosen = [case for case in CASES if fnmatch(case.name, options.only)]
-    cases = [case for case in chosen if case.spec in specs]
+    cases = [case for case in chosen if case.spec in in_base]
     if not names and not cases:
         raise WrongUse(f"no spec of BASE and no run is called {options.only}")
     for case in chosen:
