@@ -172,3 +172,12 @@ def test_pooled_follows_the_window_of_a_growing_stream(tapes: Tapes) -> None:
         state = stream.arrive(state, Clock(t), Rng(0))
     assert stream.stats(state)["samples"].tolist() == [3 + 1 + 3 + 3 + 3]
     assert stream.draw(state, *ask, Rng(0)).labelled.count.tolist() == [[13]]
+
+
+def test_counts_are_kept_for_the_very_state_alone(images: Callable[..., Samples]) -> None:
+    stream = static(make_tapes(images(12), [torch.arange(5), torch.arange(5, 12)], Rng(0)), Rng(0))
+    state = stream.start()
+    assert stream.stats(state) is stream.stats(state)
+    fewer = state | {"hi": state["hi"] - 1}
+    assert stream.stats(fewer)["samples"].tolist() == [4, 6]
+    assert stream.stats(state)["samples"].tolist() == [5, 7]

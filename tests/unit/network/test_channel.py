@@ -4,10 +4,13 @@ import math
 
 import pytest
 import torch
+from torch import Tensor
 
+from fedradio.core.contracts import Topology
 from fedradio.core.rng import Rng
-from fedradio.network.channel import urban_macro
+from fedradio.network.channel import _geometry, urban_macro
 from fedradio.network.power_law import power_law
+from fedradio.network.topology import hierarchical
 
 
 def test_sight_and_shadowing_statistics() -> None:
@@ -52,3 +55,22 @@ def test_channels_say_whether_a_block_fades() -> None:
     assert not power_law().block_fading
     assert not urban_macro().block_fading
     assert urban_macro(fading="rayleigh").block_fading
+
+
+def test_kept_path_losses_change_nothing() -> None:
+    """Gains of three exchanges are the same bits with path losses kept and computed anew; other places have their own."""
+    near, far = hierarchical(Rng(1), edges=2, clients_per_edge=5), hierarchical(Rng(2), edges=2, clients_per_edge=5)
+    channel = urban_macro(fading="rayleigh")
+
+    def gains(topology: Topology) -> list[Tensor]:
+        edges, clients = topology.positions[1], topology.positions[0]
+        return [channel.realise(edges, clients, topology.parents[0], Rng(3).child(t)).gain for t in range(3)]
+
+    _geometry.cache_clear()
+    kept, other = gains(near), gains(far)
+    assert _geometry.cache_info().misses == 2
+    for topology, before in ((near, kept), (far, other)):
+        copy = Topology(topology.parents, tuple(map(torch.clone, topology.positions)))
+        for gain, anew in zip(before, gains(copy), strict=True):
+            assert torch.equal(gain, anew)
+    assert not torch.equal(kept[0], other[0])
