@@ -58,7 +58,7 @@ def test_channels_say_whether_a_block_fades() -> None:
 
 
 def test_kept_path_losses_change_nothing() -> None:
-    """Gains of three exchanges are the same bits with path losses kept and computed anew; other places have their own."""
+    """Gains of three exchanges are equal with path losses kept and computed anew; other places have their own."""
     near, far = hierarchical(Rng(1), edges=2, clients_per_edge=5), hierarchical(Rng(2), edges=2, clients_per_edge=5)
     channel = urban_macro(fading="rayleigh")
 
