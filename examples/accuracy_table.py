@@ -20,12 +20,12 @@ from fedradio import begin, build, load_spec, run_round
 def curve(spec: str, overrides: list[str], at: list[int], bar: Progress) -> list[float]:
     """Accuracy in percent after each of these rounds."""
     sim = build(load_spec(spec, overrides))
-    state, found = begin(sim), []
+    state, accuracies = begin(sim), []
     for done in bar.track(range(1, max(at) + 1), description=f"{spec} {overrides[-1]}"):
         state, record, _ = run_round(sim, state, evaluate=done in at)
         if done in at:
-            found.append(100 * record.metrics["accuracy"])
-    return found
+            accuracies.append(100 * record.metrics["accuracy"])
+    return accuracies
 
 
 def cell(values: list[float]) -> str:
@@ -44,16 +44,16 @@ def main() -> None:
     args = parser.parse_args()
     at = sorted({int(t) for t in args.rounds.split(",")})
     first = 1 if args.vary == "seed" else 0
-    found: dict[str, list[list[float]]] = {}
+    results: dict[str, list[list[float]]] = {}
     with Progress(transient=True) as bar:
         for spec in args.specs.split(","):
             worlds = [f"{args.vary}={first + world}" for world in range(args.worlds)]
-            found[spec] = [curve(spec, [*args.overrides, world], at, bar) for world in worlds]
+            results[spec] = [curve(spec, [*args.overrides, world], at, bar) for world in worlds]
     print(f"| accuracy in %, {args.worlds} of {args.vary} | " + " | ".join(f"round {t}" for t in at) + " |")
     print("|---|" + "---|" * len(at))
-    for spec, curves in found.items():
+    for spec, curves in results.items():
         print(f"| {spec} | " + " | ".join(cell(list(values)) for values in zip(*curves, strict=True)) + " |")
-    for spec, curves in found.items():
+    for spec, curves in results.items():
         print(f"\n{spec}: " + "; ".join(" ".join(f"{value:.1f}" for value in values) for values in curves))
 
 

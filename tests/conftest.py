@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from support.batches import spy, sweep_here
 from support.image_files import stand_in
 
 from fedradio.data.catalog import CATALOG, DataSet
@@ -68,3 +71,23 @@ def image_sets(fetched: tuple[Path, dict[str, DataSet]], monkeypatch: pytest.Mon
     for name, entry in entries.items():
         monkeypatch.setitem(CATALOG, name, entry)
     return entries
+
+
+@pytest.fixture
+def source(tiny: Callable[..., Spec], tmp_path: Path) -> Path:
+    """The tiny spec as a file."""
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump(tiny().plain))
+    return path
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Runs are made in this process; the list holds the names of the folders of those that were."""
+    return sweep_here(monkeypatch)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> dict[str, subprocess.Popen[str]]:
+    """Worker processes by the name of the folder that they got."""
+    return spy(monkeypatch)

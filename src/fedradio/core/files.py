@@ -87,8 +87,8 @@ def locked(folder: Path, wait_s: float = 0.0) -> Iterator[None]:
         lock.acquire(timeout=wait_s, blocking=wait_s > 0, poll_interval=0.1)
     except Timeout:
         raise StoreError(f"{folder} is in use: another process is running in it") from None
-    except (OSError, NotImplementedError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
+        reason = error.strerror or error
         raise StoreError(f"{folder} cannot be locked ({reason}); choose another folder or file system") from None
     try:
         yield

@@ -153,7 +153,7 @@ class Pooled:
         return Batches(labelled, unlabelled, batches.fetch)
 
     def test(self) -> TestSet:
-        """The same evaluation groups, which no longer belong to clients."""
+        """The test set of all clients, in the same evaluation groups, for the one pooled client."""
         return replace(self.stream.test(), per_client=False)
 
     def validation(self) -> TestSet | None:

@@ -103,7 +103,7 @@ def _of_bayes(run: PastRun, _: float | None) -> float | None:
 
 
 def _top(run: PastRun, guesses: float | None) -> float | None:
-    """Accuracy at the end of so many guesses."""
+    """Top-``guesses`` accuracy of the last evaluation."""
     name = "accuracy" if guesses == 1 else f"top_{int(guesses or 1)}_accuracy"
     return _number(_evaluation(run, None).get(name))
 

@@ -54,7 +54,7 @@ def save_picture(picture: Picture, stem: Path) -> list[Path]:
 
 
 def draw(picture: Picture) -> Figure:
-    """The figure of a picture."""
+    """Draw the data of a published figure, by its kind."""
     with printed():
         return DRAW[picture["show"]](picture)
 
