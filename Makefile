@@ -64,6 +64,7 @@ bench: $(VENV)/.installed  ## speed of kernels and of whole rounds, beside plain
 	$(BIN)/python benchmarks/over_the_air.py
 	$(BIN)/python benchmarks/pair.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/scale.py
 
 resolve: $(VENV)/bin/python  ## do all extras, present and coming, fit together under the pins? (asks the package index)
 	$(BIN)/python tools/resolve.py

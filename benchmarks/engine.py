@@ -21,9 +21,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
-from fedradio.core.contracts import Batches, Fetch, LocalRule, Picks, Start
+from fedradio.core.contracts import Batches, Fetch, LocalRule, Picks, Start, TrainJob
 from fedradio.core.rng import Rng
 from fedradio.engine.backend import Engine
+from fedradio.engine.groups import cut
 from fedradio.models import FlatModel, cnn3x3, cnn5x5, cnn_batchnorm, logistic, lstm, mlp, squeezenet
 
 SIDE = 1024
@@ -184,7 +185,8 @@ class Work:
         self.flops = self._count_flops() if case.flops is None else case.flops(case.batch)
 
     def engine(self, engine: Engine) -> None:
-        engine.run(self.model, RULE, 0, self.start, self.batches, self.updates, Rng(0))
+        job = TrainJob(self.model, RULE, 0, self.start, self.batches, self.updates, Rng(0))
+        engine.train(job, cut(job))
 
     def plain(self) -> None:
         for picks in self.batches.labelled.index.flatten(0, 1):

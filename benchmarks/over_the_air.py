@@ -20,7 +20,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from fedradio.core.contracts import Allocation, ChannelState
+from fedradio.core.contracts import Allocation, Clock, Exchange, Message, Sent
 from fedradio.core.rng import Rng
 from fedradio.links.over_the_air import OverTheAir, Sampler, over_the_air
 from fedradio.network.clusters import clusters
@@ -46,16 +46,28 @@ class Case:
         """A function that runs the exchange with a seed of its own."""
         link: OverTheAir = over_the_air(antennas=self.antennas, sampler=sampler)
         topology = clusters(Rng(0), clients_per_cluster=self.each)
-        (where, edges, _), parent, n = topology.positions, topology.parents[0], self.senders
-        channel: ChannelState = power_law().realise(edges, where, parent, Rng(0))
+        parent, n = topology.parents[0], self.senders
+        channel, _ = power_law().realise(topology.site(0, Clock(0)), {}, Rng(0))
         yes, zeros = torch.ones(n, dtype=torch.bool), torch.zeros(n, dtype=torch.long)
-        alloc = Allocation(yes, zeros, None, None, zeros, amplitude=torch.full((n,), 2.0, dtype=torch.float64))
-        payload = 0.01 * torch.randn(n, 1, 2 * self.symbols, generator=Rng(1).torch())
-        weight, ids = torch.full((n,), 1 / self.each, dtype=torch.float64), torch.arange(n)
-        airtime = link.plan(channel, alloc, parent, 2 * self.symbols, None, None, Rng(0))
-        return lambda seed: (
-            link.combine(payload, weight, ids, parent, 4, channel, alloc, airtime, Rng(2).child(seed)).total
+        x = Exchange(
+            clock=Clock(0),
+            hop=0,
+            parent=parent,
+            receivers=4,
+            channel=channel,
+            link=link,
+            fleet=None,
+            cycles_per_step=None,
+            message=Message(1, 2 * self.symbols),
+            deadline_s=None,
+            signals={},
+            alloc=Allocation(yes, zeros, None, None, zeros, amplitude=torch.full((n,), 2.0, dtype=torch.float64)),
+            ready_s=None,
         )
+        payload = 0.01 * torch.randn(n, 1, 2 * self.symbols, generator=Rng(1).torch())
+        sent = Sent(torch.arange(n), parent, payload, torch.full((n,), 1 / self.each, dtype=torch.float64))
+        airtime = link.plan(x, {}, Rng(0))
+        return lambda seed: link.combine(x, airtime, sent, {}, Rng(2).child(seed))[0].total
 
 
 def seconds(do: Callable[[int], torch.Tensor], repeats: int, start: int = 0) -> list[float]:

@@ -20,9 +20,10 @@ from rich.table import Table
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from fedradio.core.contracts import Batches, LocalRule, Objective, Picks, Start
+from fedradio.core.contracts import Batches, LocalRule, Objective, Picks, Start, TrainJob
 from fedradio.core.rng import Rng
 from fedradio.engine.backend import Engine
+from fedradio.engine.groups import cut
 from fedradio.models import FlatModel, cnn5x5, mlp
 
 SAMPLES = 2000
@@ -80,7 +81,8 @@ class Work:
         self.usual = case.usual()
 
     def engine(self, engine: Engine) -> None:
-        engine.run(self.model, RULE, 0, self.start, self.batches, self.updates, Rng(0))
+        job = TrainJob(self.model, RULE, 0, self.start, self.batches, self.updates, Rng(0))
+        engine.train(job, cut(job))
 
     def plain(self) -> None:
         for client, shift in enumerate(self.shift):

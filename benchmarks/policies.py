@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from fedradio.core.contracts import Batches, Clock, LocalRule, Picks, Start, View
+from fedradio.core.contracts import Batches, Clock, LocalRule, Message, Picks, Start, TrainJob, View
 from fedradio.core.params import group_rank
 from fedradio.core.rng import Rng
-from fedradio.engine import Engine
+from fedradio.engine import Engine, cut
 from fedradio.fleet.costs import cycles_per_step
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
@@ -72,11 +72,21 @@ def world(seed: int, floors: dict[str, float]) -> tuple[SlotProblem, Tensor]:
     rng, clients = Rng(seed), EDGES * EACH
     topology = hierarchical(rng.child("topology"), edges=EDGES, clients_per_edge=EACH, radius_m=400.0)
     parent = topology.parents[0]
-    channel = urban_macro().realise(topology.positions[1], topology.positions[0], parent, rng.child("channel"))
+    channel, _ = urban_macro().realise(topology.site(0, Clock(0)), {}, rng.child("channel"))
     fleet = cellular(clients, rng.child("fleet"), **floors)  # type: ignore[arg-type]
-    link = digital()
-    cycles = fleet.cycles_per_bit * STEP_BITS
-    view = View(Clock(0), parent, EDGES, channel, link, fleet, cycles, link.bits(VALUES), 150.0, {})
+    view = View(
+        clock=Clock(0),
+        hop=0,
+        parent=parent,
+        receivers=EDGES,
+        channel=channel,
+        link=digital(),
+        fleet=fleet,
+        cycles_per_step=fleet.cycles_per_bit * STEP_BITS,
+        message=Message(1, VALUES),
+        deadline_s=150.0,
+        signals={},
+    )
     before = group_rank(torch.from_numpy(rng.child("before").numpy().random(clients)), parent) < SELECTED
     return slot_of(view), before
 
@@ -143,10 +153,11 @@ def update_seconds(repetitions: int) -> float:
     picks = Picks(torch.randint(samples, (clients, updates, BATCH), generator=g), torch.full((clients, updates), BATCH))
     batches = Batches(picks, None, lambda index: (x[index], y[index]))
     start = Start(model.init(Rng(0))[None], torch.zeros(clients, dtype=torch.long))
+    job = TrainJob(model, LocalRule(lr=0.01), 0, start, batches, torch.full((clients,), updates), Rng(0))
     engine, best = Engine(), float("inf")
     for _ in range(repetitions):
         began = time.perf_counter()
-        engine.run(model, LocalRule(lr=0.01), 0, start, batches, torch.full((clients,), updates), Rng(0))
+        engine.train(job, cut(job))
         best = min(best, time.perf_counter() - began)
     return best / (clients * updates)
 
@@ -176,13 +187,25 @@ def modes_table(title: str, done: dict[Mode, list[Plan]]) -> Table:
 
 def osafl_slot(seed: int, values: int, sample_bits: float, floors: dict[str, float]) -> SlotProblem:
     """A random slot of OSAFL's cell: 100 clients in a square, 200 s, five mini-batches of 32 a local step."""
-    rng, link, clients = Rng(seed), digital(), 100
+    rng, clients = Rng(seed), 100
     topology = flat(rng.child("topology"), clients=clients, radius_m=200.0, area="square")
-    parent, places = topology.parents[0], topology.positions
-    channel = urban_macro().realise(places[1], places[0], parent, rng.child("channel"))
+    parent = topology.parents[0]
+    channel, _ = urban_macro().realise(topology.site(0, Clock(0)), {}, rng.child("channel"))
     fleet = cellular(clients, rng.child("fleet"), f_max_hz=(1e9, 1.8e9), energy_j=(1.2, 2.5), **floors)  # type: ignore[arg-type]
-    cycles = cycles_per_step(fleet, sample_bits, 160, 1.0)
-    return slot_of(View(Clock(0), parent, 1, channel, link, fleet, cycles, link.bits(values), 200.0, {}))
+    view = View(
+        clock=Clock(0),
+        hop=0,
+        parent=parent,
+        receivers=1,
+        channel=channel,
+        link=digital(),
+        fleet=fleet,
+        cycles_per_step=cycles_per_step(fleet, sample_bits, 160, 1.0),
+        message=Message(1, values),
+        deadline_s=200.0,
+        signals={},
+    )
+    return slot_of(view)
 
 
 def osafl_plan(policy: osafl.PerClient, slot: SlotProblem) -> Plan:

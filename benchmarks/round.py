@@ -22,8 +22,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from fedradio import build, check_spec
-from fedradio.core.contracts import Backend, Batches, LocalRule, Model, SimState, Start, Trained
-from fedradio.core.rng import Rng
+from fedradio.core.contracts import Backend, EvalJob, Scores, SimState, Trained, TrainJob
 from fedradio.rounds.evaluation import evaluation
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
@@ -43,13 +42,14 @@ class Timed:
     inner: Backend
     seconds: float = 0.0
 
-    def run(
-        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
-    ) -> Trained:
+    def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
         began = time.perf_counter()
-        trained = self.inner.run(model, rule, t, start, batches, updates, rng)
+        trained = self.inner.train(job, groups)
         self.seconds += time.perf_counter() - began
         return trained
+
+    def evaluate(self, job: EvalJob) -> Scores:
+        return self.inner.evaluate(job)
 
 
 def simulation(name: str, workers: int) -> Simulation:
@@ -83,7 +83,7 @@ class Ours:
         began = time.perf_counter()
         evaluation(self.sim, self.state)
         self.evaluation.append(time.perf_counter() - began)
-        self.folder.append(*map(exchange_row, exchanges), round_row(record, 0.0))
+        self.folder.append(*map(exchange_row, exchanges), round_row(record))
         self.kernel.append(self.timed.seconds)
 
 

@@ -12,19 +12,22 @@ from typing import Any
 
 import fedradio
 from fedradio.core import contracts
-from fedradio.core.registry import FAMILIES, Part, parts
+from fedradio.core.registry import FAMILIES, PART_LISTS, Part, parts
 from fedradio.report.terminal.catalog import default_text, type_name
 from fedradio.spec.schema import spec_schema
 from fedradio.spec.spec import load_spec
 from fedradio.spec.yaml import shipped
 
 SUBJECTS = {
+    "time": "time",
+    "state": "state",
+    "payload": "payloads",
     "radio": "network",
     "reasons": "reasons",
     "data": "data",
     "learning": "learning",
     "algorithm": "algorithm",
-    "records": "state and records",
+    "records": "records",
 }
 """Modules of the contracts and their titles, in the order of the page."""
 
@@ -100,6 +103,8 @@ def spec_keys(block: str | None) -> str:
 def _key(name: str, field: dict[str, Any]) -> tuple[str, ...]:
     if name in FAMILIES:
         kind = f"part: [{name}](parts.md#{name})"
+    elif name in PART_LISTS:
+        kind = f"list of parts: [{PART_LISTS[name]}](parts.md#{PART_LISTS[name]})"
     elif name in ("hops", "data"):
         kind = f"[{'list of hops' if name == 'hops' else 'data block'}](#{name})"
     else:
@@ -123,6 +128,8 @@ def _default(name: str, field: dict[str, Any]) -> str:
         return "one hop of defaults" if name == "hops" else "all defaults"
     if isinstance(value, dict):
         return f"`{value['kind']}`"
+    if isinstance(value, list) and not value:
+        return "empty"
     return "`null`" if value is None else f"`{value}`" if value != "" else "empty"
 
 
@@ -130,6 +137,8 @@ def _bounds(field: dict[str, Any]) -> str:
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     options = [field, *field.get("anyOf", [])]
     found = [f"{sign} {_limit(option[word])}" for option in options for word, sign in signs.items() if word in option]
+    if "maxItems" in field and "minItems" not in field:
+        found.append(f"at most {field['maxItems']}")
     if "maxLength" in field:
         found.append(f"at most {field['maxLength']} characters")
     if "pattern" in field:

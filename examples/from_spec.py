@@ -1,4 +1,4 @@
-"""Specs from Python: load, override, run, and read the records back as plain data.
+"""Specs from Python: load, override, run, and read the records back.
 
 Three algorithms see the same world (one seed), so that their curves can be compared round by round.
 Run it with ``python examples/from_spec.py``.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fedradio import load_spec, read_records, read_summary, run
+from fedradio import EvaluationRecord, RoundRecord, load_spec, read_records, read_summary, run
 
 ALGORITHMS = {
     "fedavg": "algorithm=fedavg",
@@ -21,12 +21,12 @@ TARGET = 0.8
 
 def accuracies(folder: Path) -> list[float]:
     """The test accuracy after every evaluated round."""
-    return [row["accuracy"] for row in read_records(folder, "eval")]
+    return [record.metrics["accuracy"] for record in read_records(folder, EvaluationRecord)]
 
 
 def uplink_bits(folder: Path) -> list[float]:
     """Bits sent in every round, over all hops."""
-    return [sum(row["bits"]) for row in read_records(folder, "round")]
+    return [sum(bits or 0.0 for bits in record.bits) for record in read_records(folder, RoundRecord)]
 
 
 def report(name: str, folder: Path) -> None:

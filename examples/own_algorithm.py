@@ -10,29 +10,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import torch
 from torch import Tensor
 
-from fedradio import Arg, Delivery, FedAvg, Info, Memory, Slots, load_spec, register, run
+from fedradio import Arg, Delivery, FedAvg, Held, Info, Memory, Merged, load_spec, register, run
 
 
 @dataclass(frozen=True)
 class FedAvgM(FedAvg):
-    """``shared``: ``w`` and its velocity ``v``. Everything on the client side is that of federated averaging."""
+    """``shared``: the model ``w``; ``receiver``: its velocity ``v``. Clients do what they do in federated averaging."""
 
     momentum: float = 0.9
 
-    def init(self, w: Tensor, clients: int) -> Memory:
-        return Memory(shared={"w": w, "v": torch.zeros_like(w)})
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        return Memory(shared={"w": w}, receiver={"v": w.new_zeros(receivers, len(w))})
 
-    def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
         """``delivery.total[:, 0] [R, d]`` is ``D`` of every receiver: the link has summed already."""
-        v = self.momentum * shared["v"] + delivery.total[:, 0]
-        return {"w": shared["w"] + self.server_lr * v, "v": v}, ledger, {}
+        v = self.momentum * held.receiver["v"] + delivery.total[:, 0]
+        w = held.shared["w"] + self.server_lr * v
+        return Merged(Held({"w": w}, held.ledger, {"v": v}))
 
 
-@register("algorithm", "fedavgm", paper="Hsu, Qi, Brown, arXiv:1909.06335")
-def fedavgm(
+@register("algorithm", "my_fedavgm", paper="Hsu, Qi, Brown, arXiv:1909.06335")
+def my_fedavgm(
     *,
     momentum: Annotated[float, Arg("momentum beta; 0 is fedavg", ge=0, lt=1)] = 0.9,
     server_lr: Annotated[float, Arg("global learning rate eta_g", gt=0, le=1e4)] = 1.0,
@@ -42,7 +42,7 @@ def fedavgm(
 
 
 def main() -> None:
-    for algorithm in ("fedavg", "{kind: fedavgm, momentum: 0.5}"):
+    for algorithm in ("fedavg", "{kind: my_fedavgm, momentum: 0.5}"):
         summary = run(load_spec("digits_flat", [f"algorithm={algorithm}", "rounds=20"]))
         print(f"{algorithm:<32} accuracy {summary.accuracy:.3f} after {summary.rounds} rounds")
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import torch
-from torch import Tensor
 
-from fedradio import Airtime, Allocation, Arg, ChannelState, Ideal, Reason, Rng, load_spec, register, run
+from fedradio import Airtime, Arg, Exchange, Ideal, LinkTrait, Reason, Rng, Slots, load_spec, register, run
 
 
 @dataclass(frozen=True)
@@ -21,20 +20,15 @@ class Erasure(Ideal):
 
     loss: float = 0.1
 
-    def plan(
-        self,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        parent: Tensor,
-        values: int,
-        ready_s: Tensor | None,
-        deadline_s: float | None,
-        rng: Rng,
-        blocks: int = 1,
-    ) -> Airtime:
+    @property
+    def offers(self) -> frozenset[LinkTrait]:
+        """Single payloads; all that are in time arrive only without losses."""
+        return super().offers if self.loss == 0 else super().offers - {"lossless"}
+
+    def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
         """Who arrives is settled before a payload exists; ``expect [S]`` is the probability to arrive."""
-        airtime = super().plan(channel, alloc, parent, values, ready_s, deadline_s, rng, blocks)
-        kept = torch.from_numpy(rng.child("erasure").numpy().random(len(parent))) >= self.loss
+        airtime = super().plan(x, state, rng)
+        kept = torch.from_numpy(rng.child("erasure").numpy().random(x.senders)) >= self.loss
         return replace(
             airtime,
             arrived=airtime.arrived & kept,

@@ -19,6 +19,7 @@ from fedradio import (
     Arg,
     Effort,
     Epochs,
+    Policy,
     Reason,
     Rng,
     Slots,
@@ -34,24 +35,22 @@ from fedradio import (
 
 
 @dataclass(frozen=True)
-class HighestLoss:
+class HighestLoss(Policy):
     """See :func:`highest_loss`."""
 
     clients: int
     candidates: int
     effort: Effort
-    needs = frozenset[str]()
-    reads = frozenset({"loss"})
-    everyone = False
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset({"loss"})
 
     def check(self, parent: Tensor, receivers: int) -> str:
         smallest = int(torch.bincount(parent, minlength=receivers).min())
         if self.clients <= self.candidates <= smallest:
             return ""
         return f"needs clients <= candidates <= {smallest}, the clients of the smallest receiver"
-
-    def start(self, senders: int) -> Slots:
-        return {}
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         """Random numbers are drawn for every client, so that nobody's draw depends on who takes part."""

@@ -47,7 +47,7 @@ def spread(values: list[float], digits: int = 1) -> str:
 def energy(name: str, overrides: tuple[str, ...], seed: int) -> float:
     """Joules of 400 planned edge rounds."""
     sim = build(load_spec(f"rawhfl/paper/{name}", [f"seed={seed}", *overrides]))
-    planned = [planned_j(sim.hops[0], plan) for plan in plan_slots(sim, begin(sim), ROUNDS)]
+    planned = [planned_j(plan) for plan in plan_slots(sim, begin(sim), ROUNDS)]
     return sum(float(joules.sum()) for joules in planned if joules is not None)
 
 

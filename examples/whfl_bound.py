@@ -11,16 +11,14 @@ from dataclasses import replace
 
 import torch
 
-from fedradio import Printed, Rng, clusters, figure_4, loss_33, power_law
+from fedradio import Clock, Printed, Rng, clusters, figure_4, loss_33, power_law
 
 
 def setting(layout: int) -> Printed:
     """The gains of one layout of four clusters of five clients."""
     topology = clusters(Rng(1), layout=layout)
-    (where, edges, server), (parent, above) = topology.positions, topology.parents
-    channel = power_law()
-    gain = channel.realise(edges, where, parent, Rng(0)).gain
-    return Printed(gain=gain, edge_gain=channel.realise(server, edges, above, Rng(0)).gain[0])
+    near, far = (power_law().realise(topology.site(hop, Clock(0)), {}, Rng(0))[0] for hop in (0, 1))
+    return Printed(gain=near.gain, edge_gain=far.gain[0])
 
 
 def main() -> None:

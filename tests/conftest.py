@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,3 +92,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def processes(monkeypatch: pytest.MonkeyPatch) -> dict[str, subprocess.Popen[str]]:
     """Worker processes by the name of the folder that they got."""
     return spy(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def commands_end_without_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted command that is called inside of a test ends like any other, and takes no worker with it."""
+    monkeypatch.setattr("fedradio.cli.end_at_once", sys.exit)

@@ -1,26 +1,39 @@
 """Two run folders compared without tolerance: model, records, summary and complete spec.
 
-Left out is only what the clock and the machine decide: wall-clock seconds, seconds spent on checkpoints, memory, disk.
+A version writes keys into specs that an earlier one did not have: their neutral values do not count as a difference.
+Left out is only what the clock and the machine decide: wall-clock seconds, seconds spent on checkpoints, memory, disk,
+and checksums of files in which these stand.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 MODEL, RECORDS, SUMMARY, SPEC = "model.safetensors", "records.jsonl", "summary.json", "spec.yaml"
 CLOCK = frozenset({"wall_s"})
-MACHINE = frozenset({"wall_s", "checkpoint_s", "disk_bytes", "memory_bytes"})
+MACHINE = frozenset({"wall_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"})
 ABSENT = "(absent)"
+LATER_KEYS: dict[str, Any] = {
+    "grouping": "auto",
+    "metrics": [],
+    "hops.*.transforms": [],
+    "hops.*.receiver": None,
+}
+"""Keys of specs that came after version 0.1, and their neutral values; the star in ``hops.*.key`` is every hop."""
+REASONS = ("none", "not_selected", "energy", "deadline", "outage", "no_data", "no_news")
+"""Reasons in the order of their numbers."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place where a file of two run folders differs; ``record`` counts records, or lines, from 1."""
+    """The first place where a file of two run folders differs; ``record`` counts records from 1."""
 
     file: str
     record: int | None
@@ -29,15 +42,68 @@ class Difference:
     changed: object
 
     def __str__(self) -> str:
-        word = "line" if self.file == SPEC else "record"
-        number = "" if self.record is None else f"{word} {self.record}"
+        number = "" if self.record is None else f"record {self.record}"
         place = ", ".join(part for part in (self.file, number, self.field) if part)
         return f"{place}: base {_short(self.base)}, changed {_short(self.changed)}"
 
 
-def dense(row: dict[str, Any]) -> dict[str, Any]:
-    """A record with all its fields. As records are written, with every field, this is the record itself."""
-    return row
+def dense_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The records of a run in one form, whatever its version wrote: dense, without a header.
+
+    Version 0.1 wrote a value for every sender, reasons as numbers, and the metrics of an evaluation among its fields.
+    Later ones list the active senders; what they list is spread here, independently of the package.
+    """
+    header = rows[0] if rows and rows[0]["type"] == "header" else None
+    if header is None:
+        return [dict(row) for row in rows]
+    spread, best = [], None
+    for row in rows[1:]:
+        if row["type"] == "exchange":
+            spread.append(_dense_exchange(row, header["senders"][row["hop"]]))
+        elif row["type"] == "evaluation":
+            best = row if best is None or row["metrics"]["accuracy"] > best["metrics"]["accuracy"] else best
+            spread.append(_dense_evaluation(row, best))
+        else:
+            spread.append(dict(row))
+    return spread
+
+
+def _dense_exchange(row: Mapping[str, Any], senders: int) -> dict[str, Any]:
+    ids = row["ids"]
+
+    def spread(values: list[Any] | None, rest: Any = 0.0) -> list[Any] | None:
+        known = None if values is None else dict(zip(ids, values, strict=True))
+        return None if known is None else [known.get(sender, rest) for sender in range(senders)]
+
+    reasons = dict.fromkeys(range(senders), row["rest"]) | dict(zip(ids, row["why"], strict=True))
+    reasons |= {sender: name for name, idle in row["idle"].items() for sender in idle}
+    joules = {name: spread(row[name]) for name in ("cpu_hz", "power_w", "seconds", "compute_j", "tx_j")}
+    notes = {
+        name: spread(note["values"], note["rest"]) if note["axis"] == "active" else note["values"]
+        for name, note in row["notes"].items()
+    }
+    return {
+        **{name: row[name] for name in ("type", "t", "hop", "e")},
+        "active": spread([True] * len(ids), False),
+        "arrived": spread(row["arrived"], False),
+        "reason": [REASONS.index(reasons[sender]) for sender in range(senders)],
+        "steps": spread(row["steps"], 0),
+        **joules,
+        **{name: row[name] for name in ("bits", "uses", "time_s", "effective")},
+        "notes": notes,
+    }
+
+
+def _dense_evaluation(row: Mapping[str, Any], best: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "eval",
+        "t": row["round"] - 1,
+        "rounds": row["round"],
+        **row["metrics"],
+        "best_accuracy": best["metrics"]["accuracy"],
+        "best_round": best["round"],
+        "groups": row["groups"],
+    }
 
 
 def first_difference(base: object, changed: object, path: str = "") -> tuple[str, object, object] | None:
@@ -55,20 +121,28 @@ def first_difference(base: object, changed: object, path: str = "") -> tuple[str
 
 
 def content(path: Path) -> list[Any]:
-    """What a text file of a run folder says about the results: its records, its summary, or its lines."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    """What a text file of a run folder says about the results: its records, its summary, or its spec."""
+    text = path.read_text(encoding="utf-8")
     if path.name == RECORDS:
-        return [_without(dense(json.loads(line)), CLOCK) for line in lines]
-    if path.name == SUMMARY:
-        return [_without(json.loads("\n".join(lines)), MACHINE)]
-    return lines
+        return [_without(row, CLOCK) for row in dense_rows([json.loads(line) for line in text.splitlines()])]
+    return [_without(json.loads(text), MACHINE) if path.name == SUMMARY else without_neutral(yaml.safe_load(text))]
+
+
+def without_neutral(spec: dict[str, Any]) -> dict[str, Any]:
+    """A spec without the later keys that have their neutral values."""
+    for path, neutral in LATER_KEYS.items():
+        above, _, key = path.rpartition(".")
+        for holder in spec.get("hops", []) if above else [spec]:
+            if key in holder and holder[key] == neutral:
+                del holder[key]
+    return spec
 
 
 def compare_text(base: Path, changed: Path) -> Difference | None:
-    """The first record, summary field or line in which two files differ."""
+    """The first record, or field of a summary or spec, in which two files differ."""
     for number, (left, right) in enumerate(zip_longest(content(base), content(changed), fillvalue=ABSENT), 1):
         if values := first_difference(left, right):
-            return Difference(base.name, None if base.name == SUMMARY else number, *values)
+            return Difference(base.name, number if base.name == RECORDS else None, *values)
     return None
 
 

@@ -10,18 +10,41 @@ from fedradio._version import __version__
 from fedradio.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from fedradio import algorithms, data, engine, fleet, links, models, network, policies
+    from fedradio import algorithms, data, engine, fleet, links, metrics, models, network, policies
     from fedradio.algorithms.fedavg import FedAvg, fedavg
     from fedradio.core.contracts import (
         Airtime,
+        Algorithm,
         Allocation,
+        Channel,
         ChannelState,
+        Clock,
+        Coded,
+        Cohort,
         Delivery,
+        EvaluationRecord,
+        Exchange,
+        ExchangeRecord,
+        Held,
         Hop,
         Info,
+        Link,
+        LinkTrait,
         Memory,
+        Merged,
+        Message,
+        Metric,
+        Noted,
+        Piece,
+        Policy,
         Reason,
+        ReceiverRule,
+        RoundRecord,
+        Samples,
+        Sent,
+        Site,
         Slots,
+        Transform,
         View,
     )
     from fedradio.core.errors import DataError, DivergenceError, FedradioError, SpecError, StoreError
@@ -35,6 +58,7 @@ if TYPE_CHECKING:
     from fedradio.engine.rules import sgd
     from fedradio.links.ideal import Ideal, ideal
     from fedradio.models import wrap
+    from fedradio.models.model import FlatModel
     from fedradio.models.zoo import mlp
     from fedradio.network.clusters import clusters
     from fedradio.network.power_law import power_law
@@ -55,13 +79,13 @@ if TYPE_CHECKING:
     from fedradio.results.run import PastRun, open_run, open_runs
     from fedradio.results.statistics import interval, paired
     from fedradio.rounds.accounts import planned_j
-    from fedradio.rounds.exchange import plan_slots
+    from fedradio.rounds.planning import plan_slots
     from fedradio.rounds.round import begin, iterate, run_round
     from fedradio.rounds.simulation import Simulation, compose
-    from fedradio.runs.folder import read_summary
     from fedradio.runs.records import read_records
     from fedradio.runs.resume import resume
     from fedradio.runs.run import Observer, run
+    from fedradio.runs.stored import read_summary
     from fedradio.runs.summary import Summary
     from fedradio.spec.build import build
     from fedradio.spec.spec import Spec, check_spec, load_spec
@@ -73,32 +97,56 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Airtime",
+    "Algorithm",
     "Allocation",
     "Arg",
+    "Channel",
     "ChannelState",
+    "Clock",
+    "Coded",
+    "Cohort",
     "DataError",
     "Delivery",
     "DivergenceError",
     "Effort",
     "Epochs",
+    "EvaluationRecord",
+    "Exchange",
+    "ExchangeRecord",
     "FedAvg",
     "FedradioError",
+    "FlatModel",
+    "Held",
     "Hop",
     "Ideal",
     "Info",
+    "Link",
+    "LinkTrait",
     "Memory",
+    "Merged",
+    "Message",
+    "Metric",
+    "Noted",
     "Observer",
     "PastRun",
+    "Piece",
+    "Policy",
     "Printed",
     "Reason",
+    "ReceiverRule",
     "Rng",
+    "RoundRecord",
+    "Samples",
+    "Sent",
     "Simulation",
+    "Site",
     "Slots",
     "Spec",
     "SpecError",
     "Steps",
     "StoreError",
     "Summary",
+    "Transform",
     "View",
     "__version__",
     "algorithms",
@@ -134,6 +182,7 @@ __all__ = [
     "make_studies",
     "make_tapes",
     "matching",
+    "metrics",
     "mlp",
     "models",
     "network",
@@ -168,32 +217,56 @@ __getattr__ = lazy(
     __name__,
     {
         "Airtime": "fedradio.core.contracts",
+        "Algorithm": "fedradio.core.contracts",
         "Allocation": "fedradio.core.contracts",
         "Arg": "fedradio.core.registry",
+        "Channel": "fedradio.core.contracts",
         "ChannelState": "fedradio.core.contracts",
+        "Clock": "fedradio.core.contracts",
+        "Coded": "fedradio.core.contracts",
+        "Cohort": "fedradio.core.contracts",
         "DataError": "fedradio.core.errors",
         "Delivery": "fedradio.core.contracts",
         "DivergenceError": "fedradio.core.errors",
         "Effort": "fedradio.policies.effort",
         "Epochs": "fedradio.policies.effort",
+        "EvaluationRecord": "fedradio.core.contracts.records",
+        "Exchange": "fedradio.core.contracts",
+        "ExchangeRecord": "fedradio.core.contracts.records",
         "FedAvg": "fedradio.algorithms.fedavg",
         "FedradioError": "fedradio.core.errors",
+        "FlatModel": "fedradio.models.model",
+        "Held": "fedradio.core.contracts",
         "Hop": "fedradio.core.contracts",
         "Ideal": "fedradio.links.ideal",
         "Info": "fedradio.core.contracts",
+        "Link": "fedradio.core.contracts",
+        "LinkTrait": "fedradio.core.contracts",
         "Memory": "fedradio.core.contracts",
+        "Merged": "fedradio.core.contracts",
+        "Message": "fedradio.core.contracts",
+        "Metric": "fedradio.core.contracts",
+        "Noted": "fedradio.core.contracts.radio",
         "Observer": "fedradio.runs.run",
         "PastRun": "fedradio.results.run",
+        "Piece": "fedradio.core.contracts",
+        "Policy": "fedradio.core.contracts",
         "Printed": "fedradio.theory.whfl",
         "Reason": "fedradio.core.contracts",
+        "ReceiverRule": "fedradio.core.contracts",
         "Rng": "fedradio.core.rng",
+        "RoundRecord": "fedradio.core.contracts.records",
+        "Samples": "fedradio.core.contracts",
+        "Sent": "fedradio.core.contracts",
         "Simulation": "fedradio.rounds.simulation",
+        "Site": "fedradio.core.contracts",
         "Slots": "fedradio.core.contracts",
         "Spec": "fedradio.spec.spec",
         "SpecError": "fedradio.core.errors",
         "Steps": "fedradio.policies.effort",
         "StoreError": "fedradio.core.errors",
         "Summary": "fedradio.runs.summary",
+        "Transform": "fedradio.core.contracts",
         "View": "fedradio.core.contracts",
         "algorithms": "fedradio.algorithms:",
         "at_full_power": "fedradio.policies.fixed",
@@ -228,6 +301,7 @@ __getattr__ = lazy(
         "make_studies": "fedradio.papers.make",
         "make_tapes": "fedradio.data.tapes",
         "matching": "fedradio.papers.published",
+        "metrics": "fedradio.metrics:",
         "mlp": "fedradio.models.zoo",
         "models": "fedradio.models:",
         "network": "fedradio.network:",
@@ -236,13 +310,13 @@ __getattr__ = lazy(
         "page": "fedradio.report.page",
         "paired": "fedradio.results.statistics",
         "plan_reproduction": "fedradio.papers.plan",
-        "plan_slots": "fedradio.rounds.exchange",
+        "plan_slots": "fedradio.rounds.planning",
         "plan_sweep": "fedradio.sweeps.grid",
         "planned_j": "fedradio.rounds.accounts",
         "policies": "fedradio.policies:",
         "power_law": "fedradio.network.power_law",
         "read_records": "fedradio.runs.records",
-        "read_summary": "fedradio.runs.folder",
+        "read_summary": "fedradio.runs.stored",
         "register": "fedradio.core.registry",
         "resume": "fedradio.runs.resume",
         "run": "fedradio.runs.run",

@@ -1,5 +1,29 @@
 """Every built-in part: importing this module registers them all."""
 
-from fedradio import algorithms, data, engine, fleet, links, models, network, policies
+from fedradio import (
+    algorithms,
+    data,
+    engine,
+    fleet,
+    links,
+    metrics,
+    models,
+    network,
+    policies,
+    receivers,
+    transforms,
+)
 
-__all__ = ["algorithms", "data", "engine", "fleet", "links", "models", "network", "policies"]
+__all__ = [
+    "algorithms",
+    "data",
+    "engine",
+    "fleet",
+    "links",
+    "metrics",
+    "models",
+    "network",
+    "policies",
+    "receivers",
+    "transforms",
+]

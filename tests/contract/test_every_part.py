@@ -1,19 +1,24 @@
 """What every registered part must do, whoever wrote it."""
 
 import json
+import math
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 import torch
+from support.elsewhere import received
+from support.exchanges import everyone, exchange, realised, sent, site
 
-from fedradio.core.contracts import Allocation, ChannelState, Clock, Samples, Tapes, View
+from fedradio.core.contracts import ChannelState, Clock, Fading, LinkTrait, Message, Samples, Tapes
 from fedradio.core.errors import SpecError
 from fedradio.core.registry import FAMILIES, Part, parts
 from fedradio.core.rng import Rng
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.network.channel import urban_macro
+from fedradio.network.trace import Trace
 from fedradio.report.terminal.catalog import parameters_table
 from fedradio.rounds.round import begin, run_round
 from fedradio.spec.build import build
@@ -24,6 +29,9 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("schedule", "step"): {"at": (1, 2)},
     ("schedule", "linear"): {"rounds": 5},
     ("schedule", "cosine"): {"rounds": 5},
+    ("channel", "trace"): {"path": str(Path(__file__).parents[1] / "support" / "gains.csv")},
+    ("transform", "clip"): {"norm": 1.0},
+    ("transform", "noise"): {"multiplier": 0.5},
 }
 """Values for the keywords that have no default."""
 
@@ -63,13 +71,17 @@ def test_every_family_has_a_part() -> None:
 @of("channel")
 def test_channels(part: Part) -> None:
     channel = make(part)
+    if isinstance(channel, Trace):
+        channel = channel.every(1.0)
     receivers, senders = torch.zeros(2, 2).double(), torch.full((5, 2), 60.0, dtype=torch.float64)
-    a, b = (channel.realise(receivers, senders, torch.zeros(5).long(), Rng(1)) for _ in range(2))
+    state = channel.start(5, 2)
+    (a, after), (b, _) = (channel.realise(site(receivers, senders), state, Rng(1)) for _ in range(2))
+    assert {name: rows.shape for name, rows in after.items()} == {name: rows.shape for name, rows in state.items()}
     assert a.gain.shape == (2, 5)
     assert torch.equal(a.gain, b.gain)
     assert bool((a.gain > 0).all())
-    assert a.noise_w_hz > 0
-    assert isinstance(channel.block_fading, bool)
+    assert a.noise > 0
+    assert channel.fading in get_args(Fading)
 
 
 @of("topology")
@@ -112,7 +124,7 @@ def _check_tapes(a: Tapes, b: Tapes, clients: int) -> None:
     assert set(a.test.group.tolist()) == set(range(a.test.groups))
     assert (a.test.groups == clients) or not a.test.per_client
     for tape, again in ((a, b), (a.test, b.test)):
-        (x, y), (other, labels) = tape.fetch(tape.index), again.fetch(again.index)
+        (x, y), (other, labels) = tape.fetch(tape.index), received(again.fetch)(again.index)
         assert torch.equal(x, other)
         assert torch.equal(y, labels)
         assert x.shape == (len(tape.index), *a.shape)
@@ -147,6 +159,9 @@ def test_models(part: Part) -> None:
     x = torch.randint(10, (3, 12), generator=g) if ids else torch.randn(3, 1, 28, 28, generator=g)
     assert model.apply(row, x).shape == (3, 10)
     assert torch.equal(model.apply(row, x), model.apply(row, x))
+    elsewhere = received(model)
+    assert torch.equal(elsewhere.init(Rng(1)), row)
+    assert torch.equal(elsewhere.apply(row, x), model.apply(row, x))
 
 
 @of("policy")
@@ -155,9 +170,10 @@ def test_policies(part: Part) -> None:
     parent = torch.tensor([0, 0, 0, 1, 1, 1])
     signals = {"epoch_steps": torch.arange(1, 7), "samples": torch.arange(10, 16)}
     where = torch.arange(12, dtype=torch.float64).view(6, 2) * 20
-    channel = urban_macro().realise(where[::3], where, parent, Rng(1))
+    channel = realised(urban_macro(), site(where[::3], where), Rng(1))
     cycles = torch.full((6,), 1e6, dtype=torch.float64)
-    view = View(Clock(0), parent, 2, channel, digital(), cellular(6, Rng(0)), cycles, 1e6, 10.0, signals)
+    radio = {"channel": channel, "link": digital(bits_per_value=1), "fleet": cellular(6, Rng(0))}
+    view = exchange(parent, cycles_per_step=cycles, message=10**6, deadline_s=10.0, signals=signals, **radio)
     before = {name: rows.clone() for name, rows in signals.items()}
     state = policy.start(6)
     a, b = policy.decide(view, state, Rng(3))[0], policy.decide(view, state, Rng(3))[0]
@@ -174,20 +190,64 @@ def test_policies(part: Part) -> None:
 @of("link")
 def test_links(part: Part) -> None:
     link = make(part)
-    parent = torch.tensor([0, 0, 1, 1])
-    ones = torch.ones(4, dtype=torch.float64)
-    alloc = Allocation(torch.ones(4, dtype=torch.bool), torch.ones(4).long(), ones, ones, torch.zeros(4).long())
     channel = ChannelState(torch.full((3, 4), 1e-9, dtype=torch.float64), 4e-21)
-    airtime = link.plan(channel, alloc, parent, 10, torch.zeros(4).double(), None, Rng(0))
-    payload = torch.randn(4, 2, 5, generator=Rng(1).torch())
-    weight, ids = torch.full((4,), 0.5).double(), torch.arange(4)
-    args = (payload, weight, ids, parent, 3, channel, alloc, airtime, Rng(2))
-    a, b = link.combine(*args), link.combine(*args)
+    x = exchange(
+        [0, 0, 1, 1], channel=channel, alloc=everyone(4, power_w=1.0), ready_s=[0.0] * 4, message=Message(2, 5)
+    )
+    state = link.start(4, 3)
+    airtime = link.plan(x, state, Rng(0))
+    payload = sent(x, torch.randn(4, 2, 5, generator=Rng(1).torch()), torch.full((4,), 0.5).double())
+    (a, after), (b, _) = (link.combine(x, airtime, payload, state, Rng(2)) for _ in range(2))
     assert a.total.shape == (3, 2, 5)
     assert torch.equal(a.total, b.total)
     assert float(a.total[2].abs().max()) == 0.0
-    assert link.offers <= {"individual", "rate", "superposition", "lossless"}
+    assert link.offers <= set(get_args(LinkTrait))
+    assert {"none"} <= link.takes <= set(get_args(Fading))
+    assert {name: rows.shape for name, rows in after.items()} == {name: rows.shape for name, rows in state.items()}
     assert ("individual" in link.offers) == (a.rows is not None)
+
+
+@of("transform")
+def test_transforms(part: Part) -> None:
+    """Bits are foreseen and not more than is sent, memory keeps its form, nobody's code depends on who else is active,
+    sums are decoded as the sum of what is decoded, payloads are not written to."""
+    transform, before = make(part), Message(2, 40, norm=1.0)
+    after, state = transform.message(before), transform.start(4, before)
+    assert 0 < after.values <= before.values
+    x = exchange((0, 0, 0, 0), message=before)
+    rows = torch.randn(4, 2, 40, generator=Rng(1).torch())
+    given, copy = sent(x, rows), rows.clone()
+    one, two = (transform.encode(x, given, state, Rng(2)) for _ in range(2))
+    assert torch.equal(one.payload, two.payload)
+    assert torch.equal(rows, copy)
+    assert one.payload.shape == (4, 2, after.size)
+    alone = exchange((0, 0, 0, 0), message=before, alloc=everyone(4, active=[False, False, True, False]))
+    single = transform.encode(alone, sent(alone, rows[2:3]), {name: r[2:3] for name, r in state.items()}, Rng(2))
+    assert torch.equal(single.payload[0], one.payload[2])
+    if not transform.conceals:
+        heard = transform.decode(x, given, one.payload, Rng(2))
+        assert heard.shape == rows.shape
+        total = transform.decode(x, given, one.payload.sum(dim=0, keepdim=True), Rng(2))
+        assert torch.allclose(total[0], heard.sum(dim=0), atol=1e-4)
+    kept = transform.keep(one.payload, one.payload, torch.ones(4).bool(), state)
+    assert {name: r.shape for name, r in kept.items()} == {name: r.shape for name, r in state.items()}
+    assert transform.needs <= set(get_args(LinkTrait))
+    assert received(transform) == transform
+
+
+@of("receiver")
+def test_receivers(part: Part) -> None:
+    """Memory keeps its form, receivers that heard nobody stay, the same twice."""
+    rule = make(part)
+    state = {name: rows.clone() for name, rows in rule.start(3, torch.zeros(5)).items()}
+    change, heard = torch.randn(3, 5, generator=Rng(1).torch()), torch.tensor([True, False, True])
+    (one, after), (two, _) = (rule.step(change, heard, state, Clock(0)) for _ in range(2))
+    assert one.shape == change.shape
+    assert torch.equal(one, two)
+    assert float(one[1].abs().max()) == 0.0
+    assert {name: r.shape for name, r in after.items()} == {name: r.shape for name, r in state.items()}
+    assert all(torch.equal(rows[1], state[name][1]) for name, rows in after.items())
+    assert received(rule) == rule
 
 
 @of("schedule")
@@ -196,6 +256,7 @@ def test_schedules(part: Part) -> None:
     factors = [schedule(t, j) for t in range(12) for j in (0, 3)]
     assert all(0.0 <= factor <= 1.0 for factor in factors)
     assert schedule(0, 0) == 1.0
+    assert [received(schedule)(t, j) for t in range(12) for j in (0, 3)] == factors
 
 
 @of("rule")
@@ -214,7 +275,8 @@ def test_fleets(part: Part) -> None:
 @of("algorithm")
 def test_algorithms(part: Part, tiny: Callable[..., Spec], cells: Callable[..., Spec]) -> None:
     _learns(tiny(f"algorithm={part.kind}", "hops.0.policy.steps=10"))
-    _learns(cells(f"algorithm={part.kind}", "hops.0.policy.steps=10"))
+    if not make(part).single_hop:
+        _learns(cells(f"algorithm={part.kind}", "hops.0.policy.steps=10"))
 
 
 @of("stream")
@@ -248,7 +310,7 @@ def _learns(spec: Spec) -> None:
         for _ in range(3):
             state, record, _ = run_round(sim, state)
         results.append((record.metrics["accuracy"], state.memory.shared["w"]))
-    assert results[0][0] > 0.5
+    assert results[0][0] > 0.4
     assert torch.equal(results[0][1], results[1][1])
 
 
@@ -275,3 +337,26 @@ def test_every_policy_on_the_outer_hop(part: Part, cells: Callable[..., Spec]) -
         assert {problem.path for problem in error.problems} == {"hops.1.policy"}  # noqa: PT017
         return
     run_round(sim, begin(sim))
+
+
+@of("metric")
+def test_metrics(part: Part, tiny: Callable[..., Spec]) -> None:
+    """Scores under announced names, finite, the same again and in another process; inputs stay as they were."""
+    metric = make(part)
+    g = Rng(1).torch()
+    logits, y = torch.randn(60, 10, generator=g).log_softmax(1), torch.randint(10, (60,), generator=g)
+    client = torch.arange(60) // 12 * 2  # some groups have no samples
+    before = [tensor.clone() for tensor in (logits, y, client)]
+    scores = metric.score(logits, y, client)
+    assert set(scores) == set(metric.names)
+    assert all(isinstance(value, float) and math.isfinite(value) for value in scores.values())
+    assert metric.score(logits, y, client) == received(metric).score(logits, y, client) == scores
+    assert all(torch.equal(*pair) for pair in zip(before, (logits, y, client), strict=True))
+    assert metric.better in ("more", "less")
+    assert isinstance(metric.unit, str)
+    assert metric.score(logits[:1], y[:1], client[:1]).keys() == scores.keys()
+    with pytest.raises(SpecError, match=r"metrics.0.no_such_keyword: unknown key"):
+        tiny(f"metrics=[{{kind: {part.kind}, no_such_keyword: 1}}]")
+    sim = build(tiny(f"metrics=[{part.kind}]"))
+    _, record, _ = run_round(sim, begin(sim))
+    assert set(metric.names) <= record.metrics.keys()

@@ -16,9 +16,9 @@ from fedradio.runs.folder import (
     CHECKPOINT_FOLDER,
     ENVIRONMENT_FILE,
     RECORDS_FILE,
-    read_summary,
 )
 from fedradio.runs.run import run
+from fedradio.runs.stored import read_summary
 from fedradio.spec.spec import Spec
 from fedradio.sweeps import processes as module
 from fedradio.sweeps.pool import RunTask, run_batch

@@ -71,6 +71,8 @@ def test_validate_ls_show_cp_version(here: Path) -> None:
     assert fedradio("ls", "algorithms", cwd=here).returncode == 2
     shown = fedradio("show", "fedprox", cwd=here).stdout
     assert all(words in shown for words in ("mu", ">= 0", "0.01", "MLSys"))
+    judged = fedradio("show", "calibration", cwd=here).stdout
+    assert all(words in judged for words in ("metric/calibration", "bins", "15", "arXiv:1706.04599"))
     assert fedradio("show", "fedporx", cwd=here).returncode == 2
     assert fedradio("cp", "demo", "mine.yaml", cwd=here).returncode == 0
     assert fedradio("cp", "demo", "mine.yaml", cwd=here).returncode == 2
@@ -106,7 +108,7 @@ def test_ctrl_c_keeps_what_was_done(here: Path) -> None:
     process = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     records = here / "runs/small-seed0/records.jsonl"
     for _ in range(600):
-        if records.exists() and records.stat().st_size > 0:
+        if records.exists() and b'{"type": "round"' in records.read_bytes():
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)

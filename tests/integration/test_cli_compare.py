@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import pytest
 from matplotlib.figure import Figure
+from support.sealing import list_runs, unfinish
 
 from fedradio.cli import main
-from fedradio.results.run import MARKER
+from fedradio.results.run import open_run
+from fedradio.results.sweep_file import MARKER
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
@@ -48,14 +50,11 @@ def sweep(cells: Make, tmp_path: Path) -> Path:
     """Two algorithms on two seeds, with one of two clients a cell left out."""
     for algorithm in ("fedavg", "scaffold"):
         for seed in (1, 2):
-            folder = tmp_path / "runs" / f"{algorithm}-{seed}"
+            folder = tmp_path / "runs" / f"{algorithm}-seed{seed}"
             changes = [f"algorithm={algorithm}", f"seed={seed}", "hops.0.policy={kind: sampling, clients: 2, steps: 3}"]
             run(cells(*changes), folder)
-    listed = [
-        {"label": f"algorithm={algorithm}", "runs": {str(seed): f"{algorithm}-{seed}" for seed in (1, 2)}}
-        for algorithm in ("fedavg", "scaffold")
-    ]
-    (tmp_path / MARKER).write_text(json.dumps({"cells": listed}))
+    specs = {algorithm: open_run(tmp_path / f"runs/{algorithm}-seed1").spec for algorithm in ("fedavg", "scaffold")}
+    list_runs(tmp_path, {f"algorithm={name}": (name, spec, [1, 2]) for name, spec in specs.items()})
     return tmp_path
 
 
@@ -87,7 +86,7 @@ def test_compare_prints_json_alone(call: Call, sweep: Path) -> None:
 
 @pytest.mark.usefixtures("blank")
 def test_compare_draws_curves(call: Call, sweep: Path) -> None:
-    done = call("compare", sweep / "runs" / "fedavg-1", sweep, "--figures", sweep / "new")
+    done = call("compare", sweep / "runs" / "fedavg-seed1", sweep, "--figures", sweep / "new")
     assert done.code == 0, done.err
     assert len(list((sweep / "new").iterdir())) == 8
     assert str(sweep / "new" / "accuracy-joules.pdf") in done.out
@@ -95,19 +94,19 @@ def test_compare_draws_curves(call: Call, sweep: Path) -> None:
 
 @pytest.mark.usefixtures("blank")
 def test_runs_that_are_not_complete_are_told(call: Call, sweep: Path) -> None:
-    (sweep / "runs" / "fedavg-2" / "summary.json").unlink()
+    unfinish(sweep / "runs" / "fedavg-seed2")
     done = call("compare", sweep)
     assert done.code == 0
     assert "left out, unfinished" in done.out
     assert "no interval can be given" in done.out
     drawn = call("figures", sweep, "--format", "png", "--quiet")
     assert "left out, unfinished" in drawn.err
-    alone = call("figures", sweep / "runs" / "fedavg-2", "--format", "png")
+    alone = call("figures", sweep / "runs" / "fedavg-seed2", "--format", "png")
     assert "as far as it went, unfinished" in alone.err
-    for one in ("fedavg-1", "scaffold-1", "scaffold-2"):
+    for one in ("fedavg-seed1", "scaffold-seed1", "scaffold-seed2"):
         shutil.rmtree(sweep / "runs" / one)
-    (sweep / "runs" / "fedavg-2" / "records.jsonl").write_text("")
-    empty = call("figures", sweep / "runs" / "fedavg-2")
+    (sweep / "runs" / "fedavg-seed2" / "records.jsonl").write_text("")
+    empty = call("figures", sweep / "runs" / "fedavg-seed2")
     assert empty.code == 0
     assert "no edge round is recorded" in empty.out
 
@@ -117,7 +116,7 @@ def test_wrong_folders_are_named_with_code_5(call: Call, sweep: Path) -> None:
     assert done.code == 5
     assert "nowhere is not a run folder" in done.err
     assert "4 of the folders in it are" in done.err
-    shutil.copytree(sweep / "runs" / "fedavg-1", sweep / "runs" / "again")
+    shutil.copytree(sweep / "runs" / "fedavg-seed1", sweep / "runs" / "again")
     twins = call("compare", sweep, sweep / "runs" / "again")
     assert twins.code == 5
     assert str(sweep / "runs" / "again") in twins.err
@@ -136,12 +135,12 @@ def test_wrong_options_are_all_told_with_code_2(call: Call, sweep: Path) -> None
     assert "did you mean 'png'?" in formats.err
     assert "2 problem(s)" in formats.err
     assert call("figures", sweep, "--format", ",").code == 2
-    several = call("figures", sweep / "runs" / "fedavg-1", sweep)
+    several = call("figures", sweep / "runs" / "fedavg-seed1", sweep)
     assert (several.code, "--out" in several.err) == (2, True)
 
 
 def test_figures_are_written_into_the_folder_and_the_same_again(call: Call, sweep: Path) -> None:
-    folder = sweep / "runs" / "scaffold-1"
+    folder = sweep / "runs" / "scaffold-seed1"
     done = call("figures", folder, "--format", "pdf")
     assert done.code == 0, done.err
     assert "spread is not drawn: one test set for all" in done.out
@@ -176,14 +175,14 @@ def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, m
 
 
 def test_a_single_variant_has_nothing_to_compare_with(call: Call, sweep: Path) -> None:
-    done = call("compare", sweep / "runs" / "fedavg-1")
+    done = call("compare", sweep / "runs" / "fedavg-seed1")
     assert done.code == 0
     assert "less" not in done.out
     assert "one seed alone has no interval" in done.out
 
 
 def test_runs_that_a_sweep_lacks_are_told(call: Call, sweep: Path) -> None:
-    shutil.rmtree(sweep / "runs" / "scaffold-2")
+    shutil.rmtree(sweep / "runs" / "scaffold-seed2")
     done = call("compare", sweep)
     assert done.code == 0
     assert "not begun" in done.out

@@ -37,7 +37,7 @@ def test_records_and_metrics() -> None:
     assert record.metrics["variate_norm"] > 0
     assert record.metrics["variate_error"] < 1e-5
     right = exchange.notes["pseudo_accuracy"]
-    assert [value >= 0 for value in right] == exchange.active
+    assert [value >= 0 for value in right.dense(exchange.ids, 10)] == exchange.dense(10).active
 
 
 def test_fine_tuning_leaves_the_shared_model_alone() -> None:
@@ -147,10 +147,10 @@ def test_clients_without_labels_and_without_unlabelled_samples_train() -> None:
     before = begin(sim)
     own = before.memory.client["own"].clone()
     state, _, (exchange,) = run_round(sim, before, evaluate=False)
-    assert exchange.active == [True] * 10
+    assert exchange.ids == list(range(10))
     assert bool(((state.memory.client["own"] - own).norm(dim=1) > 0).all())
-    assert exchange.notes["pseudo_accuracy"][0] >= 0
-    assert exchange.notes["pseudo_accuracy"][1] == -1.0
+    assert exchange.notes["pseudo_accuracy"].values[0] >= 0
+    assert exchange.notes["pseudo_accuracy"].values[1] == -1.0
 
 
 def test_batch_larger_than_the_data_and_a_single_class() -> None:

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 import torch
+from support.batches import without_wall_time
+from support.sealing import reseal
 
 from fedradio import cli
 from fedradio.core.contracts import RoundRecord, SimState
@@ -20,11 +23,22 @@ from fedradio.core.errors import DivergenceError, SpecError, StoreError
 from fedradio.core.files import LOCK_FILE
 from fedradio.runs import checkpoint
 from fedradio.runs import run as module
-from fedradio.runs.folder import ENVIRONMENT_FILE, MODEL_FILE, SPEC_FILE, SUMMARY_FILE, RunFolder, read_summary
+from fedradio.runs.folder import (
+    DAMAGED_FOLDER,
+    ENVIRONMENT_FILE,
+    MODEL_FILE,
+    RECORDS_FILE,
+    SPEC_FILE,
+    SUMMARY_FILE,
+    RunFolder,
+    is_run,
+)
 from fedradio.runs.records import read_records
 from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer, run
+from fedradio.runs.stored import read_summary
 from fedradio.runs.tensors import read_tensors
+from fedradio.runs.verify import check_run
 from fedradio.spec.spec import Spec, load_spec
 from fedradio.spec.yaml import shipped
 
@@ -69,7 +83,7 @@ def watched(name, at, rounds):
     setattr(os, name, call)
 
 def child(job, pipe):
-    for name in ("write", "fsync", "replace", "ftruncate"):
+    for name in ("write", "fsync", "replace", "ftruncate", "unlink", "rename"):
         watched(name, job.get("die_at"), job.get("die_in_round"))
     if "largest" in job:
         resource.setrlimit(resource.RLIMIT_FSIZE, (job["largest"], job["largest"]))
@@ -168,7 +182,7 @@ def spec_of(tiny: Callable[..., Spec], cells: Callable[..., Spec]) -> Callable[[
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    return [{k: v for k, v in row.items() if k != "wall_s"} for row in read_records(folder)]
+    return without_wall_time(read_records(folder))
 
 
 WALL = ("wall_s", "checkpoint_s", "disk_bytes", "memory_bytes")
@@ -187,6 +201,14 @@ def assert_same(folder: Path, whole: Path) -> None:
     assert not list(folder.rglob(".*.tmp"))
 
 
+def go_on(nursery: Nursery, folder: Path, plain: dict[str, Any], **how: Any) -> tuple[int, int, str]:
+    """Resume a run that was killed; one that had not written its spec yet is run. What it left is not damaged."""
+    if not is_run(folder):
+        return nursery(folder=str(folder), plain=plain, **how)
+    assert check_run(folder, thorough=True).damage == ()
+    return nursery(folder=str(folder), **how)
+
+
 def made_rounds(folder: Path) -> int:
     """After how many rounds the last checkpoint was made."""
     return max((int(path.stem[6:]) for path in (folder / checkpoint.FOLDER).glob("*.json")), default=0)
@@ -202,15 +224,14 @@ def test_killed_anywhere_and_resumed_is_the_run_in_one_go(
     code, moments, error = nursery(folder=str(tmp_path / "whole"), plain=plain)
     assert (code, error) == (0, "")
     assert made_rounds(tmp_path / "whole") == plain["rounds"]
-    first = 3 * 3 * 2  # moments of spec.yaml, environment.json and network.json, each with two flushes and a rename
     last = moments - 3  # the summary is not yet in its place: there is something left to do
     dice = random.Random(name)
-    for number, at in enumerate(sorted(dice.sample(range(first + 1, last + 1), 3))):
+    for number, at in enumerate(sorted(dice.sample(range(1, last + 1), 3))):
         folder = tmp_path / f"killed-{number}"
         assert nursery(folder=str(folder), plain=plain, die_at=at)[0] == KILLED
         if number == 2:
-            assert nursery(folder=str(folder), die_at=dice.randrange(1, 12))[0] == KILLED
-        assert nursery(folder=str(folder))[::2] == (0, "")
+            assert go_on(nursery, folder, plain, die_at=dice.randrange(1, 12))[0] == KILLED
+        assert go_on(nursery, folder, plain)[::2] == (0, "")
         assert_same(folder, tmp_path / "whole")
 
 
@@ -220,24 +241,60 @@ def test_quick_specs_killed_and_resumed(name: str, nursery: Nursery, tmp_path: P
     plain = load_spec(name, ["rounds=2", "eval_every=1"]).plain
     code, moments, error = nursery(folder=str(tmp_path / "whole"), plain=plain)
     assert (code, error) == (0, "")
-    at = random.Random(name).randrange(19, moments + 1)
+    at = random.Random(name).randrange(1, moments + 1)
     assert nursery(folder=str(tmp_path / "killed"), plain=plain, die_at=at)[0] == KILLED
-    assert nursery(folder=str(tmp_path / "killed"))[::2] == (0, "")
+    assert go_on(nursery, tmp_path / "killed", plain)[::2] == (0, "")
     assert_same(tmp_path / "killed", tmp_path / "whole")
 
 
 def test_every_moment_of_writing_can_be_the_last(nursery: Nursery, tiny: Callable[..., Spec], tmp_path: Path) -> None:
-    """All moments from the first round's records to the summary; after one call is before the next."""
+    """All moments from the first file to the summary; after one call is before the next."""
     plain = tiny("rounds=2", "model=logistic", "hops.0.policy.steps=1").plain
     _, moments, _ = nursery(folder=str(tmp_path / "whole"), plain=plain)
-    reached = set()
-    for at in range(13, moments + 1, 2):
+    reached, begun = set(), set()
+    for at in range(1, moments + 1, 2):
         folder = tmp_path / f"killed-{at}"
         assert nursery(folder=str(folder), plain=plain, die_at=at)[0] == KILLED
         reached.add(made_rounds(folder))
-        assert nursery(folder=str(folder))[::2] == (0, "")
+        begun.add(is_run(folder))
+        assert go_on(nursery, folder, plain)[::2] == (0, "")
         assert_same(folder, tmp_path / "whole")
-    assert reached == {0, 1, 2}
+    assert (reached, begun) == ({0, 1, 2}, {False, True})
+
+
+@pytest.mark.parametrize("harm", [None, RECORDS_FILE, MODEL_FILE, ENVIRONMENT_FILE])
+def test_every_moment_of_resuming_can_be_the_last(
+    harm: str | None, nursery: Nursery, tiny: Callable[..., Spec], tmp_path: Path
+) -> None:
+    """Of a run that was killed after its first round, and of complete ones with a damaged file."""
+    plain = tiny("rounds=2", "model=logistic", "hops.0.policy.steps=1").plain
+    nursery(folder=str(tmp_path / "whole"), plain=plain)
+    begun = tmp_path / "begun"
+    if harm is None:
+        killed = next(at for at in range(40, 400, 3) if _after_one_round(nursery, begun, plain, at))
+        assert killed
+    else:
+        shutil.copytree(tmp_path / "whole", begun)
+        (begun / harm).write_bytes((begun / harm).read_bytes()[:-20])
+    shutil.copytree(begun, tmp_path / "once")
+    code, moments, error = nursery(folder=str(tmp_path / "once"))
+    assert (code, error) == (0, "")
+    for at in range(1, moments + 1, 2 if harm is None else 5):
+        folder = tmp_path / f"killed-{at}"
+        shutil.copytree(begun, folder)
+        assert nursery(folder=str(folder), die_at=at)[0] == KILLED
+        assert nursery(folder=str(folder))[::2] == (0, "")
+        assert check_run(folder, thorough=True).damage == ()
+        assert_same(folder, tmp_path / "whole")
+
+
+def _after_one_round(nursery: Nursery, folder: Path, plain: dict[str, Any], at: int) -> bool:
+    """Whether a run that is killed at this moment has one checkpoint, after its first round; else it is removed."""
+    nursery(folder=str(folder), plain=plain, die_at=at)
+    found = made_rounds(folder) == 1
+    if not found:
+        shutil.rmtree(folder)
+    return found
 
 
 def test_killed_in_the_middle_of_a_round(nursery: Nursery, spec_of: Callable[[str], Spec], tmp_path: Path) -> None:
@@ -341,7 +398,7 @@ def test_a_state_inside_a_round_is_never_kept(
         patch.setattr(module, "run_round", stopped)
         with pytest.raises(KeyboardInterrupt):
             run(spec, tmp_path / "run")
-    assert len([row for row in rows(tmp_path / "run") if row["type"] == "round"]) == 4
+    assert len(list(read_records(tmp_path / "run", RoundRecord))) == 4
     assert made_rounds(tmp_path / "run") == 0
     resume(tmp_path / "run")
     run(spec, tmp_path / "whole")
@@ -398,7 +455,10 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_is_used(
     watch = Notes()
     resume(tmp_path / "run", observer=watch)
     assert watch.done == 3
-    assert [("round-000004.json is refused" in text) for text in watch.texts] == [True]
+    (told,) = watch.texts
+    assert f"{path}: has " in told
+    assert "set aside as" in told
+    assert [one.name for one in (tmp_path / "run" / DAMAGED_FOLDER).iterdir()] == ["round-000004.safetensors.1"]
     run(tiny("rounds=6"), tmp_path / "whole")
     assert_same(tmp_path / "run", tmp_path / "whole")
 
@@ -442,7 +502,8 @@ def test_a_folder_without_checkpoint_starts_from_the_beginning(
     watch = Notes()
     resume(interrupted, observer=watch)
     assert watch.done == 0
-    assert "from the beginning" in watch.texts[0]
+    assert watch.texts[0].endswith("environment.json: is missing")
+    assert "from the beginning" in watch.texts[1]
     run(tiny("rounds=6"), tmp_path / "whole")
     assert_same(interrupted, tmp_path / "whole")
 
@@ -455,8 +516,13 @@ def test_what_cannot_be_resumed(interrupted: Path, tmp_path: Path) -> None:
     spec = interrupted / SPEC_FILE
     text = spec.read_text()
     spec.write_text(text.replace("lr: 0.1", "lr: 0.2"))
+    with pytest.raises(StoreError, match="fingerprint"):
+        resume(interrupted)
+    summary = (interrupted / SUMMARY_FILE).read_bytes()
+    (interrupted / SUMMARY_FILE).unlink()  # as if it had been killed: now the checkpoint tells
     with pytest.raises(StoreError, match="another spec"):
         resume(interrupted)
+    (interrupted / SUMMARY_FILE).write_bytes(summary)
     spec.write_text(text)
     resume(interrupted)
     spec.write_text(text.replace("lr: 0.1", "lr: 0.2"))
@@ -467,6 +533,7 @@ def test_what_cannot_be_resumed(interrupted: Path, tmp_path: Path) -> None:
 def test_another_version_is_told(interrupted: Path) -> None:
     path = interrupted / ENVIRONMENT_FILE
     path.write_text(path.read_text().replace(torch.__version__.partition("+")[0], "1.0"))
+    reseal(interrupted)
     watch = Notes()
     resume(interrupted, observer=watch)
     assert "other packages" in watch.texts[0]

@@ -10,8 +10,13 @@ import yaml
 
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, StoreError
-from fedradio.runs.folder import read_summary
+from fedradio.report.page import page
+from fedradio.results.compare import compare
+from fedradio.results.export import export
+from fedradio.results.run import open_runs
+from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer, run
+from fedradio.runs.stored import read_summary
 from fedradio.spec.spec import Spec, check_spec, load_spec
 
 
@@ -63,7 +68,7 @@ def test_the_run_folder(cells: Callable[..., Spec], tmp_path: Path) -> None:
     kinds = [row["type"] for row in found]
     assert kinds.count("exchange") == 3 * 3
     assert kinds.count("round") == 3
-    assert [row["t"] for row in found if row["type"] == "eval"] == [1, 2]
+    assert [row["round"] for row in found if row["type"] == "evaluation"] == [2, 3]
     rounds = [row for row in found if row["type"] == "round"]
     assert sum(row["time_s"] for row in rounds) == pytest.approx(stored["time_s"])
     assert sum(row["energy_j"] for row in rounds) == pytest.approx(stored["energy_j"])
@@ -110,3 +115,32 @@ def test_a_used_folder_is_refused(tiny: Callable[..., Spec], tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="run folder"):
         run(tiny(), tmp_path / "file")
+
+
+def test_scores_of_metrics_reach_every_reader(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    """Records, summary, comparison with its direction, tables and page; and a resumed run has them too."""
+    for seed in (1, 2):
+        run(tiny("metrics=[macro_f1, {kind: calibration, bins: 5}]", f"seed={seed}"), tmp_path / str(seed))
+    resume(tmp_path / "1", rounds=3)
+    runs = open_runs(tmp_path / "1", tmp_path / "2")
+    assert [{"macro_f1", "calibration_error"} <= set(one.metrics()) for one in runs] == [True, True]
+    assert set(read_summary(tmp_path / "1")["metrics"]) >= {"macro_f1", "calibration_error"}
+    assert runs[0].declared_metrics["calibration_error"] == {"unit": "", "better": "less"}
+    assert (compare(runs[1:], "calibration_error").rising, compare(runs[1:], "macro_f1").rising) == (False, True)
+    export(tmp_path / "2")
+    head, *lines = (tmp_path / "2" / "export" / "evaluations.csv").read_text().splitlines()
+    assert {"macro_f1", "calibration_error"} <= set(head.split(","))
+    assert len(lines) == 2
+    text = page(tmp_path / "2")
+    assert "expected calibration error" in text.lower()
+    assert "macro f1" in text
+
+
+def test_single_clients_are_another_run(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    stacked, alone = (run(tiny(f"grouping={how}"), tmp_path / how) for how in ("auto", "single"))
+    assert alone.accuracy == pytest.approx(stacked.accuracy, abs=0.02)
+    assert alone.spec_sha256 != stacked.spec_sha256
+    bytes_ = [(tmp_path / how / "model.safetensors").read_bytes() for how in ("auto", "single")]
+    assert bytes_[0] != bytes_[1]
+    run(tiny("grouping=single"), tmp_path / "again", workers=1)
+    assert (tmp_path / "again" / "model.safetensors").read_bytes() == bytes_[1]

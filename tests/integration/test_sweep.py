@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fedradio.results.run import MARKER, open_runs
+from fedradio.core.contracts import ExchangeRecord
+from fedradio.results.run import open_runs
+from fedradio.results.sweep_file import MARKER
 from fedradio.results.variants import variants
-from fedradio.runs.folder import read_summary
+from fedradio.runs.stored import read_summary
 from fedradio.sweeps import sweep
 
 SAMPLED = "hops.0.policy={kind: sampling, clients: 3, steps: 3}"
@@ -28,10 +30,10 @@ def test_worlds_are_paired(source: Path, tmp_path: Path, at_once: list[str]) -> 
     for seed in (1, 2):
         pair = (one.runs[seed], other.runs[seed])
         assert pair[0].network == pair[1].network
-        fields = ("active", "arrived", "steps", "cpu_hz", "seconds", "compute_j")
-        worlds = [[[row[field] for field in fields] for row in run.records("exchange")] for run in pair]
+        fields = ("ids", "arrived", "steps", "cpu_hz", "seconds", "compute_j")
+        worlds = [[[getattr(one, name) for name in fields] for one in run.records(ExchangeRecord)] for run in pair]
         assert worlds[0] == worlds[1]
-        first = [next(iter(run.rounds))["train_loss"] for run in pair]
+        first = [run.rounds[0].train_loss for run in pair]
         assert first[0] == pytest.approx(
             first[1], rel=1e-3
         )  # same batches from the same start; the proximal term is small
@@ -78,4 +80,4 @@ def test_the_same_sweep_goes_on_and_a_larger_one_adds_to_it(source: Path, tmp_pa
     assert rows[1].accuracy.half is not None
     assert rows[3].accuracy is not None
     assert rows[3].accuracy.half is None
-    assert (rows[0].time_s, rows[0].energy_j) == (None, None)
+    assert (rows[0].means["seconds"], rows[0].means["joules"]) == (None, None)

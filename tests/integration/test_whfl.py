@@ -33,7 +33,7 @@ def test_records_split_the_error_and_count_what_clients_are_worth() -> None:
     assert [exchange.hop for exchange in exchanges] == [0, 0, 0, 0, 1]
     for exchange in exchanges:
         assert exchange.notes.keys() >= {"bias", "fading", "intra", "inter", "noise", "tx_power"}
-        assert all(value > 0 for value in exchange.notes["noise"])
+        assert all(value > 0 for value in exchange.notes["noise"].values)
     assert all(1 <= worth < 5 for worth in exchanges[0].effective)
     assert record.bits == [None, None]
     assert record.energy_j is None
@@ -56,7 +56,7 @@ def test_a_symbol_rate_gives_seconds_and_a_unit_joules() -> None:
     [
         (["algorithm=osafl", "rule=sgd"], "hops.0.link", "links that do: digital, ideal"),
         (["algorithm={kind: fedavg, normalise: inverse}"], "hops.0.link", "needs individual"),
-        (["hops.0.channel={kind: urban_macro, fading: rayleigh}"], "hops.0.channel", "afresh for every symbol"),
+        (["hops.0.channel={kind: urban_macro, fading: rayleigh}"], "hops.0.channel", "this link takes fresh, none"),
         (["hops.0.link.antennas=0"], "hops.0.link.antennas", "greater than or equal to 1"),
         (["hops.0.channel.noise=-1"], "hops.0.channel.noise", "greater than or equal to 0"),
         (["topology.clients_per_cluster=0"], "topology.clients_per_cluster", "greater than or equal to 1"),

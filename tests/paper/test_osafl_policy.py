@@ -10,8 +10,9 @@ from statistics import mean
 
 import pytest
 import torch
+from support.exchanges import exchange, realised
 
-from fedradio.core.contracts import Clock, View
+from fedradio.core.contracts import Clock, Exchange
 from fedradio.core.rng import Rng
 from fedradio.fleet.costs import cycles_per_step
 from fedradio.fleet.profile import cellular
@@ -46,18 +47,19 @@ class Seen:
 def world(seed: int, mode: Mode, values: int, sample_bits: float) -> Seen:
     rng, link, policy = Rng(seed), digital(bandwidth_hz=540e3, bits_per_value=33), per_client(max_steps=5, mode=mode)
     topology = flat(rng.child("topology"), clients=CLIENTS, radius_m=200.0, min_distance_m=10.0, area="square")
-    parent, places = topology.parents[0], topology.positions
+    parent = topology.parents[0]
     fleet = cellular(CLIENTS, rng.child("fleet"), f_max_hz=(1e9, 1.8e9), energy_j=(1.2, 2.5))
     cycles = cycles_per_step(fleet, sample_bits, 5 * 32, passes=1.0)
     active, steps, joules = [], [], []
     for t in range(ROUNDS):
-        channel = urban_macro().realise(places[1], places[0], parent, rng.child("channel", t))
-        view = View(Clock(t), parent, 1, channel, link, fleet, cycles, link.bits(values), 200.0, {})
+        channel = realised(urban_macro(), topology.site(0, Clock(t)), rng.child("channel"))
+        radio = {"channel": channel, "link": link, "fleet": fleet, "cycles_per_step": cycles}
+        view = exchange(parent, clock=Clock(t), message=values, deadline_s=200.0, **radio)  # type: ignore[arg-type]
         alloc, _ = policy.decide(view, {}, rng)
         assert alloc.cpu_hz is not None
         assert alloc.power_w is not None
         ready = alloc.steps * cycles / alloc.cpu_hz
-        airtime = link.plan(channel, alloc, parent, values, ready, 200.0, rng)
+        airtime = link.plan(Exchange.of(view, alloc, ready), {}, rng)
         assert torch.equal(airtime.arrived, alloc.active)
         assert airtime.tx_s is not None
         spent = 0.5 * fleet.capacitance * alloc.steps * cycles * alloc.cpu_hz**2 + alloc.power_w * airtime.tx_s

@@ -5,7 +5,7 @@ from statistics import mean
 import pytest
 
 from fedradio.rounds.accounts import planned_j
-from fedradio.rounds.exchange import plan_slots
+from fedradio.rounds.planning import plan_slots
 from fedradio.rounds.round import begin, iterate
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec
@@ -21,7 +21,7 @@ def energy(name: str, *overrides: str) -> float:
     for seed in SEEDS:
         sim = build(load_spec(f"rawhfl/paper/{name}", [f"seed={seed}", *overrides]))
         plans = plan_slots(sim, begin(sim), 100)
-        totals.append(sum(float(planned_j(sim.hops[0], plan).sum()) for plan in plans))  # type: ignore[union-attr]
+        totals.append(sum(float(planned_j(plan).sum()) for plan in plans))  # type: ignore[union-attr]
     return mean(totals)
 
 

@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,11 +23,13 @@ BASE: dict[str, Any] = {
             "channel": "urban_macro",
             "fleet": "cellular",
             "deadline_s": 5.0,
+            "transforms": [{"kind": "clip", "norm": 1.0}, "top_k"],
         },
         {},
     ],
     "data": {"source": {"kind": "synthetic_images", "height": 12, "width": 12, "samples": 200, "test_samples": 20}},
     "model": "logistic",
+    "metrics": ["macro_f1"],
 }
 
 BAD: list[Any] = [
@@ -67,6 +70,9 @@ PLACES = {
     "rule": ("rule",),
     "schedule": ("schedule",),
     "algorithm": ("algorithm",),
+    "metric": ("metrics", 0),
+    "transform": ("hops", 0, "transforms", 1),
+    "receiver": ("hops", 0, "receiver"),
 }
 
 
@@ -83,12 +89,14 @@ TINY: dict[tuple[str, str], dict[str, Any]] = {
     ("policy", "per_client"): {"max_steps": 2, "mode": "paper"},
     ("model", "lstm"): {"width": 4},
     ("model", "cnn_batchnorm"): {"width": 2},
+    ("channel", "trace"): {"path": str(Path(__file__).parents[1] / "support" / "gains.csv")},
+    ("transform", "noise"): {"multiplier": 0.1, "at": "client"},
 }
 """Keywords that keep a part small."""
 
 AROUND: dict[tuple[str, str], dict[str, Any]] = {
-    ("policy", "ramp"): {"link": "over_the_air", "channel": "power_law"},
-    ("link", "over_the_air"): {"channel": "power_law"},
+    ("policy", "ramp"): {"link": "over_the_air", "channel": "power_law", "transforms": []},
+    ("link", "over_the_air"): {"channel": "power_law", "transforms": []},
 }
 """What the hop must have beside a part for it to run at all."""
 
@@ -156,6 +164,7 @@ FRAME = [
     "eval_every",
     "eval_top",
     "clock",
+    "grouping",
     "topology",
     "hops",
     "data",
@@ -169,9 +178,10 @@ DATA = ["source", "partition", "stream", "test", "test_fraction", "unlabelled"]
 @pytest.mark.parametrize(
     "place",
     [
-        *[(n,) for n in [*FRAME, "schedule", "algorithm", "colour"]],
+        *[(n,) for n in [*FRAME, "schedule", "algorithm", "metrics", "colour"]],
         *[("hops", 0, n) for n in HOP],
         *[("data", n) for n in DATA],
+        ("metrics", 0),
     ],
     ids=lambda place: ".".join(map(str, place)),
 )

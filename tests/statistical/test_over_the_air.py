@@ -15,13 +15,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from scipy.stats import gamma, ks_1samp, ks_2samp
+from support.exchanges import everyone, exchange, realised, sent
 from torch import Tensor
 
-from fedradio.core.contracts import Allocation, ChannelState
+from fedradio.core.contracts import ChannelState
 from fedradio.core.rng import Rng
 from fedradio.links.air import Air, direct, exact, hear
 from fedradio.links.over_the_air import OverTheAir, over_the_air
-from fedradio.network.clusters import clusters
+from fedradio.network.clusters import clusters, without_edges
 from fedradio.network.power_law import power_law
 from fedradio.theory.whfl import aggregation_error, flat_error, moments
 
@@ -157,9 +158,8 @@ def test_aggregation_error_of_two_hops(layout: int) -> None:
     g = Rng(6).child(layout)
     antennas, relays = (100, 100) if layout % 2 else (10, 20)
     topology = clusters(g, layout=layout)
-    (clients, edges, server), (parent, above) = topology.positions, topology.parents
-    channel = power_law(noise=noise)
-    near, far = channel.realise(edges, clients, parent, g), channel.realise(server, edges, above, g)
+    (parent, above), channel = topology.parents, power_law(noise=noise)
+    near, far = realised(channel, topology), realised(channel, topology, hop=1)
     sent = 0.3 + torch.randn(iterations, 20, 2, generator=g.torch())  # one symbol of each client and iteration
     payload = sent.repeat_interleave(draws, dim=2)[:, :, None]
     link, relay = over_the_air(antennas=antennas), over_the_air(antennas=relays)
@@ -178,7 +178,7 @@ def test_aggregation_error_of_two_hops(layout: int) -> None:
         edge_antennas=relays,
     )
     assert _error(total, truth) == pytest.approx(expected.total, rel=WITHIN)
-    straight = channel.realise(server, clients, torch.zeros(20).long(), g)
+    straight = realised(channel, without_edges(topology))
     once = _exchange(link, payload[0], torch.zeros(20).long(), straight, amplitude, g.child("flat"))
     flat = flat_error(straight.gain[0], moments(sent[:1]), amplitude, noise, antennas)
     assert _error(once, payload[0].mean(dim=0)) == pytest.approx(flat.total, rel=WITHIN)
@@ -188,19 +188,11 @@ def _exchange(
     link: OverTheAir, payload: Tensor, parent: Tensor, channel: ChannelState, amplitude: float, rng: Rng
 ) -> Tensor:
     """Everybody sends with equal weight; the receivers' means."""
-    n = len(payload)
-    alloc = Allocation(
-        torch.ones(n, dtype=torch.bool),
-        torch.ones(n, dtype=torch.long),
-        None,
-        None,
-        torch.zeros(n, dtype=torch.long),
-        amplitude=torch.full((n,), amplitude, dtype=torch.float64),
-    )
+    alloc = everyone(len(payload), amplitude=torch.full((len(payload),), amplitude, dtype=torch.float64))
+    x = exchange(parent, channel=channel, alloc=alloc, message=payload.shape[2])
     weight = 1.0 / torch.bincount(parent)[parent].double()
-    receivers, ids = len(channel.gain), torch.arange(n)
-    airtime = link.plan(channel, alloc, parent, payload.shape[2], None, None, rng)
-    return link.combine(payload, weight, ids, parent, receivers, channel, alloc, airtime, rng).total
+    delivery, _ = link.combine(x, link.plan(x, {}, rng), sent(x, payload, weight), {}, rng)
+    return delivery.total
 
 
 def _error(found: Tensor, truth: Tensor) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fedradio.core.contracts import Record
 from fedradio.runs.folder import MODEL_FILE
 from fedradio.runs.records import read_records
 from fedradio.runs.run import run
@@ -101,8 +103,12 @@ def sweep_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def made(folder: Path) -> tuple[list[dict[str, Any]], bytes]:
     """All that a run has made, without its wall time."""
-    records = [{key: value for key, value in row.items() if key != "wall_s"} for row in read_records(folder)]
-    return records, (folder / MODEL_FILE).read_bytes()
+    return without_wall_time(read_records(folder)), (folder / MODEL_FILE).read_bytes()
+
+
+def without_wall_time(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Records as plain data, without the wall time of rounds."""
+    return [{key: value for key, value in asdict(record).items() if key != "wall_s"} for record in records]
 
 
 def jobs_in(root: Path, specs: Mapping[str, Spec]) -> list[RunTask]:

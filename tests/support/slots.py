@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import torch
+from support.exchanges import exchange, realised
 from torch import Tensor
 
-from fedradio.core.contracts import ChannelState, Clock, Fleet, View
+from fedradio.core.contracts import ChannelState, Fleet, View
 from fedradio.core.rng import Rng
 from fedradio.fleet.costs import compute_j, compute_s, cycles_per_step, transmit_j
 from fedradio.fleet.profile import cellular
@@ -15,7 +16,7 @@ from fedradio.network.channel import urban_macro
 from fedradio.network.topology import flat, hierarchical
 from fedradio.policies.slot import Offer, SlotProblem, slot_of
 
-RAWHFL_BITS = 219_648 * 33
+RAWHFL_VALUES = 219_648
 FLOORS = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05}
 VALUES, SAMPLE_BITS, SAMPLES = 1_026_772, 101_376, 160  # OSAFL's CNN on data set 1: five mini-batches of 32 a step
 
@@ -23,10 +24,11 @@ VALUES, SAMPLE_BITS, SAMPLES = 1_026_772, 101_376, 160  # OSAFL's CNN on data se
 def rawhfl_view(seed: int, edges: int = 4, each: int = 12, deadline_s: float = 150.0, **floors: float) -> View:
     """RawHFL's world in one slot."""
     topology = hierarchical(Rng(seed), edges=edges, clients_per_edge=each)
-    channel = urban_macro().realise(topology.positions[1], topology.positions[0], topology.parents[0], Rng(seed))
+    channel = realised(urban_macro(), topology, Rng(seed))
     fleet = cellular(edges * each, Rng(seed).child("fleet"), **floors)  # type: ignore[arg-type]
     cycles = fleet.cycles_per_bit * 440_320
-    return View(Clock(0), topology.parents[0], edges, channel, digital(), fleet, cycles, RAWHFL_BITS, deadline_s, {})
+    radio = {"channel": channel, "link": digital(), "fleet": fleet, "cycles_per_step": cycles}
+    return exchange(topology.parents[0], message=RAWHFL_VALUES, deadline_s=deadline_s, **radio)  # type: ignore[arg-type]
 
 
 def rawhfl_slot(seed: int, **more: float) -> SlotProblem:
@@ -36,11 +38,11 @@ def rawhfl_slot(seed: int, **more: float) -> SlotProblem:
 def osafl_view(seed: int, values: int = VALUES, clients: int = 60, deadline_s: float = 200.0, **floors: float) -> View:
     """OSAFL's world in one slot."""
     topology = flat(Rng(seed), clients=clients, radius_m=200.0, area="square")
-    channel = urban_macro().realise(topology.positions[1], topology.positions[0], topology.parents[0], Rng(seed))
+    channel = realised(urban_macro(), topology, Rng(seed))
     fleet = cellular(clients, Rng(seed).child("f"), f_max_hz=(1e9, 1.8e9), energy_j=(1.2, 2.5), **floors)  # type: ignore[arg-type]
     cycles = cycles_per_step(fleet, SAMPLE_BITS, SAMPLES, 1.0)
-    link = digital()
-    return View(Clock(0), topology.parents[0], 1, channel, link, fleet, cycles, link.bits(values), deadline_s, {})
+    radio = {"channel": channel, "link": digital(), "fleet": fleet, "cycles_per_step": cycles}
+    return exchange(topology.parents[0], message=values, deadline_s=deadline_s, **radio)  # type: ignore[arg-type]
 
 
 def osafl_slot(seed: int, **more: float) -> SlotProblem:
@@ -53,7 +55,8 @@ def one_client(budget_j: float = 1.0) -> View:
     fleet = Fleet(one, 1e9 * one, 0.3 * one, budget_j * one, capacitance=2e-28)
     link = digital(bandwidth_hz=1e6, bits_per_value=20.0)
     channel = ChannelState(torch.full((1, 1), 1e-10, dtype=torch.float64), 1e-17)  # N0 w / g = 0.1 W
-    return View(Clock(0), torch.zeros(1).long(), 1, channel, link, fleet, 1e9 * one, link.bits(10**6), 30.0, {})
+    radio = {"channel": channel, "link": link, "fleet": fleet, "cycles_per_step": 1e9 * one}
+    return exchange([0], message=10**6, deadline_s=30.0, **radio)  # type: ignore[arg-type]
 
 
 def seconds_and_joules(slot: SlotProblem, steps: Tensor, f: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedradio.rounds.exchange import Planned, plan_slots
+from fedradio.rounds.planning import Planned, plan_slots
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build

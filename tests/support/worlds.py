@@ -16,11 +16,14 @@ from torch import Tensor
 from fedradio.algorithms.fedavg import fedavg
 from fedradio.core.contracts import (
     Algorithm,
+    Backend,
     Channel,
     Fleet,
+    Grouping,
     Hop,
     Link,
     LocalRule,
+    Metric,
     Model,
     Policy,
     Samples,
@@ -103,6 +106,9 @@ def simulate(
     clock: RoundClock = "slowest",
     eval_top: int = 1,
     workers: int | None = None,
+    backend: Backend | None = None,
+    grouping: Grouping = "auto",
+    metrics: Sequence[Metric] = (),
     **labels: Any,
 ) -> Simulation:
     """Parts drawn from the world of ``seed``, each by the name of its own; ``labels`` as of ``make_tapes``."""
@@ -127,6 +133,9 @@ def simulate(
         clock=clock,
         eval_top=eval_top,
         workers=workers,
+        backend=backend,
+        grouping=grouping,
+        metrics=metrics,
     )
 
 

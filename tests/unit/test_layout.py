@@ -21,8 +21,9 @@ WITHOUT = {
     "__init__.py": "a table of names; core/test_lazy.py looks at every one of them",
     "_parts.py": "imports alone; the contract tests run over all that they register",
     "core/contracts/__init__.py": "a table of names; core/test_lazy.py looks at every one of them",
+    "core/contracts/state.py": "plain values: names and types without behaviour",
     "_version.py": "one constant, which the build reads too",
-    "core/contracts/records.py": "plain records: names and types without behaviour",
+    "core/contracts/time.py": "plain values: names and types without behaviour",
     "core/progress.py": "a type, and a function that does nothing",
 }
 """Modules without a test file of their own, and why."""
@@ -143,3 +144,16 @@ def test_lower_layers_are_tested_without_specs() -> None:
         asked = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} & SPEC_FIXTURES
         wrong += [f"{path.relative_to(ROOT)}: fixture {name}" for name in sorted(asked)]
     assert wrong == []
+
+
+NAMES = {"w", "c", "weight", "superposition"}
+"""Names of vectors and traits that are constants of the contracts."""
+
+
+def test_rounds_know_no_names_of_single_parts() -> None:
+    found = []
+    for path in sorted((SOURCE / "rounds").glob("*.py")):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        strings = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        found += [f"{path.name}: {name}" for name in sorted(strings & NAMES)]
+    assert found == []

@@ -1,5 +1,25 @@
 """Federated learning algorithms."""
 
-from fedradio.algorithms import apfl, fedavg, fedcpsl, feddisco, fednova, osafl, scaffold
+from fedradio.algorithms import (
+    apfl,
+    fedavg,
+    fedcpsl,
+    feddisco,
+    feddyn,
+    fednova,
+    osafl,
+    scaffold,
+    server_optimisers,
+)
 
-__all__ = ["apfl", "fedavg", "fedcpsl", "feddisco", "fednova", "osafl", "scaffold"]
+__all__ = [
+    "apfl",
+    "fedavg",
+    "fedcpsl",
+    "feddisco",
+    "feddyn",
+    "fednova",
+    "osafl",
+    "scaffold",
+    "server_optimisers",
+]

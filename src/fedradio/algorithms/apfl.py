@@ -5,14 +5,32 @@ Pair training of the two models is implemented here; FedCPSL adds control variat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.fedavg import SIZES, FedAvg, Weighting
-from fedradio.core.contracts import Ensemble, LocalRule, Memory, Objective, Slots, Start, Trained, Work
+from fedradio.algorithms.averaging import SIZES, Weighting, add_total, shares_of_arrived, sizes, sizes_revealed
+from fedradio.core.contracts import (
+    MODEL,
+    Algorithm,
+    Cohort,
+    Delivery,
+    Ensemble,
+    Held,
+    Info,
+    LocalRule,
+    Memory,
+    Merged,
+    Objective,
+    Schedule,
+    Slots,
+    Start,
+    Trained,
+    Work,
+)
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 
@@ -24,8 +42,12 @@ PAIR = Objective(pair=True)
 """Labelled cross entropy of both models, at the same rate and without momentum."""
 
 
+OWN, MIXED = "own", "mixture"
+"""Client slots of pairs: the own models ``[C, d]``, and their weights in the mixture ``[C]``."""
+
+
 @dataclass(frozen=True)
-class Personal(FedAvg):
+class Personal(Algorithm):
     """Federated averaging with personal models: ``client`` has ``own [C, d]``, which are never sent (if
     ``objective.pair``).
 
@@ -35,6 +57,7 @@ class Personal(FedAvg):
     ``finetune_after`` on (counted from 0) the shared model stays as it is, and only own models are trained (Remark 3).
     """
 
+    weighting: Weighting = "samples"
     objective: Objective = PAIR
     momentum: float = 0.0
     mixture: Mixture = 0.75
@@ -42,42 +65,53 @@ class Personal(FedAvg):
     unlabelled_batch: int | None = None
     finetune_after: int | None = None
 
+    @property
+    def reveals(self) -> frozenset[str]:
+        return sizes_revealed(self.weighting)
+
     def rule(self, rule: LocalRule) -> LocalRule:
         """The rule with the algorithm's objective and momentum; none without unlabelled costs and own models."""
         refuse_rule(rule)
         cost = self.objective
         unlabelled = 0 if cost.alpha_p == cost.alpha_r == 0 else self.unlabelled_batch or rule.batch
         objective = replace(cost, unlabelled_batch=unlabelled) if cost.pair or unlabelled else None
-        rule = replace(super().rule(rule), momentum=self.momentum, objective=objective)
+        rule = replace(rule, momentum=self.momentum, objective=objective)
         return rule if self.finetune_after is None else finetuned(rule, self.finetune_after)
 
-    def init(self, w: Tensor, clients: int) -> Memory:
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
         """Own models start at the shared one, ``theta_lc^0 = theta^0``: one expanded row until ``make_room``."""
         if not self.objective.pair:
-            return Memory(shared={"w": w})
+            return Memory(shared={MODEL: w})
         b = weights_of(self.mixture, clients).to(w)
-        return Memory(shared={"w": w}, client={"own": w.clone().expand(clients, -1), "mixture": b})
+        return Memory(shared={MODEL: w}, client={OWN: w.clone().expand(clients, -1), MIXED: b})
 
-    def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
-        w = got["w"]
-        if not self.objective.pair:
-            return Start(w, group)
-        return Start(w, group, own=mine["own"], mixture=mine["mixture"])
+    def start(self, cohort: Cohort) -> Start:
+        start = super().start(cohort)
+        return replace(start, own=cohort.mine[OWN], mixture=cohort.mine[MIXED]) if self.objective.pair else start
 
-    def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
+    def keep(self, cohort: Cohort, trained: Trained, work: Work, heard: Tensor, acked: Tensor) -> Slots:
         """The client keeps its new own model, whether the upload arrived or not."""
         if not self.objective.pair:
             return {}
         assert trained.own is not None
-        return {"own": trained.own}
+        return {OWN: trained.own}
+
+    def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
+        return sizes(self.weighting, known, clients)
+
+    def weights(self, held: Held, info: Info) -> Tensor:
+        return shares_of_arrived(self.importance(info.known, len(info.ids)), info)
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        return add_total(held, delivery)
 
     def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
         """The mixture first, then each of the two models alone; for all clients, even those never sampled."""
         common = super().predict(shared, client)
         if not self.objective.pair:
             return common
-        own, b = client["own"], client["mixture"]
-        personal = Ensemble((own, shared["w"]), (b, 1.0 - b), self.learn_mixture)
+        own, b = client[OWN], client[MIXED]
+        personal = Ensemble((own, shared[MODEL]), (b, 1.0 - b), self.learn_mixture)
         return {"personal": personal, **common, "local": Ensemble((own,))}
 
 
@@ -143,12 +177,20 @@ def costs(
 def finetuned(rule: LocalRule, after: int) -> LocalRule:
     """The rule with rate 0 for the shared model from round ``after`` on; own models keep their rate."""
     assert rule.objective is not None
-    schedule = rule.schedule
     return replace(
-        rule,
-        schedule=lambda t, j: 0.0 if t >= after else schedule(t, j),
-        objective=replace(rule.objective, schedule=schedule),
+        rule, schedule=Until(rule.schedule, after), objective=replace(rule.objective, schedule=rule.schedule)
     )
+
+
+@dataclass(frozen=True)
+class Until:
+    """A schedule up to round ``end``, from which on the rate is 0."""
+
+    schedule: Schedule
+    end: int
+
+    def __call__(self, t: int, j: int) -> float:
+        return 0.0 if t >= self.end else self.schedule(t, j)
 
 
 @register("algorithm", "apfl", paper="Deng et al., 2020; FedCPSL, section V (mixture of probabilities)")

@@ -8,14 +8,17 @@ change 1, then ``gradients`` steps by ``(1 + 4)/2`` to 5.5, and ``models``, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Delivery, Info, Slots
+from fedradio.core.contracts import MODEL, Delivery, Held, Info, Merged, Slots
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.mapped import zero_rows
 from fedradio.core.params import group_sum
+from fedradio.core.registry import Arg
 
 Buffer = Literal["none", "gradients", "models"]
 NeverSeen = Literal["nothing", "literal"]
@@ -26,6 +29,14 @@ SENT = "sent"
 AGE = "age"
 """Ledger slot ``[C]``: exchanges since each client last arrived; -1 before the first time."""
 
+SIGNALS = frozenset({"staleness", "weight"})
+"""Signals ``[C]`` that merging from a buffer publishes: the ages, and the weight of every contribution."""
+
+BUFFER = Arg(
+    "what receivers remember of each client: nothing, its last change, or its last model; absent clients then count"
+)
+NEVER_SEEN = Arg("contribution of a client that has never arrived: nothing, or the published w/eta (literal)")
+
 FEW = 16
 """Rows written at a time: a copy of the whole cohort would double the memory."""
 
@@ -33,9 +44,35 @@ FEW = 16
 def open_buffer(w: Tensor, clients: int) -> Slots:
     """An empty buffer for changes or models of the size of ``w [d]``."""
     return {
-        SENT: torch.zeros(clients, len(w), dtype=w.dtype, device=w.device),
+        SENT: zero_rows(clients, w),
         AGE: torch.full((clients,), -1.0, dtype=torch.float64),
     }
+
+
+def merge_remembered(
+    held: Held,
+    delivery: Delivery,
+    info: Info,
+    weigh: Callable[[Slots, Info], tuple[Slots, Tensor]],
+    *,
+    buffer: Buffer,
+    never_seen: NeverSeen = "nothing",
+    server_lr: float = 1.0,
+) -> Merged:
+    """The receivers' models after the contributions of all clients, arrived or not.
+
+    ``weigh`` gives their coefficients ``[C]``, and the ledger with the values that these depend on.
+    """
+    w = held.shared[MODEL]
+    models = w if buffer == "models" else None
+    ledger = file_arrivals(held.ledger, delivery, info, models)
+    if never_seen == "literal":
+        take_literally(ledger, info, w)
+    ledger, coefficient = weigh(ledger, info)
+    step = remembered_step(ledger, coefficient, info, models)
+    weight = torch.where(ledger[AGE] >= 0, coefficient, 0.0)
+    after = Held({MODEL: w + server_lr * step}, ledger, held.receiver)
+    return Merged(after, {"staleness": ledger[AGE], "weight": weight}, counted=weight)
 
 
 def file_arrivals(ledger: Slots, delivery: Delivery, info: Info, base: Tensor | None = None) -> Slots:
@@ -88,3 +125,10 @@ def mix(rows: Tensor, coefficient: Tensor, parent: Tensor, receivers: int) -> Te
     matrix = torch.zeros(receivers, len(rows), dtype=torch.float64)
     matrix[parent, torch.arange(len(rows))] = coefficient.double()
     return matrix.to(rows) @ rows
+
+
+def refuse_literal(never_seen: NeverSeen, buffer: Buffer) -> None:
+    """Refuse ``never_seen: literal`` without a buffer of gradients: the published ``w/eta`` is a gradient."""
+    if never_seen == "literal" and buffer != "gradients":
+        reason = "the published contribution w/eta is a gradient, this buffer holds none"
+        raise SpecError(Problem("algorithm.never_seen", reason, "nothing, or buffer: gradients", never_seen))

@@ -1,74 +1,77 @@
-"""Federated averaging (FedAvg, FedProx), central training, and the base of all averaging algorithms."""
+"""Federated averaging (FedAvg, FedProx) and central training."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-import torch
 from torch import Tensor
 
-from fedradio.algorithms.buffers import (
-    AGE,
-    Buffer,
-    NeverSeen,
-    file_arrivals,
-    open_buffer,
-    remembered_step,
-    take_literally,
+from fedradio.algorithms.averaging import (
+    SERVER_LR,
+    SIZES,
+    Weighting,
+    add_total,
+    shares_of_all,
+    shares_of_arrived,
+    sizes,
+    sizes_revealed,
 )
+from fedradio.algorithms.buffers import BUFFER, SIGNALS, Buffer, merge_remembered, open_buffer
 from fedradio.core.contracts import (
+    MODEL,
+    Algorithm,
+    Averaging,
     Delivery,
-    Ensemble,
+    Held,
     Info,
+    LinkTrait,
     LocalRule,
     Memory,
+    Merged,
+    Normalise,
     Pooling,
     Slots,
-    Start,
-    Trained,
-    Work,
 )
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_share
 from fedradio.core.registry import Arg, register
 
-Weighting = Literal["samples", "equal"]
-Normalise = Literal["arrived", "selected", "inverse"]
-
 
 @dataclass(frozen=True)
-class FedAvg:
+class FedAvg(Algorithm):
     """Weighted mean of the clients' changes, ``w += eta_g * sum_i a_i (w_i - w)``; see :func:`fedavg`."""
 
     weighting: Weighting = "samples"
     normalise: Normalise = "arrived"
     server_lr: float = 1.0
     prox: float = 0.0
-    pooling: Pooling | None = None
     buffer: Buffer = "none"
-    never_seen: NeverSeen = "nothing"
-
-    blocks = 1
 
     @property
     def remembers(self) -> bool:
         return self.buffer != "none"
 
     @property
-    def needs(self) -> frozenset[str]:
+    def needs(self) -> frozenset[LinkTrait]:
         """Single clients' rows for a buffer; division by arrival probabilities needs independent arrivals: over the air
         it would amplify the weakest clients."""
         return frozenset({"individual"}) if self.remembers or self.normalise == "inverse" else frozenset()
 
     @property
     def publishes(self) -> frozenset[str]:
-        return frozenset({"staleness", "weight"}) if self.remembers else frozenset()
+        return SIGNALS if self.remembers else frozenset()
 
     @property
     def reveals(self) -> frozenset[str]:
-        return frozenset({"samples"}) if self.weighting == "samples" else frozenset()
+        return sizes_revealed(self.weighting)
+
+    @property
+    def averaging(self) -> Averaging | None:
+        """Of a subclass that weighs or merges in its own way, and with a buffer: None."""
+        plain = type(self).merge is FedAvg.merge and type(self).weights is FedAvg.weights
+        return Averaging(self.normalise, self.server_lr) if plain and not self.remembers else None
 
     @property
     def relay(self) -> Literal["arrived", "fixed"]:
@@ -77,60 +80,36 @@ class FedAvg:
     def rule(self, rule: LocalRule) -> LocalRule:
         return replace(rule, prox=self.prox)
 
-    def init(self, w: Tensor, clients: int) -> Memory:
-        return Memory(shared={"w": w}, ledger=open_buffer(w, clients) if self.remembers else {})
-
-    def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
-        return Start(got["w"], group)
-
-    def upload(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work) -> Tensor:
-        return trained.delta.unsqueeze(1)
-
-    def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
-        return {}
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        return Memory(shared={MODEL: w}, ledger=open_buffer(w, clients) if self.remembers else {})
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
-        if self.weighting == "samples":
-            return known["samples"].double()
-        return torch.ones(clients, dtype=torch.float64)
+        return sizes(self.weighting, known, clients)
 
-    def weights(self, ledger: Slots, info: Info) -> Tensor:
+    def weights(self, held: Held, info: Info) -> Tensor:
         """Weights ``a_i``: shares of the arrived; of the selected; or the latter divided by the arrival probability,
         which keeps the mean update unbiased under losses (RawHFL, eq. (15))."""
         mass = self.importance(info.known, len(info.ids))
         if self.normalise == "arrived":
-            return group_share(mass * info.arrived, info.group, info.receivers)
+            return shares_of_arrived(mass, info)
         share = group_share(mass, info.group, info.receivers) * info.arrived
         return share if self.normalise == "selected" else share / info.expect
 
-    def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
         """Adds the total; with a buffer the contributions of all clients, arrived or not, weighed by their shares."""
-        w = shared["w"]
         if not self.remembers:
-            return {"w": w + self.server_lr * delivery.total[:, 0]}, ledger, {}
-        models = w if self.buffer == "models" else None
-        ledger = file_arrivals(ledger, delivery, info, models)
-        if self.never_seen == "literal":
-            take_literally(ledger, info, w)
-        ledger, coefficient = self.remembered_weights(ledger, info)
-        step = remembered_step(ledger, coefficient, info, models)
-        signals = {"staleness": ledger[AGE], "weight": torch.where(ledger[AGE] >= 0, coefficient, 0.0)}
-        return {"w": w + self.server_lr * step}, ledger, signals
+            return add_total(held, delivery, self.server_lr)
+        return merge_remembered(held, delivery, info, self._remembered, buffer=self.buffer, server_lr=self.server_lr)
 
-    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """Coefficients ``[C]`` of the remembered contributions, and the ledger with the values they depend on."""
-        mass = self.importance(info.announced, len(info.parent))
-        return ledger, group_share(mass, info.parent, info.receivers)
-
-    def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
-        return {"global": Ensemble((shared["w"],))}
+    def _remembered(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+        return ledger, shares_of_all(self.importance(info.announced, len(info.parent)), info)
 
 
-SIZES = Arg("weigh clients by their number of samples, or equally")
-SERVER_LR = Arg("global learning rate eta_g", gt=0, le=1e4)
-BUFFER = Arg(
-    "what receivers remember of each client: nothing, its last change, or its last model; absent clients then count"
-)
+@dataclass(frozen=True)
+class Central(FedAvg):
+    """Centralised training, see :func:`central`: averaging over one client that has all data."""
+
+    pooling: Pooling = field(kw_only=True)
 
 
 @register("algorithm", "fedavg", paper="McMahan et al., AISTATS 2017, Algorithm 1; OSAFL, Algorithm 6 (buffer: models)")
@@ -170,9 +149,9 @@ def central(
     *,
     steps: Annotated[int | None, Arg("local steps a round; None: go by epochs", ge=1, le=100_000)] = None,
     epochs: Annotated[int, Arg("epochs over the union of all data a round", ge=1, le=1000)] = 1,
-) -> FedAvg:
+) -> Central:
     """Centralised training on the union of all clients' data: the upper reference, without radio and energy.
 
     The network is replaced by one node that has every sample; rule, model, data and evaluation stay as they are.
     """
-    return FedAvg(pooling=Pooling(steps, None if steps is not None else epochs))
+    return Central(pooling=Pooling(steps, None if steps is not None else epochs))

@@ -36,9 +36,23 @@ from fedradio.algorithms.apfl import (
     check_mixture,
     costs,
 )
-from fedradio.algorithms.fedavg import Weighting
-from fedradio.core.contracts import Delivery, Info, Memory, Slots, Start, Trained, Work
-from fedradio.core.params import group_share, group_sum
+from fedradio.algorithms.averaging import Weighting, shares_of_all
+from fedradio.algorithms.variates import variate_measures
+from fedradio.core.contracts import (
+    MODEL,
+    VARIATE,
+    Cohort,
+    Delivery,
+    Held,
+    Info,
+    Memory,
+    Merged,
+    Slots,
+    Start,
+    Trained,
+    Work,
+)
+from fedradio.core.params import group_sum
 from fedradio.core.registry import Arg, register
 
 GlobalRate = Literal["steps", "effective"]
@@ -64,37 +78,59 @@ class FedCpsl(Personal):
         return revealed | {AT_START} if self.weighting == "samples" else revealed
 
     @property
+    def memory_blocks(self) -> frozenset[int]:
+        return frozenset({0})
+
+    @property
     def relay(self) -> Literal["arrived", "fixed"]:
         return "fixed"
 
-    def init(self, w: Tensor, clients: int) -> Memory:
-        memory = super().init(w, clients)
-        variates = torch.zeros_like(w).expand(clients, -1)
-        return replace(memory, shared={"w": w, "c": torch.zeros_like(w)}, client=memory.client | {"c": variates})
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        memory = super().init(w, clients, receivers)
+        client = memory.client | {VARIATE: torch.zeros_like(w).expand(clients, -1)}
+        return replace(memory, shared={MODEL: w, VARIATE: torch.zeros_like(w)}, client=client)
 
-    def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
+    def start(self, cohort: Cohort) -> Start:
         """Every gradient of the shared model is shifted by ``c - c_i`` (11)."""
-        return replace(super().start(got, group, mine), shift=got["c"][group] - mine["c"])
+        return replace(super().start(cohort), shift=cohort.got[VARIATE][cohort.row] - cohort.mine[VARIATE])
 
-    def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
-        """``c_i -= c + D_i / (eta_i Qt_i)`` (16), only when the upload was acknowledged."""
+    def upload(self, cohort: Cohort, trained: Trained, work: Work) -> Tensor:
+        """``D_i``; through a lossy coder the change of the variate ``q_i = D_i/(eta_i Qt_i) + c``, of which the
+        receiver takes c off again: a number that a coder leaves out must read as no change."""
+        payload = super().upload(cohort, trained, work)
+        return self._variate_change(cohort, work, payload[:, 0]).unsqueeze(1) if cohort.lossy else payload
+
+    def keep(self, cohort: Cohort, trained: Trained, work: Work, heard: Tensor, acked: Tensor) -> Slots:
+        """``c_i -= q_i`` (16) as the receiver hears it, only when the upload was acknowledged."""
+        arrived = acked.to(heard).unsqueeze(1)
+        if cohort.lossy:
+            moved = cohort.damping * arrived * heard[:, 0]
+        else:
+            moved = self._variate_change(cohort, work, heard[:, 0], acked)
+        return super().keep(cohort, trained, work, heard, acked) | {VARIATE: cohort.mine[VARIATE] - moved}
+
+    def _variate_change(self, cohort: Cohort, work: Work, change: Tensor, acked: Tensor | float = 1.0) -> Tensor:
+        """``q_i = D_i/(eta_i Qt_i) + c`` of the acknowledged, 0 of others and of clients that trained at rate 0."""
         scale = _per_gradient(work.rate, work.updates, work.effective) * acked
-        moved = trained.delta * scale.to(trained.delta).unsqueeze(1)
-        moved += got["c"][group] * (scale > 0).to(trained.delta).unsqueeze(1)
-        return super().keep(got, group, mine, trained, work, acked) | {"c": mine["c"] - moved}
+        moved = change * scale.to(change).unsqueeze(1)
+        moved += cohort.got[VARIATE][cohort.row] * (scale > 0).to(change).unsqueeze(1)
+        return moved
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
         if self.weighting == "samples":
             return known[AT_START].double()
         return torch.ones(clients, dtype=torch.float64)
 
-    def weights(self, ledger: Slots, info: Info) -> Tensor:
-        """``a_i = w_i eta / (eta_i Qt_i)`` of the arrived; ``w_i`` is a share of all clients of the receiver."""
+    def weights(self, held: Held, info: Info) -> Tensor:
+        """``a_i = w_i eta / (eta_i Qt_i)`` of the arrived; ``w_i`` is a share of all clients of the receiver. The
+        changes ``q_i`` of variates, which lossy coders get, have the weights ``w_i``."""
+        if info.lossy:
+            return self._share(info) * (_scale(info) > 0)
         return self._share(info) * self._eta(info)[info.group] * _scale(info)
 
-    def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
         """Updates (17) and (18) from one total; a client that trained at rate 0 contributes nothing."""
-        total, eta = delivery.total[:, 0], self._eta(info)
+        total, eta, w, c = delivery.total[:, 0], self._eta(info), held.shared[MODEL], held.shared[VARIATE]
         arrived = group_sum(info.arrived.double(), info.group, info.receivers).clamp(min=1)
         steps = info.known["updates" if self.global_rate == "steps" else "effective"].double() * info.arrived
         eta_g = group_sum(steps, info.group, info.receivers) / arrived
@@ -104,16 +140,21 @@ class FedCpsl(Personal):
         def times(factor: Tensor, rows: Tensor) -> Tensor:
             return factor.to(rows).unsqueeze(1) * rows
 
-        moved = {
-            "w": shared["w"] + times(eta_g * info.members / arrived, total),
-            "c": shared["c"] - times(heard_share, shared["c"]) - times(inverse_eta, total),
-        }
-        return moved, ledger, {}
+        if info.lossy:  # the total is sum_A w_i q_i
+            moved = c - info.damping * total
+            total = times(eta, total - times(heard_share, c))
+        else:
+            moved = c - times(heard_share, c) - times(inverse_eta, total)
+        shared = {MODEL: w + times(eta_g * info.members / arrived, total), VARIATE: moved}
+        return Merged(Held(shared, held.ledger, held.receiver))
+
+    def measures(self, memory: Memory, mass: Tensor) -> dict[str, float]:
+        return variate_measures(memory, mass)
 
     def _share(self, info: Info) -> Tensor:
         """Shares ``w_i [A]`` among all clients of the receiver, active or not."""
         mass = self.importance(info.announced, len(info.parent))
-        return group_share(mass, info.parent, info.receivers)[info.ids]
+        return shares_of_all(mass, info)[info.ids]
 
     def _eta(self, info: Info) -> Tensor:
         """Mean learning rate ``eta [R]`` of the arrived; 0 if none arrived."""

@@ -9,37 +9,64 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.buffers import Buffer
-from fedradio.algorithms.fedavg import BUFFER, SERVER_LR, FedAvg
-from fedradio.core.contracts import Info, Slots
-from fedradio.core.params import group_share
+from fedradio.algorithms.averaging import SERVER_LR, add_total, shares_of_all, shares_of_arrived
+from fedradio.algorithms.buffers import BUFFER, SIGNALS, Buffer, merge_remembered, open_buffer
+from fedradio.core.contracts import MODEL, Algorithm, Delivery, Held, Info, LinkTrait, Memory, Merged, Slots
 from fedradio.core.registry import Arg, register
 
 Distance = Literal["l2", "kl"]
 
 
 @dataclass(frozen=True)
-class FedDisco(FedAvg):
+class FedDisco(Algorithm):
     """Averaging discounted by label discrepancy, see :func:`feddisco`."""
 
     a: float = 0.2
     b: float = 0.1
     distance: Distance = "l2"
+    server_lr: float = 1.0
+    buffer: Buffer = "none"
+
+    @property
+    def remembers(self) -> bool:
+        return self.buffer != "none"
+
+    @property
+    def needs(self) -> frozenset[LinkTrait]:
+        return frozenset({"individual"}) if self.remembers else frozenset()
+
+    @property
+    def publishes(self) -> frozenset[str]:
+        return SIGNALS if self.remembers else frozenset()
 
     @property
     def reveals(self) -> frozenset[str]:
         return frozenset({"samples", "label_counts"})
 
-    def weights(self, ledger: Slots, info: Info) -> Tensor:
-        """Weights (83), normalised over the arrived."""
-        share = group_share(info.known["samples"].double() * info.arrived, info.group, info.receivers)
-        mass = self.discounted(share, info.known) * info.arrived
-        return group_share(mass, info.group, info.receivers)
+    @property
+    def relay(self) -> Literal["arrived", "fixed"]:
+        return "fixed" if self.remembers else "arrived"
 
-    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        return Memory(shared={MODEL: w}, ledger=open_buffer(w, clients) if self.remembers else {})
+
+    def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
+        return known["samples"].double()
+
+    def weights(self, held: Held, info: Info) -> Tensor:
+        """Weights (83), normalised over the arrived."""
+        share = shares_of_arrived(info.known["samples"].double(), info)
+        return shares_of_arrived(self.discounted(share, info.known), info)
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        if not self.remembers:
+            return add_total(held, delivery, self.server_lr)
+        return merge_remembered(held, delivery, info, self._remembered, buffer=self.buffer, server_lr=self.server_lr)
+
+    def _remembered(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """Weights (83), normalised over all clients."""
-        share = group_share(info.announced["samples"].double(), info.parent, info.receivers)
-        return ledger, group_share(self.discounted(share, info.announced), info.parent, info.receivers)
+        share = shares_of_all(info.announced["samples"].double(), info)
+        return ledger, shares_of_all(self.discounted(share, info.announced), info)
 
     def discounted(self, share: Tensor, known: Mapping[str, Tensor]) -> Tensor:
         """Discounted shares ``ReLU(p_u - a d_u + b)``, ``[n]``."""

@@ -13,25 +13,93 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.buffers import AGE, SENT, Buffer, NeverSeen, mix
-from fedradio.algorithms.fedavg import FedAvg
-from fedradio.algorithms.fednova import NEVER_SEEN, refuse_literal, require_sgd
-from fedradio.core.contracts import Delivery, Info, LocalRule, Memory, Slots, Trained, Work
+from fedradio.algorithms.averaging import add_total, shares_of_all, shares_of_arrived
+from fedradio.algorithms.buffers import (
+    AGE,
+    NEVER_SEEN,
+    SENT,
+    SIGNALS,
+    Buffer,
+    NeverSeen,
+    merge_remembered,
+    mix,
+    open_buffer,
+    refuse_literal,
+)
+from fedradio.algorithms.requires import require_sgd
+from fedradio.core.contracts import (
+    MODEL,
+    Algorithm,
+    Cohort,
+    Delivery,
+    Held,
+    Info,
+    LinkTrait,
+    LocalRule,
+    Memory,
+    Merged,
+    Slots,
+    Trained,
+    Work,
+)
 from fedradio.core.params import group_share
 from fedradio.core.registry import Arg, register
 
 
 @dataclass(frozen=True)
-class AfaCd(FedAvg):
+class AfaCd(Algorithm):
     """Anarchic averaging of mean updates, see :func:`afa_cd`."""
+
+    server_lr: float = 10.0
+    buffer: Buffer = "gradients"
+    never_seen: NeverSeen = "nothing"
+
+    @property
+    def remembers(self) -> bool:
+        return self.buffer != "none"
+
+    @property
+    def needs(self) -> frozenset[LinkTrait]:
+        return frozenset({"individual"}) if self.remembers else frozenset()
+
+    @property
+    def publishes(self) -> frozenset[str]:
+        return SIGNALS if self.remembers else frozenset()
+
+    @property
+    def relay(self) -> Literal["arrived", "fixed"]:
+        return "fixed" if self.remembers else "arrived"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("a mean update", rule)
-        return super().rule(rule)
+        return rule
 
-    def upload(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work) -> Tensor:
-        """Mean updates ``D_u / kappa_u``, computed in place of the changes."""
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        return Memory(shared={MODEL: w}, ledger=open_buffer(w, clients) if self.remembers else {})
+
+    def upload(self, cohort: Cohort, trained: Trained, work: Work) -> Tensor:
+        """Mean updates ``D_u / kappa_u``, computed in place of the changes, which clients do not keep."""
         return trained.delta.div_(work.effective.to(trained.delta).unsqueeze(1)).unsqueeze(1)
+
+    def weights(self, held: Held, info: Info) -> Tensor:
+        return shares_of_arrived(self.importance(info.known, len(info.ids)), info)
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        if not self.remembers:
+            return add_total(held, delivery, self.server_lr)
+        return merge_remembered(
+            held,
+            delivery,
+            info,
+            self.remembered_weights,
+            buffer=self.buffer,
+            never_seen=self.never_seen,
+            server_lr=self.server_lr,
+        )
+
+    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+        """Equal coefficients ``[C]`` of all clients, and the ledger."""
+        return ledger, shares_of_all(self.importance(info.announced, len(info.parent)), info)
 
 
 @dataclass(frozen=True)
@@ -39,20 +107,18 @@ class Osafl(AfaCd):
     """Averaging of mean updates weighed by online scores, see :func:`osafl`."""
 
     chi: float = 1.0
-    buffer: Buffer = "gradients"
-    weighting: Literal["samples", "equal"] = "equal"
 
     @property
     def publishes(self) -> frozenset[str]:
-        return super().publishes | {"score"}
+        return SIGNALS | {"score"}
 
-    def init(self, w: Tensor, clients: int) -> Memory:
-        memory = super().init(w, clients)
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        memory = super().init(w, clients, receivers)
         return replace(memory, ledger=memory.ledger | {"score": torch.zeros(clients, dtype=torch.float64)})
 
-    def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
-        shared, ledger, published = super().merge(shared, ledger, delivery, info)
-        return shared, ledger, published | {"score": ledger["score"]}
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        merged = super().merge(held, delivery, info)
+        return replace(merged, published=merged.published | {"score": merged.held.ledger["score"]})
 
     def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """Weights ``alpha_u lambda_u`` (17) with ``alpha_u = 1/U`` and the scores (21)."""
@@ -102,4 +168,4 @@ def afa_cd(
 ) -> AfaCd:
     """Anarchic federated averaging, cross-device: the plain mean of the mean updates, ``w -= eta mean_u d_u``."""
     refuse_literal(never_seen, buffer)
-    return AfaCd("equal", server_lr=server_lr, buffer=buffer, never_seen=never_seen)
+    return AfaCd(server_lr, buffer, never_seen)

@@ -8,23 +8,45 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.fedavg import FedAvg
-from fedradio.algorithms.fednova import require_sgd
-from fedradio.core.contracts import Delivery, Info, LocalRule, Memory, Slots, Start, Trained, Work
+from fedradio.algorithms.averaging import SERVER_LR, shares_of_arrived
+from fedradio.algorithms.requires import require_sgd
+from fedradio.algorithms.variates import variate_measures
+from fedradio.core.contracts import (
+    MODEL,
+    VARIATE,
+    Algorithm,
+    Cohort,
+    Delivery,
+    Held,
+    Info,
+    LocalRule,
+    Memory,
+    Merged,
+    Slots,
+    Start,
+    Trained,
+    Work,
+)
 from fedradio.core.params import group_sum
-from fedradio.core.registry import Arg, register
+from fedradio.core.registry import register
 
 
 @dataclass(frozen=True)
-class Scaffold(FedAvg):
+class Scaffold(Algorithm):
     """Averaging with control variates, see :func:`scaffold`.
 
     ``shared``: ``w``, ``c``; ``client``: ``c_i``; the invariant ``c = mean_i c_i`` holds.
     """
 
-    weighting: Literal["samples", "equal"] = "equal"
+    server_lr: float = 1.0
 
-    blocks = 2
+    @property
+    def blocks(self) -> int:
+        return 2
+
+    @property
+    def memory_blocks(self) -> frozenset[int]:
+        return frozenset({1})
 
     @property
     def relay(self) -> Literal["arrived", "fixed"]:
@@ -32,33 +54,43 @@ class Scaffold(FedAvg):
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("scaffold", rule)
-        return super().rule(rule)
+        return rule
 
-    def init(self, w: Tensor, clients: int) -> Memory:
-        variates = torch.zeros(clients, len(w), dtype=w.dtype, device=w.device)
-        return Memory(shared={"w": w, "c": torch.zeros_like(w)}, client={"c": variates})
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        variates = torch.zeros_like(w).expand(clients, -1)
+        return Memory(shared={MODEL: w, VARIATE: torch.zeros_like(w)}, client={VARIATE: variates})
 
-    def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
+    def start(self, cohort: Cohort) -> Start:
         """Every gradient is shifted by ``c - c_i``."""
-        return Start(got["w"], group, shift=got["c"][group] - mine["c"])
+        shift = cohort.got[VARIATE][cohort.row] - cohort.mine[VARIATE]
+        return Start(cohort.got[MODEL], cohort.row, shift=shift)
 
-    def upload(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work) -> Tensor:
+    def upload(self, cohort: Cohort, trained: Trained, work: Work) -> Tensor:
         """Two blocks ``[D_i, c_i_new - c_i]``."""
-        return torch.stack((trained.delta, _variate_change(got, group, trained, work)), dim=1)
+        return torch.stack((trained.delta, _variate_change(cohort, trained, work)), dim=1)
 
-    def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
-        """``c_i`` moves only when the upload was acknowledged, or the invariant would break."""
-        change = _variate_change(got, group, trained, work)
-        return {"c": mine["c"] + change * acked.to(change).unsqueeze(1)}
+    def keep(self, cohort: Cohort, trained: Trained, work: Work, heard: Tensor, acked: Tensor) -> Slots:
+        """``c_i`` moves as the receiver hears it, and only when the upload was acknowledged, or the invariant would
+        break."""
+        moves = cohort.damping * acked.to(heard).unsqueeze(1)
+        return {VARIATE: cohort.mine[VARIATE] + heard[:, 1] * moves}
 
-    def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
+    def weights(self, held: Held, info: Info) -> Tensor:
+        return shares_of_arrived(self.importance(info.known, len(info.ids)), info)
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
         """Updates ``w += eta_g mean(D_i)`` and ``c += |arrived|/N mean(c_i_new - c_i)``."""
+        w, c = held.shared[MODEL], held.shared[VARIATE]
         share = group_sum(info.arrived.double(), info.group, info.receivers) / info.members.clamp(min=1)
-        moved = shared["c"] + share.to(shared["c"]).unsqueeze(1) * delivery.total[:, 1]
-        return {"w": shared["w"] + self.server_lr * delivery.total[:, 0], "c": moved}, ledger, {}
+        moved = c + (info.damping * share).to(c).unsqueeze(1) * delivery.total[:, 1]
+        shared = {MODEL: w + self.server_lr * delivery.total[:, 0], VARIATE: moved}
+        return Merged(Held(shared, held.ledger, held.receiver))
+
+    def measures(self, memory: Memory, mass: Tensor) -> dict[str, float]:
+        return variate_measures(memory, mass)
 
 
-def _variate_change(got: Slots, group: Tensor, trained: Trained, work: Work) -> Tensor:
+def _variate_change(cohort: Cohort, trained: Trained, work: Work) -> Tensor:
     """Change ``c_i_new - c_i = -(c + D_i / (eta Qt_i))`` of a variate (option II; ``Qt = K`` without momentum).
 
     ``eta`` is the mean rate of the updates; exact for a rate that is constant within the round. 0 for a client that
@@ -67,13 +99,13 @@ def _variate_change(got: Slots, group: Tensor, trained: Trained, work: Work) -> 
     eta = work.rate / work.updates
     moved = (eta > 0).to(trained.delta).unsqueeze(1)
     scale = torch.where(eta > 0, -1.0 / (eta * work.effective), 0.0).to(trained.delta).unsqueeze(1)
-    return trained.delta * scale - moved * got["c"][group]
+    return trained.delta * scale - moved * cohort.got[VARIATE][cohort.row]
 
 
 @register("algorithm", "scaffold", paper="Karimireddy et al., ICML 2020, Algorithm 1, option II")
 def scaffold(
     *,
-    server_lr: Annotated[float, Arg("global learning rate eta_g", gt=0, le=1e4)] = 1.0,
+    server_lr: Annotated[float, SERVER_LR] = 1.0,
 ) -> Scaffold:
     """Averaging with control variates against client drift: gradients corrected by ``c - c_i``, two vectors sent."""
     return Scaffold(server_lr=server_lr)

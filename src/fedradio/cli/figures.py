@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders, print_drawings, read_runs
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.report.figures.gallery import FORMATS, drawings, write
+from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.run import PastRun
 from fedradio.results.variants import variants
@@ -37,27 +37,30 @@ def figures(
     if out_dir is None and len(folders) > 1:
         raise SpecError(Problem("--out", "is needed where there are several folders", "such as --out figures"))
     with LateProgress(err) as progress:
-        runs = read_runs(folders, progress, participation=True)
-        whole = runs if len(runs) == 1 else _complete(runs)
-        figures_of_runs = drawings(variants(whole))
+        runs, left_out = read_runs(folders, progress, participation=True)
+        drawn = runs if len(runs) == 1 and not runs[0].damage else _complete(runs)
+        figures_of_runs = drawings(variants(drawn))
         files = write(figures_of_runs, out_dir or folders[0] / "figures", endings, progress)
-    for run in runs:
-        if run.status != "complete":
-            treated = "as far as it went" if run in whole else "left out"
-            note = escape(f"note: {treated}, {run.status}: {run.folder}")
-            err.print(f"[yellow]{note}[/]", highlight=False, soft_wrap=True)
+    notes = [
+        f"{'as far as it went' if run in drawn else 'left out'}, {run.trouble}: {run.folder}"
+        for run in runs
+        if run.status != "complete"
+    ]
+    for note in notes + [f"left out, {run.status}: {run.folder}" for run in left_out]:
+        say(err, (f"note: {note}", "yellow"))
     if not quiet:
         print_drawings(files, figures_of_runs)
         return
     for file in files:
-        out.print(str(file), highlight=False, soft_wrap=True)
+        say(out, str(file))
 
 
 def _complete(runs: Sequence[PastRun]) -> list[PastRun]:
     """The complete runs; refused if there are none."""
     complete = [run for run in runs if run.status == "complete"]
     if not complete:
-        raise StoreError("no run is complete: name a single run folder to see it as far as it went")
+        reasons = "".join(f"\n{run.folder} is {run.trouble}" for run in runs if run.damage)
+        raise StoreError(f"no run is complete: name a single run folder to see it as far as it went{reasons}")
     return complete
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from math import prod
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +15,8 @@ from fedradio.report.figures.axes import save
 from fedradio.report.figures.network import network_map
 from fedradio.report.terminal import slot_plan as plan_report
 from fedradio.report.terminal.air import error_table, shares_table
-from fedradio.rounds.exchange import Planned, plan_slots
+from fedradio.report.terminal.console import say
+from fedradio.rounds.planning import Planned, plan_slots
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
@@ -43,7 +43,7 @@ def plan(
     kind = policy["kind"]
     if compare is not None and "mode" not in policy:
         raise SpecError(Problem("--compare", f"policy {kind} has no modes", "add hops.0.policy=joint", kind))
-    edge_rounds = checked.rounds * prod(hop["period"] for hop in checked.plain["hops"])
+    edge_rounds = checked.rounds * checked.edge_rounds
     if slot >= edge_rounds:
         raise SpecError(Problem("--slot", f"the run has {edge_rounds} edge rounds", f"0 to {edge_rounds - 1}", slot))
     if compare is not None:
@@ -53,12 +53,12 @@ def plan(
         out.print(plan_report.compare_table({mode: _planned(by_mode, slot) for mode, by_mode in specs.items()}))
         return
     sim, planned, _ = _planned(checked, slot)
-    out.print(f"[bold]{checked.name}[/]  edge round {slot}, policy {kind}", highlight=False)
+    say(out, (checked.name, "bold"), f"  edge round {slot}, policy {kind}")
     out.print(plan_report.map_text(sim.topology, planned))
     out.print(plan_report.cells_table(sim, planned))
     out.print(plan_report.clients_table(sim, planned))
     if air.is_air(sim) and (reason := air.unforeseen(sim, planned)):
-        out.print(f"shares and error of the air are in the records of a run; {reason} they are not known before it")
+        say(out, f"shares and error of the air are in the records of a run; {reason} they are not known before it")
     elif air.is_air(sim):
         out.print(shares_table(sim, planned))
         out.print(error_table(sim, planned))
@@ -67,14 +67,13 @@ def plan(
             save(network_map(sim.topology, plan_report.placement(planned)), figure)
         except (OSError, ValueError) as error:
             raise SpecError(Problem("--figure", f"cannot be drawn: {error}", "a PNG or PDF", figure.name)) from None
-        out.print(f"map: {figure}", highlight=False, soft_wrap=True)
+        say(out, f"map: {figure}")
 
 
 def _planned(spec: Spec, slot: int) -> tuple[Simulation, Planned, float]:
     """The simulation, its planned edge round ``slot``, and the milliseconds that planning took."""
     sim = build(spec)
-    edge_rounds = prod(hop.period for hop in sim.hops)
-    slots = plan_slots(sim, begin(sim), slot // edge_rounds + 1)
+    slots = plan_slots(sim, begin(sim), slot // sim.edge_rounds + 1)
     for _ in range(slot):
         next(slots)
     began = time.perf_counter()

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from fedradio.cli.app import out
 from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress
-from fedradio.results.run import PastRun, open_runs
+from fedradio.report.terminal.console import say
+from fedradio.results.run import LeftOut, PastRun, open_all
 
 if TYPE_CHECKING:
     from fedradio.report.figures.gallery import Drawing
@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 Folders = Annotated[list[Path], typer.Argument(metavar="RUN|SWEEP", help="run folders and folders of sweeps")]
 
 
-def read_runs(folders: Sequence[Path], progress: Progress, participation: bool = False) -> list[PastRun]:
-    """The runs of some folders with their records, read with progress."""
-    runs = open_runs(*folders)
+def read_runs(
+    folders: Sequence[Path], progress: Progress, participation: bool = False
+) -> tuple[list[PastRun], list[LeftOut]]:
+    """The runs of some folders with their records, read with progress, and runs of sweeps that cannot be read."""
+    runs, left_out = open_all(*folders)
     if not runs:
-        raise StoreError(f"no runs in {', '.join(map(str, folders))}")
+        reasons = "".join(f"\n{run.folder} is {run.status}" for run in left_out)
+        raise StoreError(f"no runs in {', '.join(map(str, folders))}{reasons}")
     for number, run in enumerate(runs):
         progress(f"reading {run.folder}", number / len(runs))
-        if run.status == "complete" or len(runs) == 1:
+        if run.status == "complete" or (len(runs) == 1 and not run.damage):
             run.read(participation)
-    return runs
+    return runs, left_out
 
 
 def print_drawings(files: Sequence[Path], drawings: Sequence[Drawing]) -> None:
@@ -37,7 +40,7 @@ def print_drawings(files: Sequence[Path], drawings: Sequence[Drawing]) -> None:
     for drawing in drawings:
         own = [str(file) for file in files if file.stem == drawing.name]
         if own:
-            out.print(f"{escape(', '.join(own))}", highlight=False, soft_wrap=True)
+            say(out, ", ".join(own))
         if drawing.why:
             start = "" if drawing.make is not None else f"{drawing.name} is not drawn: "
-            out.print(f"  [yellow]{escape(start + drawing.why)}[/]", highlight=False, soft_wrap=True)
+            say(out, (f"  {start}{drawing.why}", "yellow"))

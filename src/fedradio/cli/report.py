@@ -14,6 +14,7 @@ from fedradio.core.files import write_text
 from fedradio.core.progress import silent
 from fedradio.core.units import show
 from fedradio.report.page import page
+from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 
 NAME = "report.html"
@@ -37,9 +38,9 @@ def report(
     if target.suffix.lower() not in (".html", ".htm") or target.is_dir():
         raise SpecError(Problem("--out", "not a page", "a file that ends with .html", str(target)))
     with LateProgress(err) as progress:
-        text = page(folder, silent if quiet else progress)
+        text = page(folder, silent if quiet else progress, note=lambda text: say(err, (f"note: {text}", "yellow")))
     write_text(target, text)
     size = "" if quiet else f" ({show(target.stat().st_size, 'B')})"
-    out.print(f"{target}{size}", highlight=False, soft_wrap=True, markup=False)
+    say(out, f"{target}{size}")
     if show_it:
         webbrowser.open(target.resolve().as_uri())

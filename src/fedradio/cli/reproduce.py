@@ -20,6 +20,7 @@ from fedradio.papers.make import Trouble, blocked, load_specs, make_folder, make
 from fedradio.papers.plan import OUT, Reproduction, cost, expected, plan_reproduction
 from fedradio.papers.published import items, matching
 from fedradio.papers.series import picture
+from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.report.terminal.reproduction import (
     SCALES,
@@ -91,7 +92,7 @@ def _reproduce(reproduction: Reproduction, name: str, jobs: int, quiet: bool) ->
         out.print(result_view(result, files))
         return trouble
     for file in files:
-        out.print(str(file), highlight=False, soft_wrap=True)
+        say(out, str(file))
     return trouble
 
 
@@ -100,7 +101,7 @@ def _make(reproduction: Reproduction, name: str, jobs: int, quiet: bool) -> dict
     specs = load_specs(reproduction.units)
     left = cost(reproduction)
     if left.left_s > LONG_S and not quiet:
-        err.print(f"about {rough(left.left_s)} for {left.units - left.done} runs and studies", highlight=False)
+        say(err, f"about {rough(left.left_s)} for {left.units - left.done} runs and studies")
     make_folder(reproduction.folder)
     trouble = blocked(reproduction, specs)
     try:
@@ -110,8 +111,7 @@ def _make(reproduction: Reproduction, name: str, jobs: int, quiet: bool) -> dict
             trouble |= make_runs(reproduction, specs, parallel=jobs, observer=None if quiet else observer)
     except KeyboardInterrupt:
         command = _resume_command(reproduction, name, jobs)
-        message = f"interrupted; what was done is in {reproduction.folder}; go on with: {command}"
-        err.print(message, markup=False, highlight=False, soft_wrap=True)
+        say(err, f"interrupted; what was done is in {reproduction.folder}; go on with: {command}")
         raise
     return trouble
 
@@ -130,7 +130,7 @@ def _progress(bar: LateProgress, quiet: bool) -> Progress:
         nonlocal due
         if not quiet and time.monotonic() >= due:
             due = time.monotonic() + LINE_EVERY_S
-            err.print(f"{what}: {100 * (share or 0.0):.0f} %", markup=False, highlight=False, soft_wrap=True)
+            say(err, f"{what}: {100 * (share or 0.0):.0f} %")
 
     return bar if err.is_terminal and not quiet else line
 

@@ -7,8 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fedradio.cli.app import err, out
+from fedradio.report.terminal.console import say
 from fedradio.report.terminal.run_progress import RunProgress
-from fedradio.report.terminal.summary import summary_table
+from fedradio.report.terminal.summary import participation_warning, summary_table
+from fedradio.results.run import ended_run
+from fedradio.runs.folder import SPEC_FILE
 from fedradio.runs.run import Observer
 from fedradio.runs.summary import Summary
 
@@ -20,15 +23,18 @@ def show_run(
     try:
         if quiet:
             make(None)
-            out.print(str(folder), highlight=False, soft_wrap=True)
+            say(out, str(folder))
             return
         with RunProgress(out, changes) as progress:
             summary = make(progress)
     except KeyboardInterrupt:
         if folder.is_dir():
-            message = f"interrupted; what was done is in {folder}; go on with: fedradio resume {folder}"
-            err.print(message, highlight=False, soft_wrap=True)
+            command = shlex.join(["fedradio", "resume", str(folder)])
+            say(err, f"interrupted; what was done is in {folder}; go on with: {command}")
         raise
-    out.print(summary_table(summary))
-    out.print(f"run folder: {folder}", highlight=False, soft_wrap=True)
-    out.print(f"its page: fedradio report {shlex.quote(str(folder))}", highlight=False, soft_wrap=True)
+    out.print(summary_table(ended_run(folder, summary)))
+    if warning := participation_warning(summary):
+        command = shlex.join(["fedradio", "plan", str(folder / SPEC_FILE)])
+        say(err, ("warning", "yellow"), f" {warning}; who is out, and why: {command}")
+    say(out, f"run folder: {folder}")
+    say(out, f"its page: {shlex.join(['fedradio', 'report', str(folder)])}")

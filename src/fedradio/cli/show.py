@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from fedradio.cli.app import one_command, out
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parameters_table
+from fedradio.report.terminal.console import say
 from fedradio.spec.yaml import shipped
 
 app = one_command()
@@ -24,11 +24,14 @@ def show(kind: Annotated[str, typer.Argument(help="kind of a part, such as fedpr
     if not matching:
         raise SpecError(Problem(kind, "no such part", _remedy(kind)))
     for part in matching:
-        out.print(f"[bold]{part.family}/{part.kind}[/]", highlight=False)
-        out.print(part.doc.replace("``", ""), markup=False, highlight=False)
+        say(out, (f"{part.family}/{part.kind}", "bold"))
+        out.print(part.doc.replace("``", ""))
         if part.paper:
-            out.print(f"[dim]paper:[/] {escape(part.paper)}", highlight=False)
-        out.print(parameters_table(part) if part.parameters() else "[dim]no parameters[/]")
+            say(out, ("paper:", "dim"), f" {part.paper}")
+        if part.parameters():
+            out.print(parameters_table(part))
+        else:
+            say(out, ("no parameters", "dim"))
         out.print()
 
 

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from fedradio.cli.app import SpecArgument, err, one_command, out, say
+from fedradio.cli.app import SpecArgument, err, one_command, out
+from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.report.terminal.sweep import BatchProgress, results_view, size_text, trouble_lines, variants_table
 from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
@@ -17,7 +18,8 @@ from fedradio.sweeps.sweep import SweepResult, check_variants, joined, results, 
 
 SWEEP_CODES = (
     "Exit codes: 0 all runs are complete; 3 some have diverged; else that of the first failure: 4 data, 5 folder, "
-    "1 a crash; 2 wrong input, nothing was run; 130 interrupted: the same command goes on."
+    "1 a crash; 2 wrong input, nothing was run; 130 interrupted (Ctrl-C, SIGTERM, SIGHUP): the "
+    "same command goes on."
 )
 
 AXES = "key=a,b,c is an axis, key=a is the same in all variants; [64,32],[128] are two values"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rich.markup import escape
-
 from fedradio.cli.app import Overrides, SpecArgument, one_command, out
+from fedradio.report.terminal.console import say
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec
 
@@ -17,5 +16,5 @@ def validate(spec: SpecArgument, overrides: Overrides = None) -> None:
     checked = load_spec(spec, overrides or ())
     sim = build(checked)
     for warning in sim.warnings:
-        out.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
-    out.print(f"{checked.name}: valid (sha256 {checked.sha256()[:12]})", highlight=False)
+        say(out, ("warning", "yellow"), f" {warning}")
+    say(out, f"{checked.name}: valid (sha256 {checked.sha256()[:12]})")

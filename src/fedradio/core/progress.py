@@ -10,3 +10,7 @@ Progress = Callable[[str, float | None], None]
 
 def silent(what: str, share: float | None) -> None:
     """A callback that reports nothing."""
+
+
+def unheard(text: str) -> None:
+    """A listener to notes that does nothing with them."""

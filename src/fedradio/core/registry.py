@@ -20,6 +20,8 @@ FAMILIES: dict[str, str] = {
     "channel": "what the air does to a signal",
     "fleet": "what the devices can do and what it costs",
     "link": "how payloads become a sum at the receiver",
+    "transform": "what a sender does to its payload first",
+    "receiver": "what a receiver makes of the merged change",
     "policy": "who takes part, with which resources",
     "source": "where samples come from",
     "partition": "how samples are split over clients",
@@ -28,8 +30,12 @@ FAMILIES: dict[str, str] = {
     "rule": "one local update",
     "schedule": "the learning rate over time",
     "algorithm": "what clients send and receivers do with it",
+    "metric": "what predictions are judged by",
 }
 """Families of parts, in the order in which people meet them."""
+
+PART_LISTS: dict[str, str] = {"metrics": "metric", "transforms": "transform"}
+"""Keys of a spec that hold a list of parts, and the family of these."""
 
 BUILT_IN = "fedradio._parts"
 """The module that registers every built-in part; it is imported when parts are first asked for."""
@@ -111,6 +117,8 @@ def register(family: str, kind: str, *, paper: str = "") -> Callable[[F], F]:
     def decorate(factory: F) -> F:
         if (family, kind) in _PARTS:
             raise ValueError(f"{family} {kind!r} is registered twice")
+        if "kind" in inspect.signature(factory).parameters:
+            raise ValueError(f"{family} {kind!r} has a keyword 'kind', which names the part itself: call it otherwise")
         if not inspect.getdoc(factory):
             raise ValueError(f"{family} {kind!r} needs a docstring: it is its documentation")
         _PARTS[family, kind] = Part(family, kind, factory, paper)

@@ -25,10 +25,6 @@ class Rng:
         """The node below this one; every name is a string or an integer."""
         return Rng(self.seed, self.path + tuple(name if isinstance(name, str) else index(name) for name in names))
 
-    def sibling(self, name: str | int) -> Rng:
-        """The node beside this one: the same parent, another last name."""
-        return Rng(self.seed, (*self.path[:-1], name))
-
     def key(self) -> int:
         """128 bits that depend on the seed and on every name of the path, types included."""
         text = "\x1f".join([str(self.seed), *(f"{type(name).__name__}:{name}" for name in self.path)])

@@ -1,4 +1,7 @@
-"""Conversions between decibel and linear units. Everything inside fedradio is linear SI; names carry their unit."""
+"""Conversions between decibel and linear units, and numbers as text.
+
+Everything inside fedradio is linear SI; names carry their unit. An undefined number is ``'-'`` in text.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +58,25 @@ def show_seconds(value: float | None) -> str:
     minutes, seconds = divmod(round(value), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+def show_percent(value: float | None, digits: int = 2) -> str:
+    """A share as text: ``0.5`` is ``'50.00 %'``."""
+    return "-" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def show_count(value: float | None) -> str:
+    """A count, or a mean of counts, as text: ``4875`` is ``'4,875'``, ``4.625`` is ``'4.62'``."""
+    if value is None:
+        return "-"
+    if float(value).is_integer() or abs(value) >= 1e4:
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def show_number(value: float | None) -> str:
+    """A plain number as text, with four digits."""
+    return "-" if value is None else f"{value:.4g}"
 
 
 def add(total: float | None, part: float | None) -> float | None:

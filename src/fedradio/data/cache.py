@@ -85,7 +85,7 @@ def load(name: str) -> Arrays:
 def status(dataset: DataSet) -> Status:
     """Status of a data set: absent without a manifest, damaged when the manifest or a file's size is wrong."""
     folder = path(dataset.name)
-    if not (folder / MANIFEST).is_file():
+    if _size(folder / MANIFEST) is None:
         return "absent"
     stored = read_json(folder / MANIFEST)
     sizes = {part: _size(folder / f"{part}.npy") for part in PARTS}

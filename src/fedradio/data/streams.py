@@ -109,19 +109,26 @@ class Window:
         return Picks(self._tensor(index), self._tensor(count))
 
 
+def arrivals_rng(run: Rng, clock: Clock) -> Rng:
+    """Randomness of the samples that arrive before an edge round."""
+    return run.child("arrive", clock.t, clock.e)
+
+
 class Pooled:
     """The union of all clients' data as a single client's stream, for central training.
 
-    Its round lasts as long as ``exchanges`` edge rounds, and as many arrivals come before it.
+    Its round lasts as long as ``exchanges`` edge rounds, and as many arrivals come before it, drawn from ``run``.
     """
 
-    def __init__(self, stream: Stream, exchanges: int = 1) -> None:
+    def __init__(self, stream: Stream, run: Rng, exchanges: int = 1) -> None:
+        self.run = run
         self.exchanges = exchanges
         self.clients = 1
         self.shape = stream.shape
         self.classes = stream.classes
         self.sample_bits = stream.sample_bits
         self.stream = stream
+        self._counted: tuple[Slots, Slots] | None = None
 
     def start(self) -> Slots:
         return self.stream.start()
@@ -131,11 +138,16 @@ class Pooled:
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
         for e in range(self.exchanges):
-            state = self.stream.arrive(state, Clock(clock.t, e), rng.sibling(e))
+            within = Clock(clock.t, e, clock.t * self.exchanges + e, clock.now_s)
+            state = self.stream.arrive(state, within, arrivals_rng(self.run, within))
         return state
 
     def stats(self, state: Slots) -> Slots:
-        return {name: values.sum(dim=0, keepdim=True) for name, values in self.stream.stats(state).items()}
+        """Sums over all clients, kept as theirs are."""
+        each = self.stream.stats(state)
+        if self._counted is None or self._counted[0] is not each:
+            self._counted = each, {name: values.sum(dim=0, keepdim=True) for name, values in each.items()}
+        return self._counted[1]
 
     def draw(
         self, state: Slots, clients: Tensor, updates: Tensor, batch: int, rng: Rng, unlabelled_batch: int = 0

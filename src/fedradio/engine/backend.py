@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from fedradio.core.contracts import Batches, LocalRule, Model, Start, Trained
-from fedradio.core.rng import Rng
+from fedradio.core.contracts import Backend, EvalJob, Model, Scores, Trained, TrainJob
 from fedradio.engine.dense import Dense
+from fedradio.engine.evaluate import evaluate
+from fedradio.engine.groups import check_groups
 from fedradio.engine.layers import dense_layers
-from fedradio.engine.local import Kernel, finish, order, prepare
+from fedradio.engine.local import Kernel, finish, prepare
 from fedradio.engine.module import Autograd
 from fedradio.engine.pair import PairAutograd, PairDense
 from fedradio.engine.threads import cores, parallel_map
 
 
-class Engine:
+class Engine(Backend):
     """The multi-threaded :class:`~fedradio.core.contracts.Backend` of this machine.
 
-    ``workers`` threads (default: one per core) train groups of clients, each on one core. The groups depend on the
-    cohort alone, so that results are bit for bit the same for any number of workers. On a GPU there is one worker
-    (untested here).
+    ``workers`` threads (default: one per core) train the groups of clients, each on one core: results are bit for bit
+    the same for any number of workers. On a GPU there is one worker (untested here).
     """
 
     def __init__(self, workers: int | None = None) -> None:
@@ -28,16 +26,16 @@ class Engine:
         self.workers = workers or cores()
         self._last: tuple[Model, bool, Kernel] | None = None
 
-    def run(
-        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
-    ) -> Trained:
-        """Train every client of the cohort for its ``updates [A]``; a client without any has a delta and loss of 0."""
-        job = prepare(model, rule, t, start, batches, updates, rng)
-        kernel = self._kernel(model, rule.objective is not None)
-        groups = order(job.updates, kernel.stack(job))
-        workers = 1 if start.w.is_cuda else self.workers
-        parallel_map(lambda rows: kernel.train(job, rows), groups, workers)
-        return finish(job)
+    def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
+        check_groups(job.updates.tolist(), groups)
+        training = prepare(job)
+        kernel = self._kernel(job.model, job.rule.objective is not None)
+        workers = 1 if job.start.w.is_cuda else self.workers
+        parallel_map(lambda rows: kernel.train(training, rows), groups, workers)
+        return finish(training)
+
+    def evaluate(self, job: EvalJob) -> Scores:
+        return evaluate(job, self.workers)
 
     def _kernel(self, model: Model, objective: bool) -> Kernel:
         """The fastest kernel for this model's structure; kept, with its buffers, until the model or the kind of cost

@@ -13,13 +13,10 @@ import torch
 from torch import Tensor
 
 from fedradio.engine.layers import Layer
-from fedradio.engine.local import TrainJob, select
+from fedradio.engine.local import Training, select
 from fedradio.engine.update import Update
 from fedradio.engine.workspace import LayerBuffers, Workspace
 
-STACK_BYTES = 4e6
-"""Cache budget of a group's parameters and activations."""
-MAX_STACK = 64
 SKINNY = 32
 """Up to this many classes, logits are computed class by class, ``W h^T``: long rows suit the product better."""
 
@@ -27,65 +24,57 @@ relu_backward = torch.ops.aten.threshold_backward.grad_input
 
 
 class Dense:
-    """Kernel for Flatten/Linear/ReLU stacks; every client of a group has ``models`` models in the cache at a time."""
+    """Kernel for Flatten/Linear/ReLU stacks."""
 
-    def __init__(self, layers: Sequence[Layer], models: int = 1) -> None:
+    def __init__(self, layers: Sequence[Layer]) -> None:
         self.layers = layers
-        self.models = models
         self._thread = threading.local()
 
-    def stack(self, job: TrainJob) -> int:
-        """Clients of a group: ``clamp(4 MB / bytes of one client, 1, 64)``, counting parameters and activations."""
-        parameters = sum(field.size for layer in self.layers for field in layer.fields)
-        units = self.layers[0].inputs + sum(2 * layer.outputs for layer in self.layers)
-        each = (parameters + job.batch * units) * job.delta.element_size()
-        return int(min(max(STACK_BYTES / (self.models * each), 1), MAX_STACK))
-
     @torch.no_grad()
-    def train(self, job: TrainJob, rows: list[int]) -> None:
-        space = self.workspace(job)
+    def train(self, training: Training, rows: list[int]) -> None:
+        space = self.workspace(training, len(rows))
         chosen = select(rows)
-        base = start_rows(job, chosen)
-        load(space, job, base, chosen, len(rows))
-        job.loss[chosen] = _steps(space, job, rows, chosen)
-        store(space, job, base, chosen, len(rows))
+        base = start_rows(training, chosen)
+        load(space, training, base, chosen, len(rows))
+        training.loss[chosen] = _steps(space, training, rows, chosen)
+        store(space, training, base, chosen, len(rows))
 
-    def workspace(self, job: TrainJob) -> Workspace:
-        """This thread's buffers; allocated anew when the job's shapes change."""
-        names = _needed(job)
-        key = (self.stack(job), job.batch, names, job.delta.dtype, job.delta.device)
-        if getattr(self._thread, "key", None) != key:
+    def workspace(self, training: Training, clients: int) -> Workspace:
+        """This thread's buffers for a group of so many clients; allocated anew for a larger one or for other shapes."""
+        names = _needed(training)
+        key = (training.batch, names, training.delta.dtype, training.delta.device)
+        known: Workspace | None = getattr(self._thread, "space", None)
+        if known is None or known.clients < clients or self._thread.key != key:
             class_major = self.layers[-1].outputs <= SKINNY
-            self._thread.space = Workspace(self.layers, *key[:3], class_major, job.delta)
-            self._thread.key = key
-        space: Workspace = self._thread.space
-        return space
+            known = Workspace(self.layers, clients, training.batch, names, class_major, training.delta)
+            self._thread.space, self._thread.key = known, key
+        return known
 
 
-def _needed(job: TrainJob) -> tuple[str, ...]:
-    """Names of the tensors that the job's updates need beside the parameters."""
-    names = job.memory_names
-    names += ["w0"] if job.rule.prox > 0 else []
-    names += ["shift"] if job.start.shift is not None else []
-    names += ["grad"] if job.rule.optimiser == "adam" else []
+def _needed(training: Training) -> tuple[str, ...]:
+    """Names of the tensors that updates need beside the parameters."""
+    names = training.memory_names
+    names += ["w0"] if training.rule.prox > 0 else []
+    names += ["shift"] if training.start.shift is not None else []
+    names += ["grad"] if training.rule.optimiser == "adam" else []
     return tuple(names)
 
 
-def start_rows(job: TrainJob, chosen: slice | Tensor) -> Tensor:
+def start_rows(training: Training, chosen: slice | Tensor) -> Tensor:
     """Initial models of the clients: a view ``[1, d]`` if it is the same for all, else a copy ``[k, d]``."""
-    group = job.start.group[chosen]
+    group = training.start.group[chosen]
     first = int(group[0])
-    return job.start.w[first : first + 1] if bool((group == first).all()) else job.start.w[group]
+    return training.start.w[first : first + 1] if bool((group == first).all()) else training.start.w[group]
 
 
-def load(space: Workspace, job: TrainJob, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+def load(space: Workspace, training: Training, base: Tensor, chosen: slice | Tensor, k: int) -> None:
     """Copy the ``chosen`` clients' initial models, shifts and optimiser memory into the buffers."""
     sources: dict[str, Tensor | None] = {"w": base, "w0": base}
-    for name in job.memory_names:
-        before = job.remembered(name)
+    for name in training.memory_names:
+        before = training.remembered(name)
         sources[name] = None if before is None else before[chosen]
-    if job.start.shift is not None:
-        sources["shift"] = job.start.shift[chosen]
+    if training.start.shift is not None:
+        sources["shift"] = training.start.shift[chosen]
     for field, buffers in space.params.items():
         for name in buffers.keys() & sources.keys():
             source = sources[name]
@@ -95,23 +84,23 @@ def load(space: Workspace, job: TrainJob, base: Tensor, chosen: slice | Tensor, 
                 buffers[name][:k] = source[:, field.span]
 
 
-def store(space: Workspace, job: TrainJob, base: Tensor, chosen: slice | Tensor, k: int) -> None:
-    """Copy the ``chosen`` clients' model changes and optimiser memory from the buffers into the job."""
+def store(space: Workspace, training: Training, base: Tensor, chosen: slice | Tensor, k: int) -> None:
+    """Copy the ``chosen`` clients' model changes and optimiser memory from the buffers into the results."""
     for field, buffers in space.params.items():
-        job.delta[chosen, field.span] = buffers["w"][:k].sub_(base[:, field.span])
-        for name, memory in job.memory.items():
+        training.delta[chosen, field.span] = buffers["w"][:k].sub_(base[:, field.span])
+        for name, memory in training.memory.items():
             memory[chosen, field.span] = buffers[name][:k]
 
 
-def _steps(space: Workspace, job: TrainJob, rows: list[int], chosen: slice | Tensor) -> Tensor:
+def _steps(space: Workspace, training: Training, rows: list[int], chosen: slice | Tensor) -> Tensor:
     """All updates of a group; returns the sum of each client's mini-batch losses ``[k]``."""
-    updates = [job.updates[row] for row in rows]
-    index = job.index[chosen, : updates[0]].transpose(0, 1).contiguous().unbind()  # T times [k, B]
-    count: list[list[int]] = job.count[chosen, : updates[0]].T.tolist()
-    update = Update(job.rule, [job.adam_n[row] for row in rows])
-    losses = torch.zeros(len(rows), dtype=job.delta.dtype, device=job.delta.device)
+    updates = [training.updates[row] for row in rows]
+    index = training.index[chosen, : updates[0]].transpose(0, 1).contiguous().unbind()  # T times [k, B]
+    count: list[list[int]] = training.count[chosen, : updates[0]].T.tolist()
+    update = Update(training.rule, [training.adam_n[row] for row in rows])
+    losses = torch.zeros(len(rows), dtype=training.delta.dtype, device=training.delta.device)
     live = len(rows)
-    for j, rate in enumerate(job.rates[: updates[0]]):
+    for j, rate in enumerate(training.rates[: updates[0]]):
         while updates[live - 1] <= j:
             live -= 1
         counts = count[j][:live]
@@ -120,7 +109,7 @@ def _steps(space: Workspace, job: TrainJob, rows: list[int], chosen: slice | Ten
         view = space.view(live, b)
         update.advance(j, live, rate, losses)
         if b > 0:
-            x, y = job.fetch(index[j][0, :b] if live == 1 else index[j][:live, :b])
+            x, y = training.fetch(index[j][0, :b] if live == 1 else index[j][:live, :b])
             x = x.to(losses.dtype).view(*y.shape, -1)
             forward(view, x)
             likelihood = _output_gradient(view, y, None if full else counts)

@@ -9,26 +9,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Ensemble, Model, TestSet
+from fedradio.core.contracts import EvalJob, Metric, Scores
 from fedradio.core.params import group_sum
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.threads import parallel_map
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Top-1 accuracy and cross entropy in nats, per group ``[G]`` (NaN without samples), and plain means over groups.
-
-    ``top [M]`` and ``group_top [G, M]`` are top-m accuracies, ``m = 1..M``. A group is one of the test set's, or, where
-    every client has a model of its own and all share the samples, a client.
-    """
-
-    accuracy: float
-    loss: float
-    group_accuracy: Tensor
-    group_loss: Tensor
-    top: Tensor
-    group_top: Tensor
+from fedradio.metrics.accuracy import rank
 
 
 @dataclass(frozen=True)
@@ -40,72 +25,79 @@ class _Chunk:
     hi: int
 
 
-def evaluate(
-    model: Model,
-    ensemble: Ensemble,
-    test: TestSet,
-    local: Tensor | None,
-    workers: int,
-    chunk: int | None = None,
-    top: int = 1,
-) -> Scores:
-    """Scores of members ``[1, d]`` (one for all) or ``[C, d]`` (one a client), with local parts ``[1 or C, d_local]``.
+@dataclass(frozen=True)
+class _Scored:
+    """Loss and hits (0 or 1) among the ``1..top`` likeliest classes of a chunk's samples, ``[n, 1 + top]`` float64, and
+    what metrics judge: log-probabilities ``logits [n, C]`` (None without metrics) and labels ``y [n]``; on the CPU."""
 
-    Probabilities are mixed, ``p = sum_m a_m softmax(z_m)``. One model per client is evaluated on its client's samples
-    if the test set has them (``per_client``), and on all samples otherwise. ``chunk`` samples go through a model at
-    once (default: 1000 for dense stacks, 250 for others). Hits are counted among the ``1..top`` likeliest classes.
-    """
-    clients = max([1, *(len(member) for member in ensemble.members), 1 if local is None else len(local)])
-    size = chunk or (1000 if dense_layers(model) else 250)
-    if clients == 1:
-        chunks = _cut(0, 0, len(test.index), size)
-    elif test.per_client:
-        if clients != test.groups:
-            raise ValueError(f"{clients} models for {test.groups} clients with samples of their own")
-        chunks = [part for client, (lo, hi) in enumerate(test.bounds()) for part in _cut(client, lo, hi, size)]
-    else:
-        chunks = [part for client in range(clients) for part in _cut(client, 0, len(test.index), size)]
+    losses_and_hits: Tensor
+    logits: Tensor | None
+    y: Tensor
 
-    def score(part: _Chunk) -> Tensor:
-        return _score(model, ensemble, test, local, part, top)
 
-    results = parallel_map(score, chunks, workers)
+def evaluate(job: EvalJob, workers: int, chunk: int | None = None) -> Scores:
+    """Scores of an ensemble; ``chunk`` samples go through a model at once (default: 1000 for dense stacks, 250 for
+    others)."""
+    test, clients = job.test, models(job)
+    chunks = _chunks(job, clients, chunk or (1000 if dense_layers(job.model) else 250))
+    results = parallel_map(lambda part: _score(job, part), chunks, workers)
     own = clients > 1 and not test.per_client
     groups = clients if own else test.groups
-    total = torch.zeros(groups, 1 + top, dtype=torch.float64)
+    total = torch.zeros(groups, 1 + job.top, dtype=torch.float64)
     count = torch.zeros(groups, dtype=torch.float64)
-    for part, sample_scores in zip(chunks, results, strict=True):  # in the order of the chunks: the same sums
-        group = torch.full((part.hi - part.lo,), part.client) if own else test.group[part.lo : part.hi].cpu()
-        total += group_sum(sample_scores, group, groups)
+    group_of = [
+        torch.full((part.hi - part.lo,), part.client) if own else test.group[part.lo : part.hi].cpu() for part in chunks
+    ]
+    for scored, group in zip(results, group_of, strict=True):  # in the order of the chunks: the same sums
+        total += group_sum(scored.losses_and_hits, group, groups)
         count += torch.bincount(group, minlength=groups)
     mean = total / count[:, None]
     loss, hits = mean[:, 0], mean[:, 1:]
-    return Scores(_mean(hits[:, 0]), _mean(loss), hits[:, 0], loss, hits.nanmean(dim=0), hits)
+    logits = [scored.logits for scored in results if scored.logits is not None]
+    metrics: dict[str, float] = {}
+    if logits:
+        y, client = torch.cat([scored.y for scored in results]), torch.cat(group_of)
+        metrics = judge(job.metrics, torch.cat(logits), y, client)
+    return Scores(_mean(hits[:, 0]), _mean(loss), hits[:, 0], loss, hits.nanmean(dim=0), hits, metrics)
 
 
-def _score(model: Model, ensemble: Ensemble, test: TestSet, local: Tensor | None, part: _Chunk, top: int) -> Tensor:
-    """Loss and hits (0 or 1) among the ``1..top`` likeliest classes, ``[hi - lo, 1 + top]`` float64 on the CPU."""
+def models(job: EvalJob) -> int:
+    """Models that a job compares with the labels: 1 for all, or one per client."""
+    rows = [*job.ensemble.members, *([] if job.local is None else [job.local])]
+    clients = max([1, *map(len, rows)])
+    if clients > 1 and job.test.per_client and clients != job.test.groups:
+        raise ValueError(f"{clients} models for {job.test.groups} clients with samples of their own")
+    return clients
+
+
+def judge(metrics: Sequence[Metric], logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
+    """Scores of all metrics by name; ``logits [n, C]``, ``y [n]``, ``client [n]``."""
+    return {name: value for metric in metrics for name, value in metric.score(logits, y, client).items()}
+
+
+def _chunks(job: EvalJob, clients: int, size: int) -> list[_Chunk]:
+    """The pieces in which samples go through models, client after client."""
+    if clients == 1:
+        return _cut(0, 0, len(job.test.index), size)
+    if job.test.per_client:
+        return [part for client, (lo, hi) in enumerate(job.test.bounds()) for part in _cut(client, lo, hi, size)]
+    return [part for client in range(clients) for part in _cut(client, 0, len(job.test.index), size)]
+
+
+def _score(job: EvalJob, part: _Chunk) -> _Scored:
+    """Scores of the samples of a chunk."""
+    test, top = job.test, job.top
     x, y = test.fetch(test.index[part.lo : part.hi])
     likelihoods = []
-    for member in ensemble.members:
-        row = _row(member, local, part.client)
-        likelihoods.append(model.apply(row, x).log_softmax(dim=1))
-    mixed = _mix(likelihoods, [_of(weight, part.client) for weight in ensemble.weight])
+    for member in job.ensemble.members:
+        row = _row(member, job.local, part.client)
+        likelihoods.append(job.model.apply(row, x).log_softmax(dim=1))
+    mixed = _mix(likelihoods, [_of(weight, part.client) for weight in job.ensemble.weight])
     y = y.to(mixed.device)[:, None]
     loss = -mixed.gather(1, y)
-    hits = mixed.argmax(dim=1, keepdim=True) == y if top == 1 else _rank(mixed, y) < torch.arange(1, top + 1).to(y)
-    return torch.cat([loss, hits], dim=1).double().cpu()
-
-
-def _rank(likelihood: Tensor, y: Tensor) -> Tensor:
-    """Rank ``[n, 1]`` of the label ``y [n, 1]`` among the classes by decreasing likelihood, 0 the first.
-
-    Of equals the lower class is first, as in argmax; NaN comes last.
-    """
-    own = likelihood.gather(1, y)
-    number = torch.arange(likelihood.shape[1], device=y.device)
-    behind = (likelihood < own) | ((likelihood == own) & (number >= y))
-    return likelihood.shape[1] - behind.sum(dim=1, keepdim=True)
+    hits = mixed.argmax(dim=1, keepdim=True) == y if top == 1 else rank(mixed, y) < torch.arange(1, top + 1).to(y)
+    scores = torch.cat([loss, hits], dim=1).double().cpu()
+    return _Scored(scores, mixed.cpu() if job.metrics else None, y[:, 0].cpu())
 
 
 def _mix(likelihoods: Sequence[Tensor], weights: Sequence[float]) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Model, Picks
-from fedradio.engine.local import Semi, TrainJob, select
+from fedradio.engine.local import Semi, Training, select
 from fedradio.engine.objective import Targets, pseudo_labels, targets
 
 CHUNK = 250
@@ -17,15 +17,15 @@ class Feed:
     """Mini-batches of a group of clients, those with most updates first.
 
     Pseudo-labels are computed here, before any update: one forward pass of the received model, in evaluation mode, for
-    every distinct unlabelled sample that a client will use in the round. Their accuracy goes into the job.
+    every distinct unlabelled sample that a client will use in the round. Their accuracy is a result too.
     """
 
-    def __init__(self, model: Model, job: TrainJob, semi: Semi, rows: list[int]) -> None:
-        steps, chosen = job.updates[rows[0]], select(rows)
-        self._objective, self._fetch = semi.objective, job.fetch
-        self._labelled = _ByUpdate(Picks(job.index, job.count), chosen, steps)
+    def __init__(self, model: Model, training: Training, semi: Semi, rows: list[int]) -> None:
+        steps, chosen = training.updates[rows[0]], select(rows)
+        self._objective, self._fetch = semi.objective, training.fetch
+        self._labelled = _ByUpdate(Picks(training.index, training.count), chosen, steps)
         self._unlabelled = _ByUpdate(semi.unlabelled, chosen, steps)
-        self._nu, self._place = _pseudo_labels(model, job, semi, rows)
+        self._nu, self._place = _pseudo_labels(model, training, semi, rows)
 
     def __call__(self, j: int, live: int) -> tuple[Tensor, Targets] | None:
         """Samples ``x [live, n, *shape]`` of update ``j`` and their targets, without the client axis if one client is
@@ -52,24 +52,24 @@ class _ByUpdate:
         self.counts: list[list[int]] = count.tolist()
 
 
-def _pseudo_labels(model: Model, job: TrainJob, semi: Semi, rows: list[int]) -> tuple[Tensor, tuple[Tensor, ...]]:
+def _pseudo_labels(model: Model, training: Training, semi: Semi, rows: list[int]) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Pseudo-labels ``[n, C]`` of all distinct samples, client after client, and for every update the positions
     ``[k, B]`` of its samples among them. With ``alpha_p = 0`` they are uniform, and neither right nor wrong."""
-    steps = job.updates[rows[0]]
+    steps = training.updates[rows[0]]
     index = semi.unlabelled.index[select(rows), :steps]
     place = torch.zeros_like(index)
-    tables = [job.delta.new_full((1, model.classes), 1.0 / model.classes)]  # what padded picks point at
+    tables = [training.delta.new_full((1, model.classes), 1.0 / model.classes)]  # what padded picks point at
     offset = 1
     for i, row in enumerate(rows if semi.objective.alpha_p > 0.0 else []):
         real = torch.arange(index.shape[-1], device=index.device) < semi.unlabelled.count[row, :steps, None]
-        real[job.updates[row] :] = False
+        real[training.updates[row] :] = False
         distinct, inverse = torch.unique(index[i][real], return_inverse=True)
-        w = job.start.w[int(job.start.group[row])]
-        if job.start.local is not None:
-            w = torch.cat([w, job.start.local[row]])
+        w = training.start.w[int(training.start.group[row])]
+        if training.start.local is not None:
+            w = torch.cat([w, training.start.local[row]])
         hits = []
         for part in distinct.split(CHUNK) if len(distinct) else ():
-            x, y = job.fetch(part)
+            x, y = training.fetch(part)
             nu = pseudo_labels(semi.objective, model.apply(w, x))
             hits.append(nu.argmax(-1) == y)
             tables.append(nu)

@@ -1,17 +1,26 @@
-"""Training jobs, and the optimiser arithmetic that all kernels share."""
+"""Training under way: its inputs and results, and the optimiser arithmetic that all kernels share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Batches, Fetch, LocalRule, Model, Objective, Picks, Slots, Start, Trained
+from fedradio.core.contracts import (
+    Batches,
+    Fetch,
+    LocalRule,
+    Model,
+    Objective,
+    Picks,
+    Slots,
+    Start,
+    Trained,
+    TrainJob,
+)
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
 
@@ -21,8 +30,8 @@ MEMORY = ("momentum", "adam_m", "adam_v")
 
 @dataclass(frozen=True)
 class Semi:
-    """Semi-supervised part of a job: ``unlabelled`` mini-batches; for pair training the weights ``mixture [A]`` of the
-    clients' own models, and the job ``own`` that trains these with a rule, rates and initial rows of their own.
+    """Semi-supervised part: ``unlabelled`` mini-batches; for pair training the weights ``mixture [A]`` of the clients'
+    own models, and the training ``own`` of these, with a rule, rates and initial rows of its own.
 
     Results: ``pseudo [A]``, the accuracy of the pseudo-labels; in ``own.delta`` the own models themselves.
     """
@@ -30,13 +39,13 @@ class Semi:
     objective: Objective
     unlabelled: Picks
     mixture: Tensor
-    own: TrainJob | None
+    own: Training | None
     pseudo: Tensor
 
 
 @dataclass(frozen=True)
-class TrainJob:
-    """Training job of a cohort; kernels fill the result rows of every client that has updates to make.
+class Training:
+    """Training of a cohort under way; kernels fill the result rows of every client that has updates to make.
 
     ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the most samples of an update; ``rates
     [T]`` the learning rate of each update; ``adam_n [A]`` updates made in earlier rounds; ``semi`` the objective's
@@ -72,19 +81,14 @@ class TrainJob:
 class Kernel(Protocol):
     """Training kernel: trains a group of clients at once, on one thread."""
 
-    def stack(self, job: TrainJob) -> int:
-        """Number of clients in a group."""
-        ...
-
-    def train(self, job: TrainJob, rows: list[int]) -> None:
-        """Train these clients (sorted by updates, most first, none without) and write their results into the job."""
+    def train(self, training: Training, rows: list[int]) -> None:
+        """Train these clients (sorted by updates, most first, none without) and write their rows of the results."""
         ...
 
 
-def prepare(
-    model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
-) -> TrainJob:
-    """The job of one call of ``Backend.run``; clients without updates get their results (no change) here."""
+def prepare(job: TrainJob) -> Training:
+    """The training that a job asks for; clients without updates get their results (no change) here."""
+    model, rule, start, batches, updates = job.model, job.rule, job.start, job.batches, job.updates
     w, clients, trainable = start.w, len(updates), model.shared.size + model.local.size
     own = model.local.size + model.buffers.size
     if own and start.local is None:
@@ -95,39 +99,43 @@ def prepare(
     names = [name for name in rule.state_names if name in MEMORY] if rule.keep_state else []
     memory = {name: _result(start.slots.get(name), (clients, trainable), w, idle) for name in names}
     counts = start.slots.get("adam_n") if rule.keep_state else None
-    job = TrainJob(
+    training = Training(
         rule=rule,
-        rates=rule.rates(t, max(updates.tolist(), default=0)),
+        rates=rule.rates(job.t, max(updates.tolist(), default=0)),
         start=start,
         index=batches.labelled.index,
         count=batches.labelled.count,
-        batch=int(batches.labelled.count.max()) if batches.labelled.count.numel() else 0,
+        batch=largest_batch(job),
         fetch=batches.fetch,
         updates=updates.tolist(),
         adam_n=[0.0] * clients if counts is None else counts.double().tolist(),
-        rng=rng,
+        rng=job.rng,
         delta=delta,
         local=local,
         loss=w.new_zeros(clients),
         memory=memory,
     )
-    return job if rule.objective is None else _with_objective(job, rule.objective, t, model, batches, idle)
+    return training if rule.objective is None else _with_objective(training, rule.objective, job, idle)
 
 
-def finish(job: TrainJob) -> Trained:
-    """Result of a finished job: mean losses and the optimiser's update counts are completed here."""
-    updates = torch.tensor(job.updates, device=job.count.device)
-    count = job.count if job.semi is None else job.count + job.semi.unlabelled.count
+def finish(training: Training) -> Trained:
+    """Result of a finished training: mean losses and the optimiser's update counts are completed here."""
+    updates = torch.tensor(training.updates, device=training.count.device)
+    count = training.count if training.semi is None else training.count + training.semi.unlabelled.count
     due = torch.arange(count.shape[1], device=count.device) < updates[:, None]
     batches = ((count > 0) & due).sum(1).clamp(min=1)
-    slots = dict(job.memory)
-    if job.rule.keep_state and "adam_n" in job.rule.state_names:
-        before = job.start.slots.get("adam_n", torch.zeros(len(updates), dtype=job.loss.dtype, device=job.loss.device))
+    slots = dict(training.memory)
+    if training.rule.keep_state and "adam_n" in training.rule.state_names:
+        before = training.start.slots.get(
+            "adam_n", torch.zeros(len(updates), dtype=training.loss.dtype, device=training.loss.device)
+        )
         slots["adam_n"] = before + updates.to(before)
-    trained = Trained(job.delta, job.local, job.loss / batches.to(job.loss), slots)
-    if job.semi is None:
+    trained = Trained(training.delta, training.local, training.loss / batches.to(training.loss), slots)
+    if training.semi is None:
         return trained
-    return replace(trained, own=None if job.semi.own is None else job.semi.own.delta, pseudo=job.semi.pseudo)
+    return replace(
+        trained, own=None if training.semi.own is None else training.semi.own.delta, pseudo=training.semi.pseudo
+    )
 
 
 def check_objective(objective: Objective, rule: LocalRule, model: Model, start: Start, batches: Batches) -> None:
@@ -162,18 +170,17 @@ def own_rule(rule: LocalRule, objective: Objective) -> LocalRule:
     )
 
 
-def order(updates: Sequence[int], most: int) -> list[list[int]]:
-    """Groups of at most ``most`` clients, sorted by falling number of updates (ties by row); idle ones are left out.
+def largest_batch(job: TrainJob) -> int:
+    """Most samples of an update in the cohort, unlabelled ones included where the objective uses them."""
+    return sum(int(picks.count.max()) for picks in (job.batches.labelled, unlabelled_of(job)) if picks.count.numel())
 
-    Clients with updates left are then a prefix of each group. There is one group or an even number of them, so that two
-    cores finish together; the groups do not depend on the number of cores.
-    """
-    busy = sorted((row for row, n in enumerate(updates) if n > 0), key=lambda row: -updates[row])
-    if len(busy) <= most:
-        return [busy] if busy else []
-    groups = min(2 * math.ceil(len(busy) / (2 * most)), len(busy))
-    cuts = [len(busy) * i // groups for i in range(groups + 1)]
-    return [busy[lo:hi] for lo, hi in pairwise(cuts)]
+
+def unlabelled_of(job: TrainJob) -> Picks:
+    """Unlabelled mini-batches that the objective uses; empty ones where it uses none."""
+    objective, unlabelled, labelled = job.rule.objective, job.batches.unlabelled, job.batches.labelled
+    if unlabelled is None or objective is None or objective.unlabelled_batch == 0:
+        return Picks(labelled.index[:, :, :0], torch.zeros_like(labelled.count))
+    return unlabelled
 
 
 def select(rows: list[int]) -> slice | Tensor:
@@ -214,29 +221,23 @@ def adam(
         w.addcdiv_(m, root, value=-size)
 
 
-def _with_objective(
-    job: TrainJob, objective: Objective, t: int, model: Model, batches: Batches, idle: Tensor
-) -> TrainJob:
-    """The job with its semi-supervised part: unlabelled mini-batches and the clients' own models."""
-    start, clients = job.start, len(job.updates)
-    check_objective(objective, job.rule, model, start, batches)
-    unlabelled = batches.unlabelled if objective.unlabelled_batch > 0 else None
-    if unlabelled is None:
-        unlabelled = Picks(job.index[:, :, :0], torch.zeros_like(job.count))
-    job = replace(job, batch=job.batch + (int(unlabelled.count.max()) if unlabelled.count.numel() else 0))
+def _with_objective(training: Training, objective: Objective, job: TrainJob, idle: Tensor) -> Training:
+    """The training with its semi-supervised part: unlabelled mini-batches and the clients' own models."""
+    start, clients = training.start, len(training.updates)
+    check_objective(objective, job.rule, job.model, start, job.batches)
     own = None
     if objective.pair and start.own is not None:
-        rule = own_rule(job.rule, objective)
+        rule = own_rule(training.rule, objective)
         own = replace(
-            job,
+            training,
             rule=rule,
-            rates=rule.rates(t, len(job.rates)),
+            rates=rule.rates(job.t, len(training.rates)),
             start=Start(start.own, torch.arange(clients), ids=start.ids),
-            delta=_result(start.own, tuple(job.delta.shape), job.delta, idle),
+            delta=_result(start.own, tuple(training.delta.shape), training.delta, idle),
         )
     mixture = torch.zeros(clients) if start.mixture is None else start.mixture
-    pseudo = job.loss.new_full((clients,), math.nan)
-    return replace(job, semi=Semi(objective, unlabelled, mixture.to(job.delta), own, pseudo))
+    pseudo = training.loss.new_full((clients,), math.nan)
+    return replace(training, semi=Semi(objective, unlabelled_of(job), mixture.to(training.delta), own, pseudo))
 
 
 def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:

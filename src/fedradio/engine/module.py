@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from fedradio.core.contracts import Model
 from fedradio.core.errors import Problem, SpecError
-from fedradio.engine.local import TrainJob, adam, adam_scales, add_prox_and_shift
+from fedradio.engine.local import Training, adam, adam_scales, add_prox_and_shift
 from fedradio.models.checks import refuses_single
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
@@ -28,41 +28,41 @@ class Autograd:
         self.needs_two = refuses_single(model.module, model.shape)
         self._thread = threading.local()
 
-    def stack(self, job: TrainJob) -> int:
-        return 1
-
     @torch.enable_grad()
-    def train(self, job: TrainJob, rows: list[int]) -> None:
-        network = self._network(job)
+    def train(self, training: Training, rows: list[int]) -> None:
+        network = self._network(training)
         for row in rows:
             if self.needs_two:
-                _check_counts(job, row)
+                _check_counts(training, row)
             if self.dropout:
-                set_generator(network.module, job.rng.child("dropout", job.start.client(row)).torch(job.delta.device))
-            network.load(job, row)
-            job.loss[row] = self._steps(network, job, row)
-            network.store(job, row)
+                set_generator(
+                    network.module,
+                    training.rng.child("dropout", training.start.client(row)).torch(training.delta.device),
+                )
+            network.load(training, row)
+            training.loss[row] = self._steps(network, training, row)
+            network.store(training, row)
 
-    def _steps(self, network: Network, job: TrainJob, row: int) -> Tensor:
+    def _steps(self, network: Network, training: Training, row: int) -> Tensor:
         """All updates of one client; returns the sum of its mini-batch losses."""
-        total = job.delta.new_zeros(())
-        counts = job.count[row].tolist()
-        for j, rate in enumerate(job.rates[: job.updates[row]]):
+        total = training.delta.new_zeros(())
+        counts = training.count[row].tolist()
+        for j, rate in enumerate(training.rates[: training.updates[row]]):
             gradients: Sequence[Tensor | None] = ()
             if counts[j] > 0:
-                x, y = job.fetch(job.index[row, j, : counts[j]])
-                x = as_input(x, job.delta.dtype, self.channels_last)
+                x, y = training.fetch(training.index[row, j, : counts[j]])
+                x = as_input(x, training.delta.dtype, self.channels_last)
                 loss = cross_entropy(network.module(x), y)
                 gradients = torch.autograd.grad(loss, network.parameters, allow_unused=True)
                 total += loss.detach()
-            network.update(job, row, j, rate, gradients)
+            network.update(training, row, j, rate, gradients)
         return total
 
-    def _network(self, job: TrainJob) -> Network:
+    def _network(self, training: Training) -> Network:
         """This thread's copy of the module and its buffers."""
-        key = (job.rule.state_names, job.delta.dtype, job.delta.device)
+        key = (training.rule.state_names, training.delta.dtype, training.delta.device)
         if getattr(self._thread, "key", None) != key:
-            self._thread.network = Network(self.model, job.memory_names, job.delta)
+            self._thread.network = Network(self.model, training.memory_names, training.delta)
             self._thread.key = key
         network: Network = self._thread.network
         return network
@@ -86,36 +86,36 @@ class Network:
         self._parts = [views[name] for name, _ in self.module.named_parameters()]
 
     @torch.no_grad()
-    def load(self, job: TrainJob, row: int) -> None:
+    def load(self, training: Training, row: int) -> None:
         """Copy a client's initial model, local parameters, buffers and optimiser memory into the network."""
-        self.w0 = job.start.w[int(job.start.group[row])]
+        self.w0 = training.start.w[int(training.start.group[row])]
         self.w[: self.shared] = self.w0
-        if job.start.local is not None:
+        if training.start.local is not None:
             own = self.trainable - self.shared
-            self.w[self.shared :] = job.start.local[row, :own]
-            self.buffers.copy_(job.start.local[row, own:])
+            self.w[self.shared :] = training.start.local[row, :own]
+            self.buffers.copy_(training.start.local[row, own:])
         for name, memory in self.memory.items():
-            before = job.remembered(name)
+            before = training.remembered(name)
             memory.zero_() if before is None else memory.copy_(before[row])
 
     @torch.no_grad()
-    def store(self, job: TrainJob, row: int) -> None:
-        """Copy the client's model change, local parameters, buffers and optimiser memory into the job."""
-        torch.sub(self.w[: self.shared], self.w0, out=job.delta[row])
-        if job.local is not None:
-            torch.cat([self.w[self.shared :], self.buffers], out=job.local[row])
-        for name, rows in job.memory.items():
+    def store(self, training: Training, row: int) -> None:
+        """Copy the client's model change, local parameters, buffers and optimiser memory into the results."""
+        torch.sub(self.w[: self.shared], self.w0, out=training.delta[row])
+        if training.local is not None:
+            torch.cat([self.w[self.shared :], self.buffers], out=training.local[row])
+        for name, rows in training.memory.items():
             rows[row] = self.memory[name]
         self.w0 = self.w[: self.shared]  # releases the received models
 
     @torch.no_grad()
-    def update(self, job: TrainJob, row: int, j: int, rate: float, gradients: Sequence[Tensor | None]) -> None:
+    def update(self, training: Training, row: int, j: int, rate: float, gradients: Sequence[Tensor | None]) -> None:
         """``v = gam*v + g + mu*(w - w0) + shift; w -= rate*v``, or Adam; prox and shift act on the shared part only.
 
         ``gradients`` of the parameters; None where the loss does not depend on one, nothing at all without samples.
         """
-        rule, own = job.rule, slice(self.shared)
-        shift = None if job.start.shift is None else job.start.shift[row]
+        rule, own = training.rule, slice(self.shared)
+        shift = None if training.start.shift is None else training.start.shift[row]
         if rule.optimiser == "adam":
             self.sum.zero_()
         elif rule.momentum > 0:
@@ -130,7 +130,7 @@ class Network:
         self._add(gradients, 1.0)
         add_prox_and_shift(self.sum[own], self.w[own], self.w0, shift, rule.prox)
         if rule.optimiser == "adam":
-            size, eps = adam_scales(rule, job.adam_n[row] + j + 1, rate)
+            size, eps = adam_scales(rule, training.adam_n[row] + j + 1, rate)
             adam(rule, self.w, self.sum, self.memory["adam_m"], self.memory["adam_v"], size, eps)
         else:
             self.w.add_(self.sum, alpha=-rate)
@@ -142,11 +142,13 @@ class Network:
             torch._foreach_add_(parts, present, alpha=factor)
 
 
-def _check_counts(job: TrainJob, row: int) -> None:
-    if bool((job.count[row, : job.updates[row]] == 1).any()):
-        reason = f"client {job.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
+def _check_counts(training: Training, row: int) -> None:
+    if bool((training.count[row, : training.updates[row]] == 1).any()):
+        reason = (
+            f"client {training.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        )
         remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
-        raise SpecError(Problem("rule.batch", reason, remedy, job.rule.batch))
+        raise SpecError(Problem("rule.batch", reason, remedy, training.rule.batch))
 
 
 def _views(model: Model, row: Tensor) -> dict[str, Tensor]:

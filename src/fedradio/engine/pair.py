@@ -1,8 +1,8 @@
 """Training kernels of semi-supervised objectives and pairs of models (FedCPSL, Algorithm 1, the local updates).
 
 Both models of a pair see the same samples ``[L; U]``, both gradients are taken before either moves (11)-(14), and both
-enter the backward pass in closed form. The clients' own models are a job of their own, with another rule, so that
-everything but the output gradients is done by the other kernels.
+enter the backward pass in closed form. The clients' own models are a :class:`Training` of their own, with another
+rule, so that everything but the output gradients is done by the other kernels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.engine.dense import Dense, backward, forward, load, relu_backward, start_rows, store
 from fedradio.engine.feed import Feed
 from fedradio.engine.layers import Layer
-from fedradio.engine.local import Semi, TrainJob, select
+from fedradio.engine.local import Semi, Training, select
 from fedradio.engine.module import Network
 from fedradio.engine.objective import cost, gradient, mixture_gradient
 from fedradio.engine.update import Update
@@ -33,26 +33,23 @@ class PairDense:
     def __init__(self, model: Model, layers: Sequence[Layer]) -> None:
         self.model = model
         self.inputs = layers[0].inputs
-        self.common, self.own = Dense(layers, models=2), Dense(layers, models=2)
-
-    def stack(self, job: TrainJob) -> int:
-        return self.common.stack(job)
+        self.common, self.own = Dense(layers), Dense(layers)
 
     @torch.no_grad()
-    def train(self, job: TrainJob, rows: list[int]) -> None:
-        semi, chosen, k = _semi(job), select(rows), len(rows)
-        common = _Stack(self.common, job, rows)
+    def train(self, training: Training, rows: list[int]) -> None:
+        semi, chosen, k = _semi(training), select(rows), len(rows)
+        common = _Stack(self.common, training, rows)
         own = None if semi.own is None else _Stack(self.own, semi.own, rows)
-        job.loss[chosen] = self._steps(job, semi, rows, common, own)
-        store(common.space, job, common.base, chosen, k)
+        training.loss[chosen] = self._steps(training, semi, rows, common, own)
+        store(common.space, training, common.base, chosen, k)
         if own is not None:
             own.keep(chosen, k)
 
-    def _steps(self, job: TrainJob, semi: Semi, rows: list[int], common: _Stack, own: _Stack | None) -> Tensor:
+    def _steps(self, training: Training, semi: Semi, rows: list[int], common: _Stack, own: _Stack | None) -> Tensor:
         """All updates of a group; returns the sum of each client's costs ``[k]``."""
-        feed, b = Feed(self.model, job, semi, rows), semi.mixture[select(rows)]
-        updates, live = [job.updates[row] for row in rows], len(rows)
-        losses = job.delta.new_zeros(live)
+        feed, b = Feed(self.model, training, semi, rows), semi.mixture[select(rows)]
+        updates, live = [training.updates[row] for row in rows], len(rows)
+        losses = training.delta.new_zeros(live)
         for j in range(updates[0]):
             while updates[live - 1] <= j:
                 live -= 1
@@ -77,11 +74,15 @@ class PairDense:
 class _Stack:
     """One model of each client of a group, in the dense kernel's buffers."""
 
-    def __init__(self, dense: Dense, job: TrainJob, rows: list[int]) -> None:
+    def __init__(self, dense: Dense, training: Training, rows: list[int]) -> None:
         chosen = select(rows)
-        self.job, self.space, self.base = job, dense.workspace(job), start_rows(job, chosen)
-        self.update = Update(job.rule, [])
-        load(self.space, job, self.base, chosen, len(rows))
+        self.training, self.space, self.base = (
+            training,
+            dense.workspace(training, len(rows)),
+            start_rows(training, chosen),
+        )
+        self.update = Update(training.rule, [])
+        load(self.space, training, self.base, chosen, len(rows))
 
     def forward(self, live: int, x: Tensor) -> Tensor:
         """Log-probabilities ``[live, n, C]`` of the first ``live`` clients."""
@@ -97,13 +98,13 @@ class _Stack:
             layer.g.copy_(slope)
             if layer.relu:
                 relu_backward(layer.g, layer.z, 0, grad_input=layer.g)
-        self.update.advance(j, live, self.job.rates[j], x)
+        self.update.advance(j, live, self.training.rates[j], x)
         backward(view, x, self.update, 1.0)
 
     def keep(self, chosen: slice | Tensor, k: int) -> None:
-        """Write the models themselves into the job."""
+        """Write the models themselves into the results."""
         for field, buffers in self.space.params.items():
-            self.job.delta[chosen, field.span] = buffers["w"][:k]
+            self.training.delta[chosen, field.span] = buffers["w"][:k]
 
 
 class PairAutograd:
@@ -119,30 +120,27 @@ class PairAutograd:
         self.needs_two = refuses_single(model.module, model.shape)
         self._thread = threading.local()
 
-    def stack(self, job: TrainJob) -> int:
-        return 1
-
     @torch.enable_grad()
-    def train(self, job: TrainJob, rows: list[int]) -> None:
-        semi = _semi(job)
+    def train(self, training: Training, rows: list[int]) -> None:
+        semi = _semi(training)
         for row in rows:
             if self.needs_two:
-                _check_counts(job, semi, row)
-            common = self._network("dropout", job, row)
+                _check_counts(training, semi, row)
+            common = self._network("dropout", training, row)
             own = None if semi.own is None else self._network("dropout_own", semi.own, row)
-            job.loss[row] = self._steps(job, semi, row, common, own)
-            common.store(job, row)
+            training.loss[row] = self._steps(training, semi, row, common, own)
+            common.store(training, row)
             if semi.own is not None and own is not None:
                 semi.own.delta[row] = own.w
 
-    def _steps(self, job: TrainJob, semi: Semi, row: int, common: Network, own: Network | None) -> Tensor:
+    def _steps(self, training: Training, semi: Semi, row: int, common: Network, own: Network | None) -> Tensor:
         """All updates of one client; returns the sum of its costs."""
-        feed, total = Feed(self.model, job, semi, [row]), job.delta.new_zeros(())
-        for j in range(job.updates[row]):
+        feed, total = Feed(self.model, training, semi, [row]), training.delta.new_zeros(())
+        for j in range(training.updates[row]):
             slopes: Sequence[Tensor | None] = ()
             own_slopes: Sequence[Tensor | None] = ()
             if (batch := feed(j, 1)) is not None:
-                x, to = as_input(batch[0], job.delta.dtype, self.channels_last), batch[1]
+                x, to = as_input(batch[0], training.delta.dtype, self.channels_last), batch[1]
                 z = common.module(x)
                 log_h = z.detach().log_softmax(-1)
                 total += cost(log_h, to)
@@ -151,34 +149,38 @@ class PairAutograd:
                     z = own.module(x)
                     slope = mixture_gradient(z.detach().log_softmax(-1), log_h, semi.mixture[row], to)
                     own_slopes = torch.autograd.grad(z, own.parameters, slope, allow_unused=True)
-            common.update(job, row, j, job.rates[j], slopes)
+            common.update(training, row, j, training.rates[j], slopes)
             if own is not None and semi.own is not None:
                 own.update(semi.own, row, j, semi.own.rates[j], own_slopes)
         return total
 
-    def _network(self, name: str, job: TrainJob, row: int) -> Network:
+    def _network(self, name: str, training: Training, row: int) -> Network:
         """This thread's copy of the module, one for each model of a pair, with the client's parameters and dropout."""
-        key = (job.rule.state_names, job.delta.dtype, job.delta.device)
+        key = (training.rule.state_names, training.delta.dtype, training.delta.device)
         cached: tuple[object, Network] | None = getattr(self._thread, name, None)
         if cached is None or cached[0] != key:
-            cached = (key, Network(self.model, job.memory_names, job.delta))
+            cached = (key, Network(self.model, training.memory_names, training.delta))
             setattr(self._thread, name, cached)
         network = cached[1]
-        network.load(job, row)
+        network.load(training, row)
         if self.dropout:
-            set_generator(network.module, job.rng.child(name, job.start.client(row)).torch(job.delta.device))
+            set_generator(
+                network.module, training.rng.child(name, training.start.client(row)).torch(training.delta.device)
+            )
         return network
 
 
-def _semi(job: TrainJob) -> Semi:
-    if job.semi is None:
+def _semi(training: Training) -> Semi:
+    if training.semi is None:
         raise ValueError("these kernels train rules with an objective")
-    return job.semi
+    return training.semi
 
 
-def _check_counts(job: TrainJob, semi: Semi, row: int) -> None:
-    counts = (job.count + semi.unlabelled.count)[row, : job.updates[row]]
+def _check_counts(training: Training, semi: Semi, row: int) -> None:
+    counts = (training.count + semi.unlabelled.count)[row, : training.updates[row]]
     if bool((counts == 1).any()):
-        reason = f"client {job.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        reason = (
+            f"client {training.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
+        )
         remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
-        raise SpecError(Problem("rule.batch", reason, remedy, job.rule.batch))
+        raise SpecError(Problem("rule.batch", reason, remedy, training.rule.batch))

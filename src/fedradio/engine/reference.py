@@ -1,33 +1,49 @@
-"""Oracle of the training kernels: one client at a time, plain autograd, textbook updates."""
+"""Oracle of the training kernels and of evaluation: one client at a time, plain autograd, textbook updates."""
 
 from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
-from fedradio.core.contracts import Batches, LocalRule, Model, Objective, Slots, Start, Trained
+from fedradio.core.contracts import (
+    Backend,
+    Batches,
+    EvalJob,
+    LocalRule,
+    Model,
+    Objective,
+    Scores,
+    Slots,
+    Start,
+    Trained,
+    TrainJob,
+)
 from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
+from fedradio.engine.evaluate import judge, models
 from fedradio.engine.local import check_objective, own_rule
 from fedradio.engine.objective import pseudo_labels
 from fedradio.models.dropout import set_generator
 
 
-class Reference:
+class Reference(Backend):
     """The reference :class:`~fedradio.core.contracts.Backend`, slow but plain; all kernels must equal it."""
 
-    def run(
-        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
-    ) -> Trained:
+    def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
+        """Train one client after the other, whatever the groups."""
+        model, rule, start, batches = job.model, job.rule, job.start, job.batches
         if rule.objective is not None:
             check_objective(rule.objective, rule, model, start, batches)
-        rows = [(model, rule, t, start, batches, int(n), rng, row) for row, n in enumerate(updates)]
+        rows = [(model, rule, job.t, start, batches, int(n), job.rng, row) for row, n in enumerate(job.updates)]
         results = [_client(*row) if rule.objective is None else _pair(rule.objective, *row) for row in rows]
         slots = {n: torch.stack([r.slots[n] for r in results]) for n in rule.state_names} if rule.keep_state else {}
         return Trained(
@@ -38,6 +54,48 @@ class Reference:
             _stack([r.own for r in results]),
             _stack([r.pseudo for r in results]),
         )
+
+    def evaluate(self, job: EvalJob) -> Scores:
+        """One sample after the other through its models; labels are looked up in the sorted classes."""
+        test, count = job.test, models(job)
+        own = count > 1 and not test.per_client
+        seen: list[tuple[int, Tensor, int]] = []  # group, probabilities, label
+        for client in range(count if own else 1):
+            for number, at in zip(test.index, test.group.tolist(), strict=True):
+                group = client if own else at
+                seen.append((group, *_probabilities(job, group if count > 1 else 0, number)))
+        by_group = [[(p, y) for g, p, y in seen if g == group] for group in range(count if own else test.groups)]
+        loss = _double([_plain_mean([-float(p[y].log()) for p, y in rows]) for rows in by_group])
+        ranks = [[p.argsort(descending=True, stable=True).tolist().index(y) for p, y in rows] for rows in by_group]
+        top = _double([[_plain_mean([rank < m for rank in rows]) for m in range(1, job.top + 1)] for rows in ranks])
+        logits, y = torch.stack([p for _, p, _ in seen]).log(), torch.tensor([y for _, _, y in seen])
+        metrics = judge(job.metrics, logits, y, torch.tensor([group for group, _, _ in seen]))
+        accuracy = top[:, 0]
+        return Scores(
+            float(accuracy.nanmean()), float(loss.nanmean()), accuracy, loss, top.nanmean(dim=0), top, metrics
+        )
+
+
+def _double(values: list[Any]) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _plain_mean(values: Sequence[float]) -> float:
+    """Mean of a group; NaN without samples."""
+    return fmean(values) if values else math.nan
+
+
+def _probabilities(job: EvalJob, client: int, number: Tensor) -> tuple[Tensor, int]:
+    """Mixture ``sum_m a_m softmax(z_m)`` of a client's models for one sample, and its label."""
+    x, y = job.test.fetch(number[None])
+    mixed = torch.zeros(job.model.classes)
+    for member, weight in zip(job.ensemble.members, job.ensemble.weight, strict=True):
+        row = member[client if len(member) > 1 else 0]
+        if job.local is not None:
+            row = torch.cat([row, job.local[client if len(job.local) > 1 else 0]])
+        share = weight[client] if isinstance(weight, Tensor) else weight
+        mixed = mixed + share * job.model.apply(row, x)[0].softmax(0)
+    return mixed, int(y)
 
 
 def _client(

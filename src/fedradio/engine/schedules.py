@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fedradio.core.contracts import Schedule
+from fedradio.core.contracts import Constant, Schedule
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 
@@ -13,7 +14,18 @@ from fedradio.core.registry import Arg, register
 @register("schedule", "constant")
 def constant() -> Schedule:
     """Constant learning rate."""
-    return lambda _t, _j: 1.0
+    return Constant()
+
+
+@dataclass(frozen=True)
+class Step:
+    """``factor^n`` after ``n`` of the rounds ``at``."""
+
+    at: tuple[int, ...]
+    factor: float
+
+    def __call__(self, t: int, j: int) -> float:
+        return float(self.factor ** sum(t >= drop for drop in self.at))
 
 
 @register("schedule", "step", paper="OSAFL, Appendix A")
@@ -25,7 +37,18 @@ def step(
     """Step decay: the learning rate drops by a factor at given rounds."""
     if list(at) != sorted(set(at)):
         raise SpecError(Problem("schedule.at", "rounds must increase", "sort them, each once", list(at)))
-    return lambda t, _j: factor ** sum(t >= drop for drop in at)
+    return Step(tuple(at), factor)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """From 1 to ``last`` in ``rounds`` rounds, along a line."""
+
+    rounds: int
+    last: float
+
+    def __call__(self, t: int, j: int) -> float:
+        return 1.0 + (self.last - 1.0) * min(t / self.rounds, 1.0)
 
 
 @register("schedule", "linear", paper="W-HFL, Fig. 4")
@@ -35,7 +58,18 @@ def linear(
     last: Annotated[float, Arg("factor from then on", ge=0, le=1)] = 0.0,
 ) -> Schedule:
     """Linear decay of the learning rate, from 1 down to a last factor."""
-    return lambda t, _j: 1.0 + (last - 1.0) * min(t / rounds, 1.0)
+    return Linear(rounds, last)
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """From 1 to ``last`` in ``rounds`` rounds, along half a cosine."""
+
+    rounds: int
+    last: float
+
+    def __call__(self, t: int, j: int) -> float:
+        return self.last + (1.0 - self.last) * 0.5 * (1.0 + math.cos(math.pi * min(t / self.rounds, 1.0)))
 
 
 @register("schedule", "cosine")
@@ -45,7 +79,18 @@ def cosine(
     last: Annotated[float, Arg("factor from then on", ge=0, le=1)] = 0.0,
 ) -> Schedule:
     """Cosine decay of the learning rate, from 1 down to a last factor."""
-    return lambda t, _j: last + (1.0 - last) * 0.5 * (1.0 + math.cos(math.pi * min(t / rounds, 1.0)))
+    return Cosine(rounds, last)
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """``1 / (1 + decay n)`` with ``n`` rounds, or local updates of this round."""
+
+    decay: float
+    per: Literal["round", "update"]
+
+    def __call__(self, t: int, j: int) -> float:
+        return 1.0 / (1.0 + self.decay * (t if self.per == "round" else j))
 
 
 @register("schedule", "inverse")
@@ -55,6 +100,4 @@ def inverse(
     per: Annotated[Literal["round", "update"], Arg("what n counts: rounds, or local updates of this round")] = "round",
 ) -> Schedule:
     """Inverse decay of the learning rate, ``1 / (1 + decay n)``, in rounds or in the local updates of a round."""
-    if per == "round":
-        return lambda t, _j: 1.0 / (1.0 + decay * t)
-    return lambda _t, j: 1.0 / (1.0 + decay * j)
+    return Inverse(decay, per)

@@ -56,6 +56,7 @@ class Workspace:
             return torch.empty(shape, dtype=like.dtype, device=like.device)
 
         self.layers = layers
+        self.clients = clients
         self.class_major = class_major
         fields = [field for layer in layers for field in layer.fields]
         self.params = {field: {name: room(clients, field.size) for name in ("w", *names)} for field in fields}

@@ -6,9 +6,19 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import torch
-from torch import Tensor
 
-from fedradio.core.contracts import Airtime, Allocation, ChannelState, Delivery, Reason
+from fedradio.core.contracts import (
+    Airtime,
+    Delivery,
+    Exchange,
+    Link,
+    LinkTrait,
+    Message,
+    Piece,
+    Reason,
+    Sent,
+    Slots,
+)
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.links.ideal import weighted_total
@@ -16,66 +26,52 @@ from fedradio.links.rates import airtime_s, noise_over_gain
 
 
 @dataclass(frozen=True)
-class Digital:
+class Digital(Link):
     """Digital uplink at the Shannon rate, see :func:`digital`."""
 
     bandwidth_hz: float
     bits_per_value: float
     erasure: float
-    needs = frozenset({"channel", "fleet"})
 
     @property
-    def offers(self) -> frozenset[str]:
-        return frozenset({"individual", "rate"} | ({"lossless"} if self.erasure == 0 else set()))
+    def offers(self) -> frozenset[LinkTrait]:
+        traits: frozenset[LinkTrait] = frozenset({"individual", "rate"})
+        return traits | {"lossless"} if self.erasure == 0 else traits
 
-    def bits(self, values: int) -> float:
-        return self.bits_per_value * values
+    @property
+    def needs(self) -> frozenset[Piece]:
+        return frozenset({"channel", "fleet"})
 
-    def plan(
-        self,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        parent: Tensor,
-        values: int,
-        ready_s: Tensor | None,
-        deadline_s: float | None,
-        rng: Rng,
-        blocks: int = 1,
-    ) -> Airtime:
+    def bits(self, message: Message) -> float:
+        return message.bits(self.bits_per_value)
+
+    def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
         """A payload arrives after computing and airtime; it is lost if late or, with a known probability, erased."""
-        assert channel is not None
-        assert alloc.power_w is not None
-        unit_w = noise_over_gain(channel, parent, self.bandwidth_hz)
-        tx_s = torch.where(alloc.active, airtime_s(self.bits(values), self.bandwidth_hz, alloc.power_w, unit_w), 0.0)
+        assert x.channel is not None
+        assert x.alloc.power_w is not None
+        active, ready_s = x.alloc.active, x.ready_s
+        unit_w = noise_over_gain(x.channel.noise, x.channel.power, x.parent, self.bandwidth_hz)
+        air_s = airtime_s(self.bits(x.message), self.bandwidth_hz, x.alloc.power_w, unit_w)
+        tx_s = torch.where(active, air_s, 0.0)
         done_s = tx_s if ready_s is None else ready_s + tx_s
-        late = alloc.active & (done_s > deadline_s) if deadline_s is not None else torch.zeros_like(alloc.active)
-        erased = torch.from_numpy(rng.child("erasure").numpy().random(len(parent))) < self.erasure
+        late = active & (done_s > x.deadline_s) if x.deadline_s is not None else torch.zeros_like(active)
+        erased = torch.from_numpy(rng.child("erasure").numpy().random(x.senders)) < self.erasure
         reason = torch.where(erased, int(Reason.OUTAGE), int(Reason.NONE))
         return Airtime(
             tx_s=tx_s,
             done_s=None if ready_s is None else done_s,
-            arrived=alloc.active & ~late & ~erased,
-            expect=torch.full((len(parent),), 1.0 - self.erasure, dtype=torch.float64),
+            arrived=active & ~late & ~erased,
+            expect=torch.full((x.senders,), 1.0 - self.erasure, dtype=torch.float64),
             reason=torch.where(late, int(Reason.DEADLINE), reason),
         )
 
-    def combine(
-        self,
-        payload: Tensor,
-        weight: Tensor,
-        ids: Tensor,
-        parent: Tensor,
-        receivers: int,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        airtime: Airtime,
-        rng: Rng,
-    ) -> Delivery:
+    def combine(self, x: Exchange, airtime: Airtime, sent: Sent, state: Slots, rng: Rng) -> tuple[Delivery, Slots]:
         """Exact sums of the payloads that arrived; transmit energy ``P tau`` of all senders, lost or not (14)."""
-        assert alloc.power_w is not None
+        assert x.alloc.power_w is not None
         assert airtime.tx_s is not None
-        total = weighted_total(payload, weight, parent, receivers)
-        return Delivery(total, payload, torch.where(alloc.active, alloc.power_w * airtime.tx_s, 0.0))
+        total = weighted_total(sent.payload, sent.weight, sent.group, x.receivers)
+        tx_j = torch.where(x.alloc.active, x.alloc.power_w * airtime.tx_s, 0.0)
+        return Delivery(total, sent.payload, tx_j), state
 
 
 @register("link", "digital", paper="RawHFL, eqs. (12)-(16)")

@@ -8,68 +8,49 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Airtime, Allocation, ChannelState, Delivery, Reason
+from fedradio.core.contracts import Airtime, Delivery, Exchange, Link, LinkTrait, Message, Reason, Sent, Slots
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 
 
-def weighted_total(payload: Tensor, weight: Tensor, parent: Tensor, receivers: int) -> Tensor:
-    """Weighted sums ``total[r] = sum_{i: parent_i = r} weight_i payload_i``, ``[A, k, d] -> [R, k, d]``."""
+def weighted_total(payload: Tensor, weight: Tensor, group: Tensor, receivers: int) -> Tensor:
+    """Weighted sums ``total[r] = sum_{i: group_i = r} weight_i payload_i``, ``[A, k, d] -> [R, k, d]``."""
     mix = torch.zeros(receivers, len(payload), dtype=weight.dtype)
-    mix[parent, torch.arange(len(payload))] = weight
+    mix[group, torch.arange(len(payload))] = weight
     return (mix.to(payload) @ payload.reshape(len(payload), -1)).view(receivers, *payload.shape[1:])
 
 
 @dataclass(frozen=True)
-class Ideal:
+class Ideal(Link):
     """Error-free link, see :func:`ideal`; without ``bits_per_value`` bits are undefined."""
 
     bits_per_value: float | None
-    offers = frozenset({"individual", "lossless"})
-    needs = frozenset[str]()
 
-    def bits(self, values: int) -> float | None:
-        return None if self.bits_per_value is None else self.bits_per_value * values
+    @property
+    def offers(self) -> frozenset[LinkTrait]:
+        return frozenset({"individual", "lossless"})
 
-    def plan(
-        self,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        parent: Tensor,
-        values: int,
-        ready_s: Tensor | None,
-        deadline_s: float | None,
-        rng: Rng,
-        blocks: int = 1,
-    ) -> Airtime:
+    def bits(self, message: Message) -> float | None:
+        return None if self.bits_per_value is None else message.bits(self.bits_per_value)
+
+    def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
         """A payload arrives as soon as it is ready; after the deadline it does not count."""
-        arrived = alloc.active
-        if ready_s is not None and deadline_s is not None:
-            arrived = arrived & (ready_s <= deadline_s)
-        late = alloc.active & ~arrived
+        arrived = x.alloc.active
+        if x.ready_s is not None and x.deadline_s is not None:
+            arrived = arrived & (x.ready_s <= x.deadline_s)
+        late = x.alloc.active & ~arrived
         return Airtime(
-            tx_s=torch.zeros(len(parent), dtype=torch.float64),
-            done_s=ready_s,
+            tx_s=torch.zeros(x.senders, dtype=torch.float64),
+            done_s=x.ready_s,
             arrived=arrived,
-            expect=torch.ones(len(parent), dtype=torch.float64),
+            expect=torch.ones(x.senders, dtype=torch.float64),
             reason=torch.where(late, int(Reason.DEADLINE), int(Reason.NONE)),
         )
 
-    def combine(
-        self,
-        payload: Tensor,
-        weight: Tensor,
-        ids: Tensor,
-        parent: Tensor,
-        receivers: int,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        airtime: Airtime,
-        rng: Rng,
-    ) -> Delivery:
+    def combine(self, x: Exchange, airtime: Airtime, sent: Sent, state: Slots, rng: Rng) -> tuple[Delivery, Slots]:
         """Exact weighted sums."""
-        total = weighted_total(payload, weight, parent, receivers)
-        return Delivery(total, payload, torch.zeros(len(alloc.active), dtype=torch.float64))
+        total = weighted_total(sent.payload, sent.weight, sent.group, x.receivers)
+        return Delivery(total, sent.payload, torch.zeros(x.senders, dtype=torch.float64)), state
 
 
 @register("link", "ideal")

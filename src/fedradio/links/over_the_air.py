@@ -8,7 +8,21 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Airtime, Allocation, ChannelState, Delivery, Reason, Slots
+from fedradio.core.contracts import (
+    Airtime,
+    Allocation,
+    Delivery,
+    Exchange,
+    Fading,
+    Link,
+    LinkTrait,
+    Noted,
+    Piece,
+    Reason,
+    Sent,
+    Slots,
+    noted,
+)
 from fedradio.core.params import group_share
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
@@ -18,7 +32,7 @@ Sampler = Literal["exact", "direct"]
 
 
 @dataclass(frozen=True)
-class OverTheAir:
+class OverTheAir(Link):
     """Analogue over-the-air aggregation, see :func:`over_the_air`."""
 
     antennas: int
@@ -27,43 +41,42 @@ class OverTheAir:
     sigma_h2: float
     symbol_rate_hz: float | None
     power_unit_w: float | None
-    offers = frozenset({"superposition", "lossless"})
-    needs = frozenset({"channel"})
 
-    def bits(self, values: int) -> None:
-        return None
+    @property
+    def offers(self) -> frozenset[LinkTrait]:
+        return frozenset({"superposition", "lossless"})
 
-    def plan(
-        self,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        parent: Tensor,
-        values: int,
-        ready_s: Tensor | None,
-        deadline_s: float | None,
-        rng: Rng,
-        blocks: int = 1,
-    ) -> Airtime:
+    @property
+    def needs(self) -> frozenset[Piece]:
+        return frozenset({"channel"})
+
+    @property
+    def takes(self) -> frozenset[Fading]:
+        """It draws fading for every symbol itself."""
+        return frozenset({"none", "fresh"})
+
+    def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
         """All senders of the hop start together, when the last of them is ready.
 
         A sender that cannot end before the deadline stays silent; without a symbol rate the airtime is undefined and
         only the computing time counts. ``expect`` is a sender's share of the air: ``M beta_m P_m / sum_own beta P``,
         the mean coefficient of its weighted payload (1/M of that with normaliser ``sum``).
         """
-        assert channel is not None
-        uses = blocks * symbols(values // blocks)
+        assert x.channel is not None
+        active, ready_s = x.alloc.active, x.ready_s
+        uses = x.message.blocks * symbols(x.message.values // x.message.blocks)
         air_s = None if self.symbol_rate_hz is None else uses / self.symbol_rate_hz
-        late = torch.zeros_like(alloc.active)
-        if ready_s is not None and deadline_s is not None:
-            late = alloc.active & (ready_s + (air_s or 0.0) > deadline_s)
-        sends = alloc.active & ~late
+        late = torch.zeros_like(active)
+        if ready_s is not None and x.deadline_s is not None:
+            late = active & (ready_s + (air_s or 0.0) > x.deadline_s)
+        sends = active & ~late
         done_s = None
         if ready_s is not None and air_s is not None:
             slowest_s = torch.where(sends, ready_s, 0.0).max()
             done_s = torch.where(sends, slowest_s, ready_s) + air_s
-        strength = channel.gain[parent, torch.arange(len(parent))] * _amplitude(alloc) * sends
-        share = group_share(strength, parent, len(channel.gain))
-        members = torch.bincount(parent[sends], minlength=len(channel.gain))[parent]
+        strength = x.channel.gain[x.parent, torch.arange(x.senders)] * _amplitude(x.alloc) * sends
+        share = group_share(strength, x.parent, x.receivers)
+        members = torch.bincount(x.parent[sends], minlength=x.receivers)[x.parent]
         return Airtime(
             tx_s=None if air_s is None else sends.double() * air_s,
             done_s=done_s,
@@ -73,47 +86,35 @@ class OverTheAir:
             uses=float(uses),
         )
 
-    def combine(
-        self,
-        payload: Tensor,
-        weight: Tensor,
-        ids: Tensor,
-        parent: Tensor,
-        receivers: int,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        airtime: Airtime,
-        rng: Rng,
-    ) -> Delivery:
+    def combine(self, x: Exchange, airtime: Airtime, sent: Sent, state: Slots, rng: Rng) -> tuple[Delivery, Slots]:
         """Noisy sums: senders scale their payload by ``w M / W`` (mean 1), receivers their estimate by W; 0 if silent.
 
         Notes: ``bias`` and the variance by cause, ``fading``, ``intra``, ``inter`` and ``noise``, of ``total`` per
-        symbol ``[R]``; they add up to its expected squared error. ``tx_power [S]``: mean ``P^2 |x|^2`` per symbol.
+        symbol ``[R]``; they add up to its expected squared error. ``tx_power [A]``: mean ``P^2 |x|^2`` per symbol.
         """
-        assert channel is not None
-        sends = airtime.arrived[ids]
-        if not bool(sends.all()):
-            payload, weight, ids, parent = payload[sends.to(payload.device)], weight[sends], ids[sends], parent[sends]
-        senders, group = ids.numpy(), parent.numpy()
-        factor, summed = weighted(weight.double().numpy(), group, receivers)
+        assert x.channel is not None
+        active, sent = sent.ids, _only(sent, airtime.arrived[sent.ids])
+        senders, group = sent.ids.numpy(), sent.group.numpy()
+        factor, summed = weighted(sent.weight.double().numpy(), group, x.receivers)
         air = Air(
-            gain=channel.gain.double().numpy()[:, senders],
+            gain=x.channel.gain.double().numpy()[:, senders],
             parent=group,
-            amplitude=_amplitude(alloc).numpy()[senders],
+            amplitude=_amplitude(x.alloc).numpy()[senders],
             factor=factor,
-            noise=channel.noise_w_hz,
+            noise=x.channel.noise,
             antennas=self.antennas,
             sigma_h2=self.sigma_h2,
             normaliser=self.normaliser,
         )
-        heard = hear(air, payload)
-        estimate = exact(air, heard, rng) if self.sampler == "exact" else direct(air, payload, rng)
+        heard = hear(air, sent.payload)
+        estimate = exact(air, heard, rng) if self.sampler == "exact" else direct(air, sent.payload, rng)
         total = estimate.mul_(torch.from_numpy(summed).to(estimate)[:, None, None])
         errors = {"bias": heard.bias} | error_split(air, heard.power)
-        notes: Slots = {name: torch.from_numpy(summed**2 * error) for name, error in errors.items()}
-        notes["tx_power"] = torch.zeros(len(alloc.active), dtype=torch.float64)
-        notes["tx_power"][ids] = torch.from_numpy((air.amplitude * factor) ** 2 * heard.power)
-        return Delivery(total, None, self._joules(notes["tx_power"], payload), notes)
+        notes = noted("receiver", {name: torch.from_numpy(summed**2 * error) for name, error in errors.items()})
+        tx_power = torch.zeros(x.senders, dtype=torch.float64)
+        tx_power[sent.ids] = torch.from_numpy((air.amplitude * factor) ** 2 * heard.power)
+        notes["tx_power"] = Noted("active", tx_power[active])
+        return Delivery(total, None, self._joules(tx_power, sent.payload), notes), state
 
     def _joules(self, tx_power: Tensor, payload: Tensor) -> Tensor | None:
         """Transmit energy ``[S]``: ``unit sum |P x|^2 / rate``; undefined without a unit of power and a symbol rate."""
@@ -150,3 +151,11 @@ def over_the_air(
 def _amplitude(alloc: Allocation) -> Tensor:
     """Amplitudes ``P_m [S]``; 1 unless the policy sets them."""
     return torch.ones(len(alloc.active), dtype=torch.float64) if alloc.amplitude is None else alloc.amplitude.double()
+
+
+def _only(sent: Sent, chosen: Tensor) -> Sent:
+    """The payloads of the senders ``chosen [A]``, without a copy where that is everybody."""
+    if bool(chosen.all()):
+        return sent
+    rows = sent.payload[chosen.to(sent.payload.device)]
+    return Sent(sent.ids[chosen], sent.group[chosen], rows, sent.weight[chosen])

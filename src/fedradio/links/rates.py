@@ -5,13 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import ChannelState
 
-
-def noise_over_gain(channel: ChannelState, parent: Tensor, bandwidth_hz: float) -> Tensor:
-    """Transmit power for an SNR of 1 at the sender's own receiver, ``N0 w / g`` in watt ``[S]``."""
-    own = channel.gain[parent, torch.arange(len(parent))]
-    return channel.noise_w_hz * bandwidth_hz / own
+def noise_over_gain(noise_w_hz: float, gain: Tensor, parent: Tensor, bandwidth_hz: float) -> Tensor:
+    """Transmit power for an SNR of 1 at the sender's own receiver, ``N0 w / g`` in watt ``[S]``; ``gain [R, S]``."""
+    own = gain[parent, torch.arange(len(parent))]
+    return noise_w_hz * bandwidth_hz / own
 
 
 def airtime_s(bits: float, bandwidth_hz: float, power_w: Tensor, unit_w: Tensor) -> Tensor:

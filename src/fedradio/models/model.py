@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +49,13 @@ class FlatModel:
         self._row = _join(self.shared, self.local, self.buffers)
         self._initial = initial
         self._copies = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the threads' copies of the module, which another process makes for itself."""
+        return {name: value for name, value in vars(self).items() if name != "_copies"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _copies=threading.local())
 
     @property
     def size(self) -> int:
@@ -92,7 +100,17 @@ def wrap(module: nn.Module, shape: Sequence[int], classes: int, norms: Norms = "
     module = seed_dropout(copy.deepcopy(module)).cpu().float()
     trial(module, shape, classes)
     row = torch.cat([t.detach().reshape(-1) for part in _tensors(module) for t in part.values()] or [torch.zeros(0)])
-    return FlatModel(module, shape, classes, lambda _model, _rng: row.clone(), norms)
+    return FlatModel(module, shape, classes, _Given(row), norms)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Initialisation with a given row ``[D]``."""
+
+    row: Tensor
+
+    def __call__(self, model: FlatModel, rng: Rng) -> Tensor:
+        return self.row.clone()
 
 
 def layouts(module: nn.Module) -> tuple[Layout, Layout, Layout]:

@@ -9,20 +9,20 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import ChannelState
+from fedradio.core.contracts import Channel, ChannelState, Fading, Site, Slots
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.core.units import dbm_to_w
 from fedradio.network.path_loss import urban_macro_los_db, urban_macro_nlos_db, urban_macro_sight
 
-Fading = Literal["none", "rayleigh"]
+SmallScale = Literal["none", "rayleigh"]
 
 GEOMETRIES = 4
 """Pairs of tiers whose path losses are kept: those of the hops of a run, and of the run before."""
 
 
 @dataclass(frozen=True)
-class UrbanMacro:
+class UrbanMacro(Channel):
     """Urban macro channel with line of sight, shadowing and fading, see :func:`urban_macro`."""
 
     carrier_hz: float
@@ -30,25 +30,27 @@ class UrbanMacro:
     terminal_m: float
     los_sigma_db: float
     nlos_sigma_db: float
-    fading: Fading
+    small_scale: SmallScale
     noise_w_hz: float
 
     @property
-    def block_fading(self) -> bool:
-        return self.fading == "rayleigh"
+    def fading(self) -> Fading:
+        return "block" if self.small_scale == "rayleigh" else "none"
 
-    def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
+    def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
         """Line of sight, shadowing and fading of every pair ``[R, S]``; no draw depends on which senders are active."""
-        p_sight, los_db, nlos_db = _geometry(receivers_m, senders_m, self.carrier_hz, self.mast_m, self.terminal_m)
+        radio = (self.carrier_hz, self.mast_m, self.terminal_m)
+        p_sight, los_db, nlos_db = _geometry(site.receivers_m, site.senders_m, *radio)
+        rng = rng.child(site.clock.t, site.clock.e)
         shape = p_sight.shape  # [R, S]
         sight = _draw(rng.child("sight").numpy().random(shape)) < p_sight
         loss = torch.where(sight, los_db, nlos_db)
         sigma = torch.where(sight, self.los_sigma_db, self.nlos_sigma_db)
         shadow = sigma * _draw(rng.child("shadow").numpy().standard_normal(shape))
         gain = torch.pow(10.0, -(loss + shadow) / 10.0)
-        if self.fading == "rayleigh":
+        if self.small_scale == "rayleigh":
             gain = gain * _draw(rng.child("fading").numpy().exponential(size=shape))
-        return ChannelState(gain, self.noise_w_hz)
+        return ChannelState(gain, self.noise_w_hz), state
 
 
 @register("channel", "urban_macro", paper="3GPP TR 38.901, tables 7.4.1-1 and 7.4.2-1; RawHFL, section VI")
@@ -59,7 +61,7 @@ def urban_macro(
     terminal_m: Annotated[float, Arg("height of the terminals", unit="m", gt=1, lt=13)] = 1.5,
     los_sigma_db: Annotated[float, Arg("standard deviation of shadowing in sight", unit="dB", ge=0, le=50)] = 4.0,
     nlos_sigma_db: Annotated[float, Arg("standard deviation of shadowing out of sight", unit="dB", ge=0, le=50)] = 6.0,
-    fading: Annotated[Fading, Arg("small-scale fading of the whole exchange")] = "none",
+    fading: Annotated[SmallScale, Arg("small-scale fading of the whole exchange")] = "none",
     noise_dbm_hz: Annotated[float, Arg("thermal noise density", unit="dBm/Hz", ge=-250, le=0)] = -174.0,
     noise_figure_db: Annotated[float, Arg("noise figure of the receiver", unit="dB", ge=0, le=50)] = 0.0,
 ) -> UrbanMacro:

@@ -56,7 +56,7 @@ def clusters(
         valid = np.flatnonzero(nearest >= min_server_distance)
         if len(valid):
             topology = _topology(edges[valid[0]], clients[valid[0]])
-            return topology.flat() if flat else topology
+            return without_edges(topology) if flat else topology
     raise SpecError(
         Problem(
             "topology.min_edge_spacing",
@@ -67,6 +67,12 @@ def clusters(
             min_edge_spacing,
         )
     )
+
+
+def without_edges(topology: Topology) -> Topology:
+    """The same clients, of the same cells, sending straight to the server."""
+    parent = torch.zeros(topology.clients, dtype=torch.long)
+    return Topology((parent,), (topology.positions[0], topology.positions[-1]), topology.cells)
 
 
 def _layouts(clusters: int) -> int:

@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import ChannelState
+from fedradio.core.contracts import Channel, ChannelState, Site, Slots
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
+from fedradio.network.channel import GEOMETRIES
 
 
 @dataclass(frozen=True)
-class PowerLaw:
+class PowerLaw(Channel):
     """Channel of deterministic path loss, see :func:`power_law`."""
 
     exponent: float
-    noise_w_hz: float
-    block_fading = False
+    noise: float
 
-    def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
+    def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
         """Gains ``beta = d^-p`` of all pairs ``[R, S]``; refuses a sender at the position of a receiver."""
-        # the default mode of cdist goes through a matrix product and loses the distance of close pairs
-        distance = torch.cdist(receivers_m, senders_m, compute_mode="donot_use_mm_for_euclid_dist")
-        if bool((distance == 0).any()):
-            pairs = (distance == 0).nonzero().tolist()
-            receiver, sender = pairs[0]
-            more = f" (and {len(pairs) - 1} more such pairs)" if len(pairs) > 1 else ""
-            reason = f"sender {sender} stands on receiver {receiver}{more}: its gain is infinite"
-            raise SpecError(Problem("topology", reason, "move them apart"))
-        return ChannelState(distance**-self.exponent, self.noise_w_hz)
+        return ChannelState(_gains(site.receivers_m, site.senders_m, self.exponent), noise_symbol=self.noise), state
 
 
 @register("channel", "power_law", paper="W-HFL, section III")
 def power_law(
     *,
     exponent: Annotated[float, Arg("path loss exponent p", ge=0, le=10)] = 4.0,
-    noise: Annotated[float, Arg("noise variance per symbol sigma_z^2", unit="W/Hz", ge=0, le=1e12)] = 10.0,
+    noise: Annotated[float, Arg("noise variance per symbol sigma_z^2", ge=0, le=1e12)] = 10.0,
 ) -> PowerLaw:
     """Path loss with exponent p: gain ``d^-p``, the same in every exchange, and white noise."""
     return PowerLaw(exponent, noise)
+
+
+@lru_cache(maxsize=GEOMETRIES)
+def _gains(receivers_m: Tensor, senders_m: Tensor, exponent: float) -> Tensor:
+    """Gains ``[R, S]``, kept while the positions are the same objects: tensors are told apart by identity."""
+    # the default mode of cdist goes through a matrix product and loses the distance of close pairs
+    distance = torch.cdist(receivers_m, senders_m, compute_mode="donot_use_mm_for_euclid_dist")
+    if bool((distance == 0).any()):
+        pairs = (distance == 0).nonzero().tolist()
+        receiver, sender = pairs[0]
+        more = f" (and {len(pairs) - 1} more such pairs)" if len(pairs) > 1 else ""
+        reason = f"sender {sender} stands on receiver {receiver}{more}: its gain is infinite"
+        raise SpecError(Problem("topology", reason, "move them apart"))
+    return distance**-exponent

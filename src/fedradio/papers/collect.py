@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from fedradio._version import __version__
+from fedradio.core.errors import StoreError
 from fedradio.papers.items import Column, Item
 from fedradio.papers.make import Trouble
 from fedradio.papers.plan import Reproduction, ScaledRow, read_study
 from fedradio.results.measures import measure
-from fedradio.results.run import PastRun, is_run, open_run
+from fedradio.results.run import PastRun, open_run
 from fedradio.results.statistics import Interval, interval
+from fedradio.runs.folder import is_run
 
 
 @dataclass(frozen=True)
@@ -103,13 +105,14 @@ def _row(scaled: ScaledRow, trouble: Mapping[Path, Trouble]) -> RowResult:
     """The stored runs and studies of a row."""
     runs, lost = {}, {}
     for seed, unit in scaled.runs.items():
-        stored = unit.stored()
         if unit.path in trouble:
             lost[unit.path] = trouble[unit.path].why
-        elif stored is not None and stored.status == "complete" and is_run(unit.path):
-            runs[seed] = open_run(unit.path)
+        elif not is_run(unit.path):
+            lost[unit.path] = "not run"
+        elif isinstance(run := _open(unit.path), str):
+            lost[unit.path] = run
         else:
-            lost[unit.path] = stored.status if stored else "unfinished" if is_run(unit.path) else "not run"
+            runs[seed] = run
     studies: dict[str, dict[int, Mapping[str, Any]]] = {}
     for name, units in scaled.studies.items():
         studies[name] = {seed: finding for seed, unit in units.items() if (finding := read_study(unit)) is not None}
@@ -119,6 +122,15 @@ def _row(scaled: ScaledRow, trouble: Mapping[Path, Trouble]) -> RowResult:
             if seed not in studies[name]
         }
     return RowResult(scaled, runs, studies, lost)
+
+
+def _open(path: Path) -> PastRun | str:
+    """A complete run; else its status, or what is damaged."""
+    try:
+        run = open_run(path)
+    except StoreError as error:
+        return str(error).removeprefix(f"{path} is ")
+    return run if run.status == "complete" else run.trouble
 
 
 def _entry(result: RowResult, key: str, column: Column) -> Entry:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from fedradio._version import __version__
 from fedradio.core.errors import DataError, FedradioError, Problem, SpecError, StoreError
-from fedradio.core.files import write_json
+from fedradio.core.files import sealed, write_bytes
 from fedradio.core.progress import Progress, silent
 from fedradio.data import download as data_sets
 from fedradio.papers.items import Source
 from fedradio.papers.plan import Reproduction, Unit
 from fedradio.papers.studies import STUDIES
 from fedradio.papers.studies.planned import ShareProgress
+from fedradio.runs.place import check_place
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import PoolObserver, RunTask, run_batch, settled_outcome
 
@@ -122,11 +123,12 @@ def _study(unit: Unit, spec: Spec, progress: ShareProgress) -> None:
         "wall_s": time.perf_counter() - began,
         "found": finding,
     }
-    write_json(make_folder(unit.path.parent) / unit.path.name, document)
+    write_bytes(make_folder(unit.path.parent) / unit.path.name, sealed(document))
 
 
 def make_folder(path: Path) -> Path:
-    """The folder, made if it does not exist."""
+    """The folder, made if it does not exist; refused inside a run folder."""
+    check_place(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

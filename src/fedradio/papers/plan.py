@@ -14,15 +14,29 @@ from pathlib import Path
 from typing import Any
 
 from fedradio._version import __version__
-from fedradio.core.files import read_json
+from fedradio.core.errors import StoreError
+from fedradio.core.files import read_bytes, unsealed
 from fedradio.papers.items import Item, Row, Scale, Source
-from fedradio.runs.folder import SUMMARY_FILE
+from fedradio.runs.stored import Frame, fitting, read_summary
 
 OUT = Path("reproductions")
 """Default folder of all results."""
 
 SETTLED = ("complete", "diverged")
 """Statuses of runs that need not be made again: the same spec and seed would end the same way."""
+
+
+class StudyFile(Frame):
+    """The file of a study, sealed: what was studied, and what was found."""
+
+    study: str
+    spec: str
+    set: list[str]
+    seed: int
+    spec_sha256: str
+    fedradio: str
+    wall_s: float
+    found: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -50,10 +64,14 @@ class Unit:
 
     def stored(self) -> Stored | None:
         """What is stored of it; None if it has not ended, or is a study by another version of fedradio."""
-        document = _json(self.path / SUMMARY_FILE if self.study is None else self.path)
-        if not document or (self.study is not None and document["fedradio"] != __version__):
+        if self.study is not None:
+            study = stored_study(self.path)
+            return None if study is None else Stored("complete", study.wall_s, study.spec_sha256)
+        try:
+            summary = read_summary(self.path)
+        except StoreError:  # it has not ended, or is damaged
             return None
-        return Stored(document.get("status", "complete"), float(document["wall_s"]), document["spec_sha256"])
+        return Stored(summary["status"], summary["wall_s"], summary["spec_sha256"])
 
     def settled(self) -> bool:
         """Whether it need not be made again."""
@@ -157,17 +175,22 @@ def cost(reproduction: Reproduction) -> Cost:
 
 def read_study(unit: Unit) -> dict[str, Any] | None:
     """The finding of a study; None if this version has not made it."""
-    if unit.stored() is None:
-        return None
-    finding: dict[str, Any] = _json(unit.path)["found"]
-    return finding
+    study = stored_study(unit.path)
+    return None if study is None else study.found
 
 
-def _json(path: Path) -> dict[str, Any]:
-    """A JSON file, empty if absent. Files are read often and studies can be long, so each is parsed once."""
-    return _parsed(path, path.stat().st_mtime_ns) if path.is_file() else {}
+def stored_study(path: Path) -> StudyFile | None:
+    """The file of a study; None if this version has not made it, or it is damaged: it is then made again.
+
+    Files are read often and studies can be long, so each is parsed once.
+    """
+    study = _parsed(path, path.stat().st_mtime_ns) if path.is_file() else None
+    return study if study is not None and study.fedradio == __version__ else None
 
 
 @functools.lru_cache(maxsize=4096)
-def _parsed(path: Path, changed_ns: int) -> dict[str, Any]:
-    return read_json(path)
+def _parsed(path: Path, changed_ns: int) -> StudyFile | None:
+    try:
+        return fitting(StudyFile, unsealed(read_bytes(path), path), path)
+    except StoreError:
+        return None

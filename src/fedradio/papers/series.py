@@ -7,7 +7,6 @@ keys of a series belong to its kind, see :data:`KINDS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -70,8 +69,7 @@ def curve(run: PastRun, y: str, x: str) -> Curve | None:
     """The curve of a metric against what was spent; ``energy_j`` are the joules of all rounds until then."""
     if x == "edge_rounds":
         xy = curve(run, y, "rounds")
-        each = prod(hop["period"] for hop in run.spec.plain["hops"])
-        return None if xy is None else (each * xy[0], xy[1])
+        return None if xy is None else (run.spec.edge_rounds * xy[0], xy[1])
     if y != "energy_j":
         return run.curve(y, x)
     spent, joules = run.totals(x), run.totals("joules")
@@ -152,7 +150,7 @@ def _bars(result: Result, row: int) -> Series | None:
 
 def _top(result: Result, row: int) -> Series | None:
     """Top-1, 2, ... accuracy at the end: ``mean``, ``low``, ``high`` over ``seeds``; ``spread`` over clients."""
-    last = {seed: run.evaluations[-1] for seed, run in result.rows[row].runs.items() if run.evaluations}
+    last = {seed: run.evaluations[-1].metrics for seed, run in result.rows[row].runs.items() if run.evaluations}
     if not last:
         return None
     names = ["accuracy"]

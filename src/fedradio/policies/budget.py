@@ -6,32 +6,26 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import torch
-from torch import Tensor
 
-from fedradio.core.contracts import Allocation, Slots, View
+from fedradio.core.contracts import Allocation, LinkTrait, Noted, Piece, Policy, Slots, View
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.policies.joint import allocation
-from fedradio.policies.slot import full_power_offer, slot_of
+from fedradio.policies.slot import SLOT_NEEDS, full_power_offer, slot_of
 
 Share = Literal["all_or_nothing", "common", "own"]
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Policy):
     """Most local steps within deadline and energy budget at full power, see :func:`budget`."""
 
     max_steps: int
     share: Share
-    needs = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
-    reads = frozenset[str]()
-    everyone = False
 
-    def check(self, parent: Tensor, receivers: int) -> str:
-        return ""
-
-    def start(self, senders: int) -> Slots:
-        return {}
+    @property
+    def needs(self) -> frozenset[LinkTrait | Piece]:
+        return SLOT_NEEDS
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         slot = slot_of(view)
@@ -41,9 +35,8 @@ class Budget:
             active = torch.zeros_like(active)
         if self.share != "own" and bool(active.any()):
             offer = replace(offer, steps=torch.where(active, offer.steps[active].min(), offer.steps))
-        notes = {"eligible": torch.bincount(slot.parent[offer.eligible], minlength=slot.receivers)}
-        alloc = allocation(offer, active, notes)
-        return alloc, state
+        eligible = torch.bincount(slot.parent[offer.eligible], minlength=slot.receivers)
+        return allocation(offer, active, {"eligible": Noted("receiver", eligible)}), state
 
 
 @register("policy", "budget", paper="RawHFL, section VI: H-FedAvg-M1 (all_or_nothing) and H-FedAvg-M2 (common)")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Allocation, Reason, Slots, View
+from fedradio.core.contracts import Allocation, Policy, Reason, Slots, View
 from fedradio.core.registry import register
 from fedradio.core.rng import Rng
 from fedradio.policies.effort import Effort, Epochs, Steps, effort
@@ -26,19 +26,14 @@ def at_full_power(view: View, active: Tensor, steps: Tensor, reason: Tensor) -> 
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Policy):
     """Full participation with the same effort every time, see :func:`fixed`."""
 
     effort: Effort
-    needs = frozenset[str]()
-    reads = frozenset[str]()
-    everyone = True
 
-    def check(self, parent: Tensor, receivers: int) -> str:
-        return ""
-
-    def start(self, senders: int) -> Slots:
-        return {}
+    @property
+    def everyone(self) -> bool:
+        return True
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         active = torch.ones(view.senders, dtype=torch.bool)

@@ -8,17 +8,17 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Allocation, Reason, Slots, View
+from fedradio.core.contracts import Allocation, LinkTrait, Noted, Piece, Policy, Reason, Slots, View, noted
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.policies.effort import too_many_clients
-from fedradio.policies.slot import Offer, SlotProblem, full_power_offer, slot_of
+from fedradio.policies.slot import SLOT_NEEDS, Offer, SlotProblem, full_power_offer, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
 Mode = Literal["optimal", "paper", "dc"]
 
 
-def allocation(offer: Offer, active: Tensor, notes: dict[str, Tensor]) -> Allocation:
+def allocation(offer: Offer, active: Tensor, notes: dict[str, Noted]) -> Allocation:
     """Allocation of the active clients' offers; the others get the reason why they do not take part."""
     idle = torch.where(offer.eligible, int(Reason.NOT_SELECTED), offer.reason)
     return Allocation(
@@ -32,7 +32,7 @@ def allocation(offer: Offer, active: Tensor, notes: dict[str, Tensor]) -> Alloca
 
 
 @dataclass(frozen=True)
-class Joint:
+class Joint(Policy):
     """Joint selection of clients, steps, CPU frequencies and powers (RawHFL), see :func:`joint`."""
 
     clients: int
@@ -40,9 +40,10 @@ class Joint:
     mode: Mode
     theta: float
     overlap: int
-    needs = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
-    reads = frozenset[str]()
-    everyone = False
+
+    @property
+    def needs(self) -> frozenset[LinkTrait | Piece]:
+        return SLOT_NEEDS
 
     def check(self, parent: Tensor, receivers: int) -> str:
         return too_many_clients(self.clients, parent, receivers)
@@ -53,10 +54,10 @@ class Joint:
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         slot = slot_of(view)
         offer, active, notes = self.solve(slot, state["before"])
-        return allocation(offer, active, notes), {"before": active}
+        return allocation(offer, active, noted("receiver", notes)), {"before": active}
 
     def solve(self, slot: SlotProblem, before: Tensor) -> tuple[Offer, Tensor, dict[str, Tensor]]:
-        """Offers, selection ``[S]`` and notes of one slot; ``before [S]`` marks the selection of the slot before."""
+        """Offers, selection ``[S]`` and notes ``[R]`` of one slot; ``before [S]`` marks the selection before it."""
         if self.mode == "dc":
             from fedradio.policies.joint_dc import dc_decision  # cvxpy takes a second to load: only for those who ask
 

@@ -6,43 +6,37 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import torch
-from torch import Tensor
 
-from fedradio.core.contracts import Allocation, Slots, View
+from fedradio.core.contracts import Allocation, LinkTrait, Noted, Piece, Policy, Slots, View
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.policies.joint import allocation
 from fedradio.policies.sca import iterated_offer
-from fedradio.policies.slot import Offer, SlotProblem, full_power_offer, slot_of
+from fedradio.policies.slot import SLOT_NEEDS, Offer, SlotProblem, full_power_offer, slot_of
 from fedradio.policies.solvers import most_steps_offer
 
 Mode = Literal["optimal", "paper"]
 
 
 @dataclass(frozen=True)
-class PerClient:
+class PerClient(Policy):
     """Per-client choice of steps, CPU frequency and power (OSAFL), see :func:`per_client`."""
 
     max_steps: int
     mode: Mode
     iterations: int
-    needs = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
-    reads = frozenset[str]()
-    everyone = False
 
-    def check(self, parent: Tensor, receivers: int) -> str:
-        return ""
-
-    def start(self, senders: int) -> Slots:
-        return {}
+    @property
+    def needs(self) -> frozenset[LinkTrait | Piece]:
+        return SLOT_NEEDS
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         slot = slot_of(view)
         offer = self.solve(slot)
         notes = {
-            "eligible": torch.bincount(slot.parent[offer.eligible], minlength=slot.receivers),
-            "full_power_steps": full_power_offer(slot, self.max_steps).steps,
+            "eligible": Noted("receiver", torch.bincount(slot.parent[offer.eligible], minlength=slot.receivers)),
+            "full_power_steps": Noted("sender", full_power_offer(slot, self.max_steps).steps),
         }
         return allocation(offer, offer.eligible, notes), state
 

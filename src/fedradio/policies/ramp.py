@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import torch
-from torch import Tensor
 
-from fedradio.core.contracts import Allocation, Slots, View
+from fedradio.core.contracts import Allocation, LinkTrait, Piece, Policy, Slots, View
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
@@ -20,21 +19,20 @@ LEAST = 1e-9
 
 
 @dataclass(frozen=True)
-class Ramp:
+class Ramp(Policy):
     """Full participation on the air with a growing amplitude, see :func:`ramp`."""
 
     effort: Fixed
     start_amplitude: float
     slope: float
-    needs = frozenset({"superposition"})
-    reads = frozenset[str]()
-    everyone = True
 
-    def check(self, parent: Tensor, receivers: int) -> str:
-        return ""
+    @property
+    def needs(self) -> frozenset[LinkTrait | Piece]:
+        return frozenset({"superposition"})
 
-    def start(self, senders: int) -> Slots:
-        return {}
+    @property
+    def everyone(self) -> bool:
+        return True
 
     def amplitude(self, t: int) -> float:
         """Amplitude ``P_t`` of round ``t``, counted from 0 here and from 1 in the paper."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Allocation, Reason, Slots, View
+from fedradio.core.contracts import Allocation, Policy, Reason, Slots, View
 from fedradio.core.params import group_rank
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
@@ -17,27 +17,41 @@ from fedradio.policies.fixed import at_full_power
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Policy):
     """Uniform sampling of clients, see :func:`sampling`."""
 
     clients: int
     effort: Effort
-    needs = frozenset[str]()
-    reads = frozenset[str]()
-    everyone = False
 
     def check(self, parent: Tensor, receivers: int) -> str:
         return too_many_clients(self.clients, parent, receivers)
 
-    def start(self, senders: int) -> Slots:
-        return {}
-
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         """Uniform sample without replacement: the ``m`` smallest of independent uniform keys of each receiver."""
         keys = torch.from_numpy(rng.child("sample").numpy().random(view.senders))
-        active = group_rank(keys, view.parent) < self.clients
+        active = smallest(keys, view.parent, view.receivers, self.clients)
         reason = torch.where(active, int(Reason.NONE), int(Reason.NOT_SELECTED))
         return at_full_power(view, active, self.effort.draw(view, rng.child("effort")), reason), state
+
+
+def smallest(keys: Tensor, group: Tensor, groups: int, m: int) -> Tensor:
+    """Mask ``[S]`` of the ``m`` smallest keys of each group, ties by position: ``group_rank(keys, group) < m``.
+
+    Only keys below a limit are ranked, which is raised until every group has ``m`` below it (or all of its own). Such
+    keys rank among themselves as they do among all. Keys uniform in [0, 1) rarely need more than one limit.
+    """
+    size = torch.bincount(group, minlength=groups)
+    limit = (4 * m + 16) / int(size[size > 0].min())
+    below = torch.ones_like(keys, dtype=torch.bool)
+    while limit < 0.5:
+        near = keys < limit
+        if bool((torch.bincount(group[near], minlength=groups) >= size.clamp(max=m)).all()):
+            below = near
+            break
+        limit *= 4
+    chosen = torch.zeros_like(below)
+    chosen[below] = group_rank(keys[below], group[below]) < m
+    return chosen
 
 
 @register("policy", "sampling")

@@ -13,12 +13,15 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Fleet, RateLink, Reason, View
+from fedradio.core.contracts import Fleet, LinkTrait, Piece, RateLink, Reason, View
 from fedradio.fleet.costs import compute_j, compute_s, transmit_j
 from fedradio.links.rates import airtime_s, noise_over_gain
 
 SLACK = 1e-12
 """Share of the deadline that plans leave unused, so that rounding never makes a planned upload late."""
+
+SLOT_NEEDS: frozenset[LinkTrait | Piece] = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
+"""Needs of every policy that solves a slot problem."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def slot_of(view: View) -> SlotProblem:
         parent=view.parent,
         receivers=view.receivers,
         cycles=view.cycles_per_step,
-        unit_w=noise_over_gain(view.channel, view.parent, link.bandwidth_hz),
+        unit_w=noise_over_gain(view.channel.noise, view.channel.gain, view.parent, link.bandwidth_hz),
         fleet=view.fleet,
         bits=view.payload_bits,
         bandwidth_hz=link.bandwidth_hz,

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
-from fedradio.results.run import AXES, PastRun
-from fedradio.results.statistics import Band, Interval, band, interval, paired
+from fedradio.results.quantities import QUANTITIES, axes, entry, spent
+from fedradio.results.run import LeftOut, PastRun, undamaged
+from fedradio.results.statistics import Band, Interval, band, mean_of, paired
 from fedradio.results.variants import Variant, variants
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
-
-SPENT = {"seconds": "time_s", "joules": "energy_j", "bits": "bits", "uses": "uses", "clients": "clients"}
-"""What a run has spent, and the field of its summary: ``uses`` of the channel, ``clients`` per edge round."""
-
-FALLING = ("loss", "spread", "error", "norm")
-"""Endings of metrics that are better when they are lower."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +54,6 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A run that is not complete and therefore in no mean."""
-
-    label: str
-    seed: int
-    folder: str
-    status: str
-
-
-@dataclass(frozen=True)
 class Comparison:
     """A comparison of variants. ``rising``: a higher metric is better. ``reaches`` is empty without a target."""
 
@@ -93,14 +78,16 @@ def compare(
     """Group runs into variants and compare them.
 
     ``baseline`` is a label or a part of one (default: the first variant with a complete run); ``absent`` runs are
-    listed as left out beside those that are not complete.
+    listed as left out beside those that are not complete. A damaged run makes no variant: its spec may be wrong.
     """
-    every = variants(runs)
+    damaged = [run for run in runs if run.damage]
+    every = variants(undamaged(runs))
     done = [complete(variant) for variant in every]
+    _refuse_nothing(done, damaged)
     _check(done, metric, baseline, target)
     base = next(variant for variant in done if variant.runs) if baseline is None else _matching(done, baseline)[0]
     others = [variant for variant in done if variant is not base]
-    rising = not metric.endswith(FALLING)
+    rising = entry(metric, [run for variant in done for run in variant.runs.values()]).better != "less"
     return Comparison(
         metric=metric,
         rising=rising,
@@ -115,6 +102,7 @@ def compare(
             for seed, run in variant.runs.items()
             if run.status != "complete"
         ]
+        + [LeftOut(run.spec.name, run.spec.seed, str(run.folder), run.trouble) for run in damaged]
         + list(absent),
         notes=_notes(done, base),
     )
@@ -138,11 +126,6 @@ def bands(variants: Iterable[Variant], metric: str, against: str = "rounds") -> 
     return by_label
 
 
-def percent(metric: str) -> bool:
-    """Whether a metric is shown in percent."""
-    return "accuracy" in metric or metric in ("bayes", "top_popular")
-
-
 def world(spec: Spec) -> dict[str, Any]:
     """The world of a spec, all that a seed draws but the learning: flattened keys of network, devices, air and data."""
     hops = [{name: hop[name] for name in ("channel", "fleet")} for hop in spec.plain["hops"]]
@@ -158,9 +141,9 @@ def _row(variant: Variant, metric: str, rising: bool) -> Row:
         algorithm=variant.algorithm,
         seeds=list(variant.runs),
         rounds=[len(run.rounds) for run in runs],
-        last=_mean(_ends(variant, metric, rising).values()),
-        best=_mean(_ends(variant, metric, rising, best=True).values()),
-        spent={name: _mean(_summary(run).get(field) for run in runs) for name, field in SPENT.items()},
+        last=mean_of(_ends(variant, metric, rising).values()),
+        best=mean_of(_ends(variant, metric, rising, best=True).values()),
+        spent={each.name: mean_of(each.of(run) for run in runs) for each in spent()},
         curve=[] if mean is None else mean.mean.tolist(),
     )
 
@@ -179,14 +162,14 @@ def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> D
 def _reach(variant: Variant, metric: str, target: float, rising: bool) -> Reach:
     """What the seeds of a variant needed to reach the target."""
     seeds = {seed: _reached(run, metric, target, rising) for seed, run in variant.runs.items()}
-    reached = [spent for spent in seeds.values() if spent is not None]
-    mean = {against: _mean(spent[against] for spent in reached) for against in AXES}
+    reached = [amounts for amounts in seeds.values() if amounts is not None]
+    mean = {each.name: mean_of(amounts[each.name] for amounts in reached) for each in axes()}
     return Reach(variant.label, seeds, len(reached), mean)
 
 
 def _reached(run: PastRun, metric: str, target: float, rising: bool) -> dict[str, float | None] | None:
-    """Rounds, seconds, joules and bits at the first evaluation that is as good as the target."""
-    curves = {against: run.curve(metric, against) for against in AXES}
+    """What had been spent at the first evaluation that is as good as the target: rounds, seconds, joules ..."""
+    curves = {each.name: run.curve(metric, each.name) for each in axes()}
     assert curves["rounds"] is not None
     y = curves["rounds"][1]
     hits = np.flatnonzero(y >= target if rising else y <= target)
@@ -199,20 +182,9 @@ def _ends(variant: Variant, metric: str, rising: bool, best: bool = False) -> di
     """The metric of every seed, at the last evaluation or at the best."""
     by_seed = {}
     for seed, run in variant.runs.items():
-        y = [row[metric] for row in run.evaluations]
+        y = [record.metrics[metric] for record in run.evaluations]
         by_seed[seed] = y[-1] if not best else max(y) if rising else min(y)
     return by_seed
-
-
-def _mean(values: Iterable[float | None]) -> Interval | None:
-    """The mean with its interval; None without values, or if any is undefined."""
-    listed = list(values)
-    known = [value for value in listed if value is not None]
-    return interval(known) if known and len(known) == len(listed) else None
-
-
-def _summary(run: PastRun) -> Mapping[str, Any]:
-    return run.summary or {}
 
 
 def _worlds(variant: Variant, base: Variant) -> list[str]:
@@ -244,6 +216,9 @@ def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
     if len(set().union(*rounds.values())) > 1:
         listed = "; ".join(f"{label} {', '.join(map(str, sorted(made)))}" for label, made in rounds.items())
         notes.append(f"different numbers of rounds: {listed}")
+    idle = [v.label for v in done if any(QUANTITIES["clients"].of(run) == 0 for run in v.runs.values())]
+    if idle:
+        notes.append(f"nobody took part in: {'; '.join(idle)}")
     versions = {run.environment.get("fedradio", "unknown") for variant in done for run in variant.runs.values()}
     if len(versions) > 1:
         notes.append(f"made by different versions of fedradio: {', '.join(sorted(versions))}")
@@ -262,10 +237,15 @@ def _pieces(label: str) -> set[str]:
     return {piece.strip().removeprefix("algorithm=") for piece in label.replace(": ", ", ").split(", ")}
 
 
+def _refuse_nothing(done: Sequence[Variant], damaged: Sequence[PastRun]) -> None:
+    """Refuse a comparison without any complete run; damage is named, for it may be the reason."""
+    if not any(variant.runs for variant in done):
+        reasons = "".join(f"\n{run.folder} is {run.trouble}" for run in damaged)
+        raise StoreError(f"no run is complete: there is nothing to compare{reasons}")
+
+
 def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: float | None) -> None:
     """Raise all problems of a request for a comparison at once."""
-    if not any(variant.runs for variant in done):
-        raise StoreError("no run is complete: there is nothing to compare")
     problems = _metric_problems(done, metric)
     if baseline is not None and len(matches := _matching(done, baseline)) != 1:
         known = [variant.label for variant in matches or done]
@@ -274,7 +254,7 @@ def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: f
         problems.append(Problem("--baseline", reason, remedy, baseline))
     if target is not None and not math.isfinite(target):
         problems.append(Problem("--target", "not a finite number", "such as 0.9", target))
-    elif target is not None and metric.endswith("accuracy") and not 0 <= target <= 1:
+    elif target is not None and entry(metric).format == "percent" and not 0 <= target <= 1:
         problems.append(Problem("--target", "accuracies are between 0 and 1", "such as 0.9 for 90 %", target))
     if problems:
         raise SpecError(problems)

@@ -13,10 +13,13 @@ from typing import Any, Literal
 
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.files import replacing
-from fedradio.core.progress import Progress, silent
-from fedradio.results.export_rows import Columns, Shape, columns, kind_of, rows
-from fedradio.results.run import MARKER, PastRun, open_runs
+from fedradio.core.progress import Progress, silent, unheard
+from fedradio.results.export_rows import Columns, Rows, Shape, columns, kind_of
+from fedradio.results.quantities import QUANTITIES
+from fedradio.results.run import PastRun, open_all, undamaged
+from fedradio.results.sweep_file import is_sweep
 from fedradio.results.variants import variants
+from fedradio.runs.records import read_header
 from fedradio.spec.yaml import flatten
 
 Format = Literal["csv", "parquet"]
@@ -26,6 +29,9 @@ WriteRow = Callable[[Sequence[Any]], None]
 
 GROUP_ROWS = 20_000
 """Rows of a Parquet row group; so many are buffered before they are written."""
+
+FORMULA = ("=", "+", "-", "@")
+"""Characters with which a formula of a spreadsheet begins."""
 
 NOT_LISTED = ("status", "name", "seed", "metrics", "hop_bits")
 """Fields of a summary that get columns of other names in the table of runs, or none."""
@@ -51,18 +57,29 @@ class _Target:
 
 
 def export(
-    folder: Path | str, to: Format = "csv", out: Path | str | None = None, progress: Progress = silent
+    folder: Path | str,
+    to: Format = "csv",
+    out: Path | str | None = None,
+    progress: Progress = silent,
+    note: Callable[[str], None] = unheard,
 ) -> dict[Path, int]:
     """Write the tables of a run or a sweep into ``out``, by default ``export/`` in it; returns files and their rows.
 
-    Undefined quantities are empty, in Parquet null.
+    Undefined quantities are empty, in Parquet null. Damaged runs are left out, which ``note`` is told; if there are no
+    others, they are refused.
     """
     folder = Path(folder)
-    runs = open_runs(folder)
+    every, left_out = open_all(folder)
+    runs = undamaged(every)
+    trouble = {str(run.folder): run.trouble for run in every if run.damage}
+    trouble |= {run.folder: run.status for run in left_out if run.status != "not begun"}
     if not runs:
-        raise StoreError(f"{folder} holds no runs yet")
+        reasons = [f"{path} is {what}" for path, what in trouble.items()]
+        raise StoreError("\n".join(reasons) or f"{folder} holds no runs yet")
+    for path, what in trouble.items():
+        note(f"left out, {what}: {path}")
     open_table = _csv if to == "csv" else _parquet()
-    target = _Target(folder / "export" if out is None else Path(out), to, open_table, (folder / MARKER).is_file())
+    target = _Target(folder / "export" if out is None else Path(out), to, open_table, is_sweep(folder))
     try:
         target.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -86,16 +103,17 @@ def _write_records(runs: Sequence[PastRun], shape: Shape, target: _Target, progr
         for number, run in enumerate(runs):
             progress(f"writing {run.folder.name}", 0.5 + number / (2 * len(runs)))
             first = [run.folder.name] if target.many else []
-            parents = run.network.get("parents", [])
+            header = read_header(run.folder)
+            rows = Rows(shape, [] if header is None else header.senders, run.network.get("parents", []))
             for record in run.records():
-                for name, row in rows(record, shape, parents):
+                for name, row in rows.of(record):
                     tables[name]([*first, *row])
                     counts[name] += 1
     return counts
 
 
 def _write_runs(runs: Sequence[PastRun], target: _Target) -> int:
-    """Write the table of runs, one row each: label, the keys by which the specs differ, summary."""
+    """Write the table of runs, one row each: label, the keys by which the specs differ, numbers."""
     label = {run.folder: variant.label for variant in variants(runs) for run in variant.runs.values()}
     flat = [dict(flatten(run.spec.plain)) for run in runs]
     keys = {key: None for spec in flat for key in spec if key not in NOT_COMPARED}
@@ -103,7 +121,7 @@ def _write_runs(runs: Sequence[PastRun], target: _Target) -> int:
     table = [
         {"run": run.folder.name, "label": label[run.folder], "seed": run.spec.seed, "status": run.status}
         | {f"spec.{key}": _plain(spec.get(key)) for key in differ}
-        | _summary(run)
+        | _numbers(run)
         for run, spec in zip(runs, flat, strict=True)
     ]
     names = {name: None for row in table for name in row}
@@ -113,13 +131,14 @@ def _write_runs(runs: Sequence[PastRun], target: _Target) -> int:
     return len(table)
 
 
-def _summary(run: PastRun) -> dict[str, Any]:
-    """The columns of a run's summary; bits get one per hop, metrics one each."""
-    if run.summary is None:
-        return {}
-    fields = {key: value for key, value in run.summary.items() if key not in NOT_LISTED}
-    hops = {f"bits_hop_{h}": value for h, value in enumerate(run.summary["hop_bits"])}
-    return fields | hops | {key: value for key, value in run.summary["metrics"].items() if key not in fields}
+def _numbers(run: PastRun) -> dict[str, Any]:
+    """The columns of a run's numbers: its summary, bits one per hop, metrics one each, then all other quantities."""
+    summary = run.summary or {}
+    fields = {key: value for key, value in summary.items() if key not in NOT_LISTED}
+    hops = {f"bits_hop_{h}": value for h, value in enumerate(summary.get("hop_bits", ()))}
+    known = fields | hops | {key: value for key, value in run.last.items() if key not in fields}
+    others = {each.column: each.of(run) for each in QUANTITIES.values() if each.column not in known}
+    return known | {key: value for key, value in others.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
@@ -133,12 +152,17 @@ def _csv(path: Path, columns: Columns) -> Iterator[WriteRow]:
     with replacing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
+        writer.writerow([_header(name) for name in columns])
         kinds = list(columns.values())
         try:
             yield lambda row: writer.writerow([_csv_value(value) for value in _typed(row, kinds)])
         finally:
             text.detach()
+
+
+def _header(name: str) -> str:
+    """The name of a column; ``_`` goes before one that a spreadsheet would take for a formula."""
+    return f"_{name}" if name.lstrip().startswith(FORMULA) else name
 
 
 def _csv_value(value: Any) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedradio.core.contracts import Reason
+from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord, Record, RoundRecord
 
 Columns = dict[str, type]
 """Columns by name, units included, with their type: ``bool``, ``int``, ``float`` or ``str``; any value may be None."""
@@ -27,44 +27,34 @@ SENDER: Columns = {
 ROUND: Columns = {"time_s": float, "energy_j": float, "compute_j": float, "train_loss": float, "wall_s": float}
 """Columns of a round's record, beside the lists with one number per hop."""
 
+BEST: Columns = {"best_accuracy": float, "best_round": int}
+"""Columns of an evaluation beside its metrics: the best accuracy so far."""
+
 PLACE: Columns = {"t": int, "hop": int, "e": int}
 """Columns that say which exchange a row belongs to."""
 
 
 @dataclass
 class Shape:
-    """What differs between the records of runs: number of hops, metrics of evaluations and of clients, notes.
-
-    A note belongs to receivers as soon as one exchange has as many values as receivers and another number of senders.
-    """
+    """What differs between the records of runs: number of hops, metrics of evaluations and of clients, notes."""
 
     hops: int = 0
     metrics: Columns = field(default_factory=dict)
     groups: Columns = field(default_factory=dict)
-    notes: Columns = field(default_factory=dict)
-    of_receivers: set[str] = field(default_factory=set)
+    sender_notes: Columns = field(default_factory=dict)
+    receiver_notes: Columns = field(default_factory=dict)
 
-    def see(self, record: Mapping[str, Any]) -> None:
+    def see(self, record: Record) -> None:
         """Take a record into account."""
-        if record["type"] == "round":
-            self.hops = max(self.hops, len(record["bits"]))
-        elif record["type"] == "eval":
-            metrics = {key: value for key, value in record.items() if key not in ("type", "t", "rounds", "groups")}
-            self.metrics |= {key: int if isinstance(value, int) else float for key, value in metrics.items()}
-            self.groups |= dict.fromkeys(record.get("groups", {}), float)
+        if isinstance(record, RoundRecord):
+            self.hops = max(self.hops, len(record.bits))
+        elif isinstance(record, EvaluationRecord):
+            self.metrics |= dict.fromkeys(record.metrics, float)
+            self.groups |= dict.fromkeys(record.groups, float)
         else:
-            for name, values in record["notes"].items():
-                self.notes[name] = kind_of(values, self.notes.get(name))
-                if len(values) == len(record["effective"]) != len(record["active"]):
-                    self.of_receivers.add(name)
-
-    def sender_notes(self) -> list[str]:
-        """Names of the notes with one value per sender."""
-        return [name for name in self.notes if name not in self.of_receivers]
-
-    def receiver_notes(self) -> list[str]:
-        """Names of the notes with one value per receiver."""
-        return [name for name in self.notes if name in self.of_receivers]
+            for name, note in record.notes.items():
+                notes = self.receiver_notes if note.axis == "receiver" else self.sender_notes
+                notes[name] = kind_of(note.values, notes.get(name))
 
 
 def kind_of(values: Iterable[Any], before: type | None = None) -> type:
@@ -80,56 +70,68 @@ def columns(shape: Shape) -> dict[str, Columns]:
     per_hop = {f"{name}_hop_{h}": float for name in ("tx_j", "bits") for h in range(shape.hops)}
     return {
         "rounds": {"t": int, **ROUND, **per_hop},
-        "evaluations": {"t": int, "rounds": int, **shape.metrics},
+        "evaluations": {"t": int, "rounds": int, **shape.metrics, **BEST},
         "hops": {**PLACE, "active": int, "arrived": int, "bits": float, "uses": float},
-        "exchanges": {**PLACE, "sender": int, "receiver": int, **SENDER, **_notes(shape, shape.sender_notes())},
+        "exchanges": {**PLACE, "sender": int, "receiver": int, **SENDER, **_notes(shape.sender_notes)},
         "receivers": {
             **PLACE,
             "receiver": int,
             "time_s": float,
             "effective": float,
-            **_notes(shape, shape.receiver_notes()),
+            **_notes(shape.receiver_notes),
         },
         "clients": {"t": int, "rounds": int, "client": int, **shape.groups},
     }
 
 
-def rows(record: Mapping[str, Any], shape: Shape, parents: Sequence[Sequence[int]]) -> Iterator[tuple[str, list[Any]]]:
-    """The rows that a record gives, each with the name of its table; ``parents[hop][sender]`` is the receiver."""
-    if record["type"] == "round":
-        yield "rounds", _round_row(record, shape)
-    elif record["type"] == "eval":
-        start = [record["t"], record["rounds"]]
-        yield "evaluations", [*start, *(record.get(name) for name in shape.metrics)]
-        groups = record.get("groups", {})
-        for client in range(max(map(len, groups.values()), default=0)):
-            yield "clients", [*start, client, *(_at(groups.get(name), client) for name in shape.groups)]
-    else:
-        yield from _exchange_rows(record, shape, parents)
+class Rows:
+    """The rows that the records of one run give, in their order.
+
+    ``parents[hop][sender]`` is a sender's receiver; ``senders[hop]`` counts the senders of a hop, active or not.
+    """
+
+    def __init__(self, shape: Shape, senders: Sequence[int], parents: Sequence[Sequence[int]]) -> None:
+        self.shape, self.senders, self.parents = shape, senders, parents
+        self._best: tuple[float, int] | None = None
+
+    def of(self, record: Record) -> Iterator[tuple[str, list[Any]]]:
+        """The rows of a record, each with the name of its table."""
+        if isinstance(record, RoundRecord):
+            yield "rounds", self._round(record)
+        elif isinstance(record, EvaluationRecord):
+            yield from self._evaluation(record)
+        else:
+            yield from self._exchange(record)
+
+    def _round(self, record: RoundRecord) -> list[Any]:
+        per_hop = [_at(values, h) for values in (record.tx_j, record.bits) for h in range(self.shape.hops)]
+        return [record.t, *(getattr(record, name) for name in ROUND), *per_hop]
+
+    def _evaluation(self, record: EvaluationRecord) -> Iterator[tuple[str, list[Any]]]:
+        """The row of an evaluation with the best accuracy so far, and those of the clients."""
+        accuracy = record.metrics["accuracy"]
+        if self._best is None or accuracy > self._best[0]:
+            self._best = accuracy, record.round
+        place = [record.round - 1, record.round]
+        yield "evaluations", [*place, *(record.metrics.get(name) for name in self.shape.metrics), *self._best]
+        for client in range(max(map(len, record.groups.values()), default=0)):
+            yield "clients", [*place, client, *(_at(record.groups.get(name), client) for name in self.shape.groups)]
+
+    def _exchange(self, record: ExchangeRecord) -> Iterator[tuple[str, list[Any]]]:
+        place = [record.t, record.hop, record.e]
+        yield "hops", [*place, len(record.ids), sum(record.arrived), record.bits, record.uses]
+        row, parent = record.dense(self.senders[record.hop]), _at(self.parents, record.hop)
+        of_senders = [getattr(row, name) for name in SENDER]
+        of_senders += [row.notes.get(name) for name in self.shape.sender_notes]
+        for sender in range(len(row.active)):
+            yield "exchanges", [*place, sender, _at(parent, sender), *(_at(values, sender) for values in of_senders)]
+        of_receivers = [row.time_s, row.effective, *(row.notes.get(name) for name in self.shape.receiver_notes)]
+        for receiver in range(len(row.effective)):
+            yield "receivers", [*place, receiver, *(_at(values, receiver) for values in of_receivers)]
 
 
-def _round_row(record: Mapping[str, Any], shape: Shape) -> list[Any]:
-    per_hop = [_at(record[name], h) for name in ("tx_j", "bits") for h in range(shape.hops)]
-    return [record["t"], *(record[name] for name in ROUND), *per_hop]
-
-
-def _exchange_rows(
-    record: Mapping[str, Any], shape: Shape, parents: Sequence[Sequence[int]]
-) -> Iterator[tuple[str, list[Any]]]:
-    place = [record[name] for name in PLACE]
-    yield "hops", [*place, sum(record["active"]), sum(record["arrived"]), record["bits"], record["uses"]]
-    notes, parent = record["notes"], _at(parents, record["hop"])
-    spelled = {**record, "reason": [Reason(number).name.lower() for number in record["reason"]]}
-    senders = [*(spelled[name] for name in SENDER), *(notes.get(name) for name in shape.sender_notes())]
-    for sender in range(len(record["active"])):
-        yield "exchanges", [*place, sender, _at(parent, sender), *(_at(values, sender) for values in senders)]
-    receivers = [record["time_s"], record["effective"], *(notes.get(name) for name in shape.receiver_notes())]
-    for receiver in range(len(record["effective"])):
-        yield "receivers", [*place, receiver, *(_at(values, receiver) for values in receivers)]
-
-
-def _notes(shape: Shape, names: Iterable[str]) -> Columns:
-    return {f"note_{name}": shape.notes[name] for name in names}
+def _notes(notes: Columns) -> Columns:
+    return {f"note_{name}": kind for name, kind in notes.items()}
 
 
 def _at(values: Sequence[Any] | None, position: int) -> Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from fedradio.core.contracts.records import ExchangeRecord
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.results.run import PastRun
 
@@ -58,17 +59,17 @@ def _option(name: str, text: str, option: Option) -> float:
     return number
 
 
-def _evaluation(run: PastRun, at: float | None) -> dict[str, Any]:
-    """The last evaluation, or the one after round ``at``; empty if there is none."""
-    rows = run.evaluations if at is None else [row for row in run.evaluations if row["rounds"] == at]
-    return rows[-1] if rows else {}
+def _metrics(run: PastRun, at: float | None) -> dict[str, float]:
+    """Metrics of the last evaluation, or of that after round ``at``; empty if there is none."""
+    records = [record for record in run.evaluations if at is None or record.round == at]
+    return records[-1].metrics if records else {}
 
 
 def _metric(name: str, about: str, times: float = 1.0) -> MeasureKind:
     """Measure of a metric of an evaluation, times a factor."""
 
     def take(run: PastRun, at: float | None) -> float | None:
-        value = _evaluation(run, at).get(name)
+        value = _metrics(run, at).get(name)
         return None if value is None else times * float(value)
 
     return MeasureKind(take, f"{about} at the end, or after a round", "round")
@@ -86,52 +87,53 @@ def _spent(against: str, about: str) -> MeasureKind:
     return MeasureKind(take, f"{about} of the whole run, or until after a round", "round")
 
 
-def _best(run: PastRun) -> dict[str, Any]:
-    """The first evaluation with the best accuracy; empty if there is none."""
-    return max(run.evaluations, key=lambda row: float(row["accuracy"]), default={})
+def _best(run: PastRun) -> dict[str, float]:
+    """Metrics of the evaluation with the best accuracy; empty if there is none."""
+    return {} if run.best is None else run.best.metrics
 
 
 def _of_best(name: str, about: str) -> MeasureKind:
-    """Measure of a field of the best evaluation."""
-    return MeasureKind(lambda run, _: _number(_best(run).get(name)), about)
+    """Measure of a metric of the best evaluation."""
+    return MeasureKind(lambda run, _: _best(run).get(name), about)
+
+
+def _best_round(run: PastRun, _: float | None) -> float | None:
+    """The round of the best evaluation."""
+    return None if run.best is None else float(run.best.round)
 
 
 def _of_bayes(run: PastRun, _: float | None) -> float | None:
     """Best accuracy over the best possible one; None where that is unknown."""
     best = _best(run)
-    return float(best["accuracy"]) / float(best["bayes"]) if best.get("bayes") else None
+    return best["accuracy"] / best["bayes"] if best.get("bayes") else None
 
 
 def _top(run: PastRun, guesses: float | None) -> float | None:
     """Top-``guesses`` accuracy of the last evaluation."""
     name = "accuracy" if guesses == 1 else f"top_{int(guesses or 1)}_accuracy"
-    return _number(_evaluation(run, None).get(name))
+    return _metrics(run, None).get(name)
 
 
 def _rounds_to(run: PastRun, level: float | None) -> float | None:
     """The first evaluated round with that accuracy; None if it never came."""
-    reached = [row["rounds"] for row in run.evaluations if row["accuracy"] >= (level or 0.0)]
-    return _number(min(reached, default=None))
+    reached = [record.round for record in run.evaluations if record.metrics["accuracy"] >= (level or 0.0)]
+    return float(min(reached)) if reached else None
 
 
 def _settled(run: PastRun, share: float | None) -> float | None:
     """The first evaluated round from which on accuracy keeps a share of the best; None if that is the last one."""
-    rows, enough = run.evaluations, (share or 0.0) * float(_best(run).get("accuracy", 0.0))
-    below = max((number for number, row in enumerate(rows) if row["accuracy"] < enough), default=-1)
-    return float(rows[below + 1]["rounds"]) if below + 2 < len(rows) else None
+    records, enough = run.evaluations, (share or 0.0) * _best(run).get("accuracy", 0.0)
+    below = max((number for number, record in enumerate(records) if record.metrics["accuracy"] < enough), default=-1)
+    return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
 def _tx_power(run: PastRun, _: float | None) -> float | None:
     """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds; those who did not send count 0."""
-    rows = [row["notes"].get("tx_power") for row in run.records("exchange") if row["hop"] == 0]
-    if not rows or any(row is None for row in rows):
+    notes = [record.notes.get("tx_power") for record in run.records(ExchangeRecord) if record.hop == 0]
+    known = [note for note in notes if note is not None]
+    if not notes or len(known) < len(notes):
         return None
-    values = [float(value) for row in rows for value in row]
-    return sum(values) / len(values)
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)
+    return sum(float(value) for note in known for value in note.values) / (len(known) * run.clients)
 
 
 MEASURES: dict[str, MeasureKind] = {
@@ -144,7 +146,7 @@ MEASURES: dict[str, MeasureKind] = {
     "bayes": _metric("bayes", "best possible accuracy of this world"),
     "top_popular": _metric("top_popular", "accuracy of always guessing the most popular file"),
     "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
-    "best_round": _of_best("rounds", "the first round of the best accuracy"),
+    "best_round": MeasureKind(_best_round, "the first round of the best accuracy"),
     "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),
     "of_bayes": MeasureKind(_of_bayes, "best test accuracy as a share of the best possible"),
     "top": MeasureKind(_top, "accuracy of so many guesses at the end", "guesses", needed=True),

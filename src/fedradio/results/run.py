@@ -5,37 +5,38 @@ Everything that looks at results (compare, report, export, figures, reproduce) r
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedradio.core.contracts import Reason
+from fedradio.core.contracts.reasons import REASON_NAMES, Reason
+from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord, Record, RoundRecord
 from fedradio.core.errors import StoreError
-from fedradio.core.files import read_json
+from fedradio.results.quantities import QUANTITIES, counted
+from fedradio.results.sweep_file import MARKER, ListedRun, is_sweep, listed_runs
 from fedradio.runs.folder import (
     DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
     NETWORK_FILE,
     RECORDS_FILE,
     SPEC_FILE,
-    SUMMARY_FILE,
-    read_summary,
+    is_run,
 )
-from fedradio.runs.records import read_records
+from fedradio.runs.manifest import Damage
+from fedradio.runs.records import R, read_header, read_records
+from fedradio.runs.stored import read_description, read_environment, read_network
+from fedradio.runs.summary import Summary
+from fedradio.runs.verify import check_run
 from fedradio.spec.spec import Spec, stored_spec
 from fedradio.spec.yaml import Plain
 
-AXES = {"rounds": "rounds", "seconds": "time_s", "joules": "energy_j", "bits": "bits"}
-"""What a curve can be drawn against, and the field of a round's record that is summed for it."""
-
-MARKER = "sweep.json"
-"""The file that makes a folder a sweep; its runs lie in ``runs/`` beside it."""
+NUMBERS = {name: number for number, name in REASON_NAMES.items()}
+"""Number of every reason by its name in the records."""
 
 Floats = NDArray[np.float64]
 Curve = tuple[Floats, Floats]
@@ -51,8 +52,8 @@ class Participation:
 
     active: NDArray[np.bool_]
     arrived: NDArray[np.bool_]
-    reason: NDArray[np.int64]
-    steps: NDArray[np.int64]
+    reason: NDArray[np.int8]
+    steps: NDArray[np.int32]
     joules: Floats | None
 
     def reasons(self) -> dict[str, NDArray[np.int64]]:
@@ -64,137 +65,264 @@ class Participation:
 
 @dataclass(frozen=True)
 class PastRun:
-    """A stored run, read from its folder when asked; ``summary`` is None if the process was killed before it."""
+    """A stored run, read from its folder when asked; ``summary`` is None if the process was killed before it.
+
+    ``damage``: files that are not what the run wrote. Such a run may be shown, as *damaged*, but enters no mean.
+    """
 
     folder: Path
     spec: Spec
     summary: Mapping[str, Any] | None
+    damage: tuple[Damage, ...] = ()
 
     @property
     def status(self) -> str:
+        if self.damage:
+            return "damaged"
         return "unfinished" if self.summary is None else str(self.summary["status"])
+
+    @property
+    def trouble(self) -> str:
+        """What is damaged, in words; else the status."""
+        return f"damaged: {damage_words(self.damage)}" if self.damage else self.status
 
     @property
     def algorithm(self) -> str:
         return str(self.spec.plain["algorithm"]["kind"])
 
     @cached_property
-    def rounds(self) -> list[dict[str, Any]]:
-        return list(self.records("round"))
+    def rounds(self) -> list[RoundRecord]:
+        return self._in_order(list(self.records(RoundRecord)))
 
     @cached_property
-    def evaluations(self) -> list[dict[str, Any]]:
-        return list(self.records("eval"))
+    def evaluations(self) -> list[EvaluationRecord]:
+        return self._of_rounds(list(self.records(EvaluationRecord)), len(self.rounds))
+
+    @property
+    def best(self) -> EvaluationRecord | None:
+        """The first evaluation with the best accuracy; None without any."""
+        return max(self.evaluations, key=lambda record: record.metrics["accuracy"], default=None)
+
+    @property
+    def last(self) -> Mapping[str, float]:
+        """Metrics of the last evaluation; empty without any."""
+        if self.summary is not None and "metrics" in self.summary:
+            metrics: Mapping[str, float] = self.summary["metrics"]
+            return metrics
+        return self.evaluations[-1].metrics if self.evaluations else {}
 
     @cached_property
-    def environment(self) -> dict[str, Any]:
-        return read_json(self.folder / ENVIRONMENT_FILE)
+    def clients(self) -> int:
+        """Registered clients: the senders of hop 0; 0 if nothing is on record."""
+        header = read_header(self.folder)
+        return 0 if header is None else header.senders[0]
 
     @cached_property
-    def network(self) -> dict[str, Any]:
+    def environment(self) -> Plain:
+        return self._undamaged(ENVIRONMENT_FILE, read_environment)
+
+    @cached_property
+    def network(self) -> Plain:
         """``parents`` per hop and ``positions`` per tier; empty for runs of versions that did not keep it."""
-        return read_json(self.folder / NETWORK_FILE)
+        return self._undamaged(NETWORK_FILE, read_network)
 
     @cached_property
     def description(self) -> Plain:
         """What the values of the spec mean; of runs of version 0.1 as the parts that are installed here say it."""
-        stored = read_json(self.folder / DESCRIPTION_FILE)
+        stored = self._undamaged(DESCRIPTION_FILE, read_description)
         if stored:
             return stored
         from fedradio.spec.description import describe  # slow: it needs the parts
 
         return describe(self.spec)
 
+    def _undamaged(self, name: str, read: Callable[[Path], Plain]) -> Plain:
+        """The content of a file; empty if it is damaged, which the run's status tells."""
+        return {} if any(each.file == name for each in self.damage) else read(self.folder)
+
+    @cached_property
+    def declared_metrics(self) -> dict[str, dict[str, str]]:
+        """``unit`` and ``better`` (more or less) of the scores of the metrics that the spec lists, by name."""
+        stored = self._undamaged(DESCRIPTION_FILE, read_description)
+        found: dict[str, dict[str, str]] = stored.get("metrics", {})
+        return found
+
+    def declared(self, metric: str) -> dict[str, str] | None:
+        """``unit`` and ``better`` of a score, under the name of a prediction too (``personal_macro_f1``)."""
+        names = [name for name in self.declared_metrics if metric == name or metric.endswith(f"_{name}")]
+        return self.declared_metrics[names[0]] if names else None
+
     @cached_property
     def participation(self) -> Participation:
-        rows = [row for row in self.records("exchange") if row["hop"] == 0]
-        joules = None
-        if rows and all(row["compute_j"] is not None and row["tx_j"] is not None for row in rows):
-            joules = np.array([np.add(row["compute_j"], row["tx_j"]) for row in rows], dtype=np.float64)
-        return Participation(
-            active=np.array([row["active"] for row in rows], dtype=np.bool_),
-            arrived=np.array([row["arrived"] for row in rows], dtype=np.bool_),
-            reason=np.array([row["reason"] for row in rows], dtype=np.int64),
-            steps=np.array([row["steps"] for row in rows], dtype=np.int64),
-            joules=joules,
-        )
+        return participation_of([record for record in self.records(ExchangeRecord) if record.hop == 0], self.clients)
 
-    def records(self, kind: str | None = None) -> Iterator[dict[str, Any]]:
-        return read_records(self.folder, kind)
+    @overload
+    def records(self) -> Iterator[Record]: ...
+    @overload
+    def records(self, kind: type[R]) -> Iterator[R]: ...
+    def records(self, kind: type[Any] | None = None) -> Iterator[Any]:
+        """The records, all or of one type."""
+        return read_records(self.folder) if kind is None else read_records(self.folder, kind)
+
+    def exchanges(self) -> Iterator[ExchangeRecord]:
+        """The exchanges; at its end the same pass has read rounds and evaluations and tallied the exchanges."""
+        rounds: list[RoundRecord] = []
+        evaluations: list[EvaluationRecord] = []
+        tallies: dict[str, list[tuple[int, float]]] = {}
+        for record in self.records():
+            if isinstance(record, ExchangeRecord):
+                for name, amount in counted(record):
+                    tallies.setdefault(name, []).append((record.t, amount))
+                yield record
+            elif isinstance(record, RoundRecord):
+                rounds.append(record)
+            else:
+                evaluations.append(record)
+        known = {"rounds": self._in_order(rounds), "evaluations": self._of_rounds(evaluations, len(rounds))}
+        vars(self).update(known, tallies=tallies)
+
+    def _in_order(self, rounds: list[RoundRecord]) -> list[RoundRecord]:
+        """The rounds, which must be numbered from 0 without a gap."""
+        if [record.t for record in rounds] != list(range(len(rounds))):
+            raise StoreError(f"{self.folder / RECORDS_FILE}: its rounds are not in order")
+        return rounds
+
+    def _of_rounds(self, evaluations: list[EvaluationRecord], rounds: int) -> list[EvaluationRecord]:
+        """The evaluations, which must be of rounds on record, in their order, and have an accuracy."""
+        at = [record.round for record in evaluations]
+        if at != sorted(set(at)) or not all(0 < done <= rounds for done in at):
+            raise StoreError(f"{self.folder / RECORDS_FILE}: its evaluations are not in order")
+        if not all("accuracy" in record.metrics for record in evaluations):
+            raise StoreError(f"{self.folder / RECORDS_FILE}: an evaluation without accuracy")
+        return evaluations
 
     def read(self, participation: bool = False) -> int:
         """Read rounds, evaluations and if asked hop 0 now, which takes time for large runs; how many records."""
         return len(self.rounds) + len(self.evaluations) + (len(self.participation.active) if participation else 0)
 
     def metrics(self) -> list[str]:
-        """Names of the numbers that every evaluation has."""
-        rows = self.evaluations
-        return [name for name in rows[-1] if all(isinstance(row.get(name), float) for row in rows)] if rows else []
+        """Names of the metrics that every evaluation has."""
+        every = [record.metrics for record in self.evaluations]
+        return [name for name in every[-1] if all(name in metrics for metrics in every)] if every else []
+
+    @cached_property
+    def tallies(self) -> dict[str, list[tuple[int, float]]]:
+        """Rounds and amounts of the exchanges that count for a quantity, by its name."""
+        for _ in self.exchanges():
+            pass
+        tallies: dict[str, list[tuple[int, float]]] = vars(self)["tallies"]
+        return tallies
 
     def totals(self, against: str) -> Floats | None:
-        """Rounds, simulated seconds, joules or bits spent after each round, ``[rounds]``; None where undefined."""
-        if against == "rounds":
-            return np.arange(1, len(self.rounds) + 1, dtype=np.float64)
-        spent = [_total(row[AXES[against]]) for row in self.rounds]
-        return None if not spent or None in spent else np.cumsum(np.array(spent, dtype=np.float64))
+        """What had been spent after each round, ``[rounds]``: rounds, seconds, joules ...; None where undefined."""
+        return QUANTITIES[against].totals(self)
 
     def curve(self, metric: str = "accuracy", against: str = "rounds") -> Curve | None:
         """A metric at every evaluation against what had been spent by then; None where either is undefined."""
         totals = self.totals(against)
-        rows = [row for row in self.evaluations if row.get(metric) is not None]
-        if totals is None or not rows:
+        points = [(record.round, record.metrics[metric]) for record in self.evaluations if metric in record.metrics]
+        if totals is None or not points:
             return None
-        at = np.array([row["t"] for row in rows])
-        return totals[at], np.array([row[metric] for row in rows], dtype=np.float64)
+        at, values = zip(*points, strict=True)
+        return totals[np.array(at) - 1], np.array(values, dtype=np.float64)
 
 
-def is_run(folder: Path) -> bool:
-    """Whether a folder holds a run."""
-    return (folder / SPEC_FILE).is_file() and (folder / RECORDS_FILE).is_file()
+def participation_of(records: Sequence[ExchangeRecord], clients: int) -> Participation:
+    """Participation of ``clients`` in the exchanges of hop 0."""
+    shape = (len(records), clients)
+    active, arrived = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    reason, steps = np.zeros(shape, dtype=np.int8), np.zeros(shape, dtype=np.int32)
+    joules = np.zeros(shape) if records and all(record.joules is not None for record in records) else None
+    for e, record in enumerate(records):
+        ids = np.array(record.ids, dtype=np.int64)
+        active[e, ids], arrived[e, ids], steps[e, ids] = True, record.arrived, record.steps
+        reason[e] = NUMBERS[record.rest]
+        for name, idle in record.idle.items():
+            reason[e, idle] = NUMBERS[name]
+        reason[e, ids] = [NUMBERS[name] for name in record.why]
+        if joules is not None:
+            joules[e, ids] = record.joules
+    return Participation(active, arrived, reason, steps, joules)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run that is in no mean: it is not complete, has not begun, or is damaged, which ``status`` says."""
+
+    label: str
+    seed: int
+    folder: str
+    status: str
 
 
 def open_run(folder: Path | str) -> PastRun:
-    """The run of a folder; it need not be complete."""
+    """The run of a folder; it need not be complete, nor whole as long as its spec can be read."""
     folder = Path(folder)
     if not is_run(folder):
         raise StoreError(_no_run(folder))
-    summary = read_summary(folder) if (folder / SUMMARY_FILE).is_file() else None
-    return PastRun(folder, stored_spec(folder / SPEC_FILE), summary)
+    verdict = check_run(folder)
+    if verdict.spec is None:
+        raise StoreError(f"{folder} is damaged: {damage_words(verdict.damage)}")
+    return PastRun(folder, verdict.spec, verdict.summary, verdict.damage)
+
+
+def ended_run(folder: Path | str, summary: Summary) -> PastRun:
+    """The run that has just ended in this folder, with this summary."""
+    return PastRun(Path(folder), stored_spec(Path(folder) / SPEC_FILE), asdict(summary))
 
 
 def open_runs(*folders: Path | str) -> list[PastRun]:
     """The runs of run folders and of sweeps, in that order, each once; all other folders are refused together."""
+    return open_all(*folders)[0]
+
+
+def open_all(*folders: Path | str) -> tuple[list[PastRun], list[LeftOut]]:
+    """The runs of run folders and of sweeps, and the runs of these sweeps that have not begun or cannot be read."""
     runs: dict[Path, PastRun] = {}
+    left_out: list[LeftOut] = []
     wrong: list[str] = []
     for folder in map(Path, folders):
-        inside = list(_listed(folder)) if (folder / MARKER).is_file() else None
-        if inside is None and not is_run(folder):
-            wrong.append(_no_run(folder))
+        try:
+            if not is_sweep(folder):
+                runs.setdefault(folder.resolve(), open_run(folder))
+                continue
+            listed = listed_runs(folder)
+        except StoreError as error:
+            wrong.append(str(error))
             continue
-        for run_folder in [folder] if inside is None else filter(is_run, inside):
-            runs.setdefault(run_folder.resolve(), open_run(run_folder))
+        for entry in listed:
+            run = open_listed(entry)
+            if isinstance(run, LeftOut):
+                left_out.append(run)
+            else:
+                runs.setdefault(entry.folder.resolve(), run)
     if wrong:
         raise StoreError("\n".join(wrong))
-    return list(runs.values())
+    return list(runs.values()), left_out
 
 
-def unbegun(*folders: Path | str) -> list[tuple[str, int, Path]]:
-    """Runs that sweeps list but that have not begun: label of the variant, seed, folder."""
-    sweeps = [folder for folder in map(Path, folders) if (folder / MARKER).is_file()]
-    return [(*what, run) for folder in sweeps for run, what in _listed(folder).items() if not is_run(run)]
-
-
-def _listed(folder: Path) -> dict[Path, tuple[str, int]]:
-    """The run folders that a sweep lists, in its order, with the labels of their variants and their seeds."""
+def open_listed(entry: ListedRun) -> PastRun | LeftOut:
+    """A run that a sweep lists; its spec must be that of the list."""
+    if not is_run(entry.folder):
+        return LeftOut(entry.label, entry.spec.seed, str(entry.folder), "not begun")
     try:
-        document = json.loads((folder / MARKER).read_bytes())
-        return {
-            folder / "runs" / name: (str(variant["label"]), int(seed))
-            for variant in document["cells"]
-            for seed, name in variant["runs"].items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{folder} is not a sweep: no readable {MARKER} ({type(error).__name__})") from None
+        run = open_run(entry.folder)
+    except StoreError as error:
+        reason = str(error).removeprefix(f"{entry.folder} is ")
+        return LeftOut(entry.label, entry.spec.seed, str(entry.folder), reason)
+    if run.spec.sha256() == entry.spec.sha256():
+        return run
+    return replace(run, damage=(*run.damage, Damage(SPEC_FILE, f"is not the spec that {MARKER} lists for this run")))
+
+
+def undamaged(runs: Iterable[PastRun]) -> list[PastRun]:
+    """The runs whose files are what they wrote, complete or not."""
+    return [run for run in runs if not run.damage]
+
+
+def damage_words(damage: Iterable[Damage]) -> str:
+    """What is damaged, in one line."""
+    return "; ".join(map(str, damage))
 
 
 def _no_run(folder: Path) -> str:
@@ -204,11 +332,3 @@ def _no_run(folder: Path) -> str:
     inside = sum(map(is_run, folder.glob("*/")))
     hint = f"; {inside} of the folders in it are: write {folder / '*'}" if inside else ""
     return f"{folder} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it{hint}"
-
-
-def _total(value: float | list[float | None] | None) -> float | None:
-    """A number, or the sum over hops; undefined where any of it is."""
-    if not isinstance(value, list):
-        return value
-    known = [number for number in value if number is not None]
-    return sum(known) if len(known) == len(value) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +53,13 @@ def interval(values: Sequence[float]) -> Interval:
         raise ValueError("no values to take a mean of")
     half = None if n == 1 else float(_t(n) * np.std(values, ddof=1) / np.sqrt(n))
     return Interval(float(np.mean(values)), half, n)
+
+
+def mean_of(values: Iterable[float | None]) -> Interval | None:
+    """The mean of values with its interval; None without any, or if one is undefined."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    return interval(known) if known and len(known) == len(listed) else None
 
 
 def paired(one: Mapping[int, float], other: Mapping[int, float]) -> Interval | None:

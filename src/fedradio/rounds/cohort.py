@@ -8,91 +8,91 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Allocation, Clock, Slots, Trained, Work
+from fedradio.core.contracts import Clock, Cohort, Exchange, SimState, Slots, Trained, TrainJob, Work
 from fedradio.core.errors import DivergenceError
-from fedradio.rounds.norm_layers import sends_norms
+from fedradio.core.mapped import write_rows
+from fedradio.engine.groups import cut
+from fedradio.rounds.norm_layers import LOCAL, sends_norms
+from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.simulation import Simulation
-
-LOCAL = "model/local"
-"""Client slot of norm layers' parameters and buffers, ``[C, d_local + d_buffers]``."""
+from fedradio.rounds.tiers import Tiers
+from fedradio.transforms.chain import damping, lossy
 
 RULE = "rule/"
 """Prefix of the client slots with the optimiser's kept memory."""
 
 
 @dataclass(frozen=True)
-class Cohort:
-    """The active clients after training: ``ids [A]``, receivers ``group [A]``, slots ``mine``, result and work."""
+class Training:
+    """Local training of a cohort: the clients, the result, and the work done."""
 
-    ids: Tensor
-    group: Tensor
-    mine: Slots
+    cohort: Cohort
     trained: Trained
     work: Work
 
 
 def client_slots(sim: Simulation, row: Tensor) -> Slots:
-    """Client slots of norm layers and optimiser memory, beside the algorithm's; ``row [D]`` is the initial model."""
+    """Client slots of norm layers and optimiser memory, beside the algorithm's, as one row for all clients each;
+    ``row [D]`` is the initial model."""
     clients, shared = sim.topology.clients, sim.model.shared.size
     slots: Slots = {}
     if len(row) > shared and not sends_norms(sim):
-        slots[LOCAL] = row[shared:].repeat(clients, 1)
+        slots[LOCAL] = row[shared:].clone().expand(clients, -1)
     if sim.rule.keep_state:
         width = shared + sim.model.local.size
         for name in sim.rule.state_names:
-            size = (clients,) if name == "adam_n" else (clients, width)
-            slots[RULE + name] = torch.zeros(size, dtype=row.dtype, device=row.device)
+            start = row.new_zeros(() if name == "adam_n" else width)
+            slots[RULE + name] = start.expand(clients, *start.shape)
     return slots
 
 
-def train(
-    sim: Simulation,
-    got: Slots,
-    norms: Tensor | None,
-    client: Slots,
-    stream: Slots,
-    alloc: Allocation,
-    clock: Clock,
-) -> Cohort:
-    """Local training of the active clients, from the vectors ``got [R, d]`` that they received, and from ``norms
-    [R, n]`` where norm layers are sent too."""
-    ids = alloc.active.nonzero().squeeze(1)
-    group = sim.topology.parents[0][ids]
-    steps = alloc.steps[ids]
-    updates = steps * sim.rule.updates_per_step
+def train(sim: Simulation, state: SimState, tiers: Tiers, x: Exchange) -> Training:
+    """Local training of the active clients of hop 0, from the vectors that their receivers have, and from these
+    receivers' norm layers where norm layers are sent too."""
+    clock, ids = x.clock, x.alloc.active.nonzero().squeeze(1)
+    row, norms = x.parent[ids].to(sim.device), tiers.norms[0]
     client_ids = ids.to(sim.device)
-    slots = {name: rows[client_ids] for name, rows in client.items()}
+    slots = {name: rows[client_ids] for name, rows in state.memory.client.items()}
     mine = {name: rows for name, rows in slots.items() if "/" not in name}
+    rng = sim.rng.child("client", clock.t, clock.e)
+    transforms = sim.hops[0].transforms
+    factor = damping(transforms, sim.message(0))
+    cohort = Cohort(ids, row, tiers.shared[0], mine, clock, rng, factor, lossy(transforms))
     start = replace(
-        sim.algorithm.start(got, group.to(sim.device), mine),
-        local=slots.get(LOCAL) if norms is None else norms[group.to(sim.device)],
+        sim.algorithm.start(cohort),
+        local=slots.get(LOCAL) if norms is None else norms[row],
         ids=ids,
         slots={name.removeprefix(RULE): rows for name, rows in slots.items() if name.startswith(RULE)},
     )
+    steps = x.alloc.steps[ids]
+    updates = steps * sim.rule.updates_per_step
     rng = sim.rng.child("train", clock.t, clock.e)
     unlabelled = 0 if sim.rule.objective is None else sim.rule.objective.unlabelled_batch
+    stream = recall(state.parts, STREAM)
     batches = sim.stream.draw(stream, ids, updates, sim.rule.batch, rng.child("batches"), unlabelled)
-    trained = sim.backend.run(sim.model, sim.rule, clock.t, start, batches, updates, rng)
+    job = TrainJob(sim.model, sim.rule, clock.t, start, batches, updates, rng)
+    trained = sim.backend.train(job, cut(job, sim.grouping))
     _refuse_divergence(trained, clock, ids)
     rates = torch.tensor([0.0, *sim.rule.rates(clock.t, int(updates.max()))], dtype=torch.float64).cumsum(0)
     work = Work(steps, updates, sim.rule.effective_steps(updates), rates[updates])
-    return Cohort(ids, group, mine, trained, work)
+    return Training(cohort, trained, work)
 
 
-def upload(sim: Simulation, got: Slots, cohort: Cohort) -> Tensor:
+def upload(sim: Simulation, training: Training) -> Tensor:
     """The cohort's payload ``[A, k, d]``."""
-    return sim.algorithm.upload(got, cohort.group.to(sim.device), cohort.mine, cohort.trained, cohort.work)
+    return sim.algorithm.upload(training.cohort, training.trained, training.work)
 
 
-def keep(sim: Simulation, got: Slots, client: Slots, cohort: Cohort, acked: Tensor) -> None:
-    """Write the active clients' new state into the client slots, in place; ``acked [A]`` marks arrived uploads."""
-    group = cohort.group.to(sim.device)
-    new_slots = dict(sim.algorithm.keep(got, group, cohort.mine, cohort.trained, cohort.work, acked))
-    new_slots |= {RULE + name: rows for name, rows in cohort.trained.slots.items()}
-    if LOCAL in client and cohort.trained.local is not None:
-        new_slots[LOCAL] = cohort.trained.local
+def keep(sim: Simulation, client: Slots, training: Training, heard: Tensor, acked: Tensor) -> None:
+    """Write the active clients' new state into the client slots, in place; ``heard [A, k, d]`` is what receivers decode
+    of their payloads, ``acked [A]`` marks those that arrived."""
+    cohort, trained = training.cohort, training.trained
+    new_slots = dict(sim.algorithm.keep(cohort, trained, training.work, heard, acked))
+    new_slots |= {RULE + name: rows for name, rows in trained.slots.items()}
+    if LOCAL in client and trained.local is not None:
+        new_slots[LOCAL] = trained.local
     for name, rows in new_slots.items():
-        client[name].index_copy_(0, cohort.ids.to(sim.device), rows)
+        write_rows(client[name], cohort.ids.to(sim.device), rows)
 
 
 def _refuse_divergence(trained: Trained, clock: Clock, ids: Tensor) -> None:

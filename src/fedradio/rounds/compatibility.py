@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Collection
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, get_args
 
 import torch
 
-from fedradio.core.contracts import Ensemble, Hop, Memory
+from fedradio.core.contracts import SUPERPOSITION, VARIATE, Ensemble, Fading, Hop, Link, Memory, Piece, Work
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
 from fedradio.core.registry import parts
 from fedradio.core.units import show
+from fedradio.network.trace import Trace
+from fedradio.rounds.coding import coding_problems, coding_warnings
+from fedradio.rounds.label_drift import START_COUNTS, START_SEEN
 from fedradio.theory.fedcpsl import reinforcement
 
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
 
 
-HOP_PARTS = frozenset({"fleet", "channel", "deadline", "steps"})
-"""Parts of a hop that a policy or a link may need."""
+PIECES = frozenset(get_args(Piece))
+"""Pieces of a hop that a policy or a link may need."""
+
+LASTING: dict[Fading, str] = {
+    "none": "absent",
+    "block": "constant for a whole exchange",
+    "fresh": "drawn afresh for every symbol",
+}
+"""Small-scale fading in words."""
 
 DATA_SIGNALS = frozenset({"samples", "seen", "labelled", "label_counts", "epoch_steps", "loss"})
 """Signals that every run publishes to the policy of hop 0; a client's loss is NaN until it has trained."""
@@ -32,7 +45,7 @@ def problems_of(sim: Simulation) -> list[Problem]:
     if len(sim.hops) == sim.topology.hops:
         for h in range(len(sim.hops)):
             problems += _hop_problems(sim, h)
-    return problems + _learning_problems(sim) + _memory_problems(sim)
+    return problems + _learning_problems(sim) + _metric_problems(sim) + _memory_problems(sim)
 
 
 def warnings_of(sim: Simulation) -> list[str]:
@@ -51,8 +64,10 @@ def warnings_of(sim: Simulation) -> list[str]:
     for h, hop in enumerate(sim.hops):
         if hop.deadline_s is not None and "deadline" not in hop.policy.needs:
             warnings.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
-        if "superposition" in hop.link.offers and "c" in _initial_memory(sim).shared:
+        if SUPERPOSITION in hop.link.offers and VARIATE in _initial_memory(sim).shared:
             warnings.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
+    for h in range(len(sim.hops)):
+        warnings += coding_warnings(sim, h)
     return warnings
 
 
@@ -101,10 +116,13 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     if missing:
         reason = f"the algorithm needs {_names(missing)}, this link offers {_names(hop.link.offers)}"
         problems.append(Problem(f"hops.{h}.link", reason, f"links that do: {_links_with(sim.algorithm.needs)}"))
-    if "superposition" in hop.link.offers and hop.channel is not None and hop.channel.block_fading:
-        reason = "this link draws fading afresh for every symbol; the channel's lasts for the whole exchange"
-        problems.append(Problem(f"hops.{h}.channel", reason, "fading: none, or a digital link"))
+    if hop.channel is not None and hop.channel.fading not in hop.link.takes:
+        fading = hop.channel.fading
+        reason = f"its small-scale fading is {LASTING[fading]} ({fading}), this link takes {_names(hop.link.takes)}"
+        others = _links_where(lambda link: fading in link.takes)
+        problems.append(Problem(f"hops.{h}.channel", reason, f"fading: none, or a link that takes it: {others}"))
     problems += _channel_problems(sim, h)
+    problems += coding_problems(sim, h)
     if h == last and hop.period != 1:
         reason = "the last hop is run once a round"
         problems.append(Problem(f"hops.{h}.period", reason, "set it on a hop below, or raise rounds", hop.period))
@@ -124,13 +142,17 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
 
 def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
     """Trial realisation of the channel between the nodes' positions."""
-    channel, positions = sim.hops[h].channel, sim.topology.positions
+    channel, topology = sim.hops[h].channel, sim.topology
     if channel is None:
         return []
+    if isinstance(channel, Trace) and channel.interval_s is None and sim.hops[0].deadline_s is None:
+        reason = "nothing says how many seconds pass from one exchange to the next"
+        return [Problem(f"hops.{h}.channel.interval_s", reason, "set it, or hops.0.deadline_s")]
     try:
-        channel.realise(positions[h + 1], positions[h], sim.topology.parents[h], sim.rng.child("trial"))
+        state = channel.start(topology.senders(h), topology.receivers(h))
+        channel.realise(topology.site(h, sim.clock(h, 0)), state, sim.rng.child("trial"))
     except SpecError as error:
-        return list(error.problems)
+        return [replace(p, path=re.sub(r"^channel", f"hops.{h}.channel", p.path)) for p in error.problems]
     return []
 
 
@@ -162,7 +184,7 @@ def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
         problems.append(Problem(f"hops.{h}.policy", refusal))
     problems += _missing_parts(h, hop, f"hops.{h}.policy", "this policy", hop.policy.needs)
     problems += _missing_parts(h, hop, f"hops.{h}.link", "this link", hop.link.needs)
-    missing = hop.policy.needs - HOP_PARTS - hop.link.offers
+    missing = hop.policy.needs - PIECES - hop.link.offers
     if missing:
         reason = f"this policy needs a link that offers {_names(missing)}"
         problems.append(Problem(f"hops.{h}.policy", reason, f"links that do: {_links_with(missing)}"))
@@ -189,9 +211,43 @@ def _missing_parts(h: int, hop: Hop, path: str, subject: str, needs: frozenset[s
 
 def _learning_problems(sim: Simulation) -> list[Problem]:
     rule, problems = sim.rule, []
+    if sim.algorithm.single_hop and len(sim.hops) > 1:
+        reason = f"is defined for clients and one receiver, this network has {len(sim.hops)} hops"
+        problems.append(Problem("algorithm", reason, "a flat topology, or another algorithm"))
     if rule.keep_state and not rule.state_names:
         reason = "plain SGD has no state to keep"
         problems.append(Problem("rule.keep_state", reason, "set rule.momentum, or rule.kind=adam", True))
+    work = {entry.name for entry in fields(Work)}
+    known = DATA_SIGNALS | {START_COUNTS, START_SEEN} | work | sim.algorithm.publishes
+    if unknown := sim.algorithm.reveals - known:
+        reason = f"it reveals {_names(unknown)} to the receivers, which nobody knows"
+        problems.append(Problem("algorithm", reason, f"known here: {_names(known)}"))
+    return problems
+
+
+def _metric_problems(sim: Simulation) -> list[Problem]:
+    """Trial of every metric on predictions that know nothing; scores that have the name of another one."""
+    test, classes, problems = sim.stream.test(), max(sim.model.classes, sim.stream.classes), []
+    _, y = test.fetch(test.index[:2])
+    logits = torch.full((len(y), classes), -math.log(classes))
+    taken = {"accuracy": "accuracy", "loss": "loss"}
+    taken |= {f"top_{m}_accuracy": f"eval_top={sim.eval_top}" for m in range(2, sim.eval_top + 1)}
+    for number, metric in enumerate(sim.metrics):
+        path = f"metrics.{number}"
+        if known := [name for name in metric.names if name in taken]:
+            reason = f"the score {known[0]} is already that of {taken[known[0]]}"
+            problems.append(Problem(path, reason, "leave one of them out"))
+        taken |= dict.fromkeys(metric.names, path)
+        try:
+            scores = metric.score(logits, y.cpu(), torch.zeros(len(y), dtype=torch.long))
+        except SpecError as error:
+            problems += [
+                replace(problem, path=path + problem.path.removeprefix("metric")) for problem in error.problems
+            ]
+            continue
+        if set(scores) != set(metric.names):
+            reason = f"announces the scores {_names(frozenset(metric.names))}, but gives {_names(frozenset(scores))}"
+            problems.append(Problem(path, reason, "the same in its names and its score"))
     return problems
 
 
@@ -222,10 +278,10 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
     """
     clients, width = sim.topology.clients, sim.model.shared.size + sim.model.local.size
     memory = _initial_memory(sim)
-    client = [rows.numel() for rows in memory.client.values() if 4 * rows.numel() < LARGE or sim.device.type != "cpu"]
-    state_values = sum(client) + sum(rows.numel() for rows in memory.ledger.values())
-    optimiser_slots = len(sim.rule.state_names) if sim.rule.keep_state else 0
-    state_values += optimiser_slots * clients * width
+    slots = [rows.numel() for rows in memory.client.values()]
+    slots += [clients * width] * (len(sim.rule.state_names) if sim.rule.keep_state else 0)
+    in_memory = [values for values in slots if 4 * values < LARGE or sim.device.type != "cpu"]
+    state_values = sum(in_memory) + sum(rows.numel() for rows in (memory.ledger | memory.receiver).values())
     rows = 1 + (3 * sim.algorithm.blocks if sim.algorithm.blocks > 1 else 0)
     round_values = rows * clients * width if sim.hops[0].policy.everyone else 0
     need = 4.0 * (state_values + round_values)
@@ -240,14 +296,20 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
 
 def _initial_memory(sim: Simulation) -> Memory:
     """The algorithm's initial memory as shapes without numbers (meta tensors)."""
-    return sim.algorithm.init(torch.empty(sim.model.shared.size, device="meta"), sim.topology.clients)
+    w = torch.empty(sim.model.shared.size, device="meta")
+    return sim.algorithm.init(w, sim.topology.clients, sim.topology.receivers(0))
 
 
 def _links_with(traits: frozenset[str]) -> str:
+    return _links_where(lambda link: traits <= link.offers)
+
+
+def _links_where(fits: Callable[[Link], bool]) -> str:
+    """Kinds of links that fit, as they are by default."""
     free = [part for part in parts("link") if not any(keyword.required for keyword in part.parameters())]
-    kinds = [part.kind for part in free if traits <= part.factory().offers]
+    kinds = [part.kind for part in free if fits(part.factory())]
     return ", ".join(kinds) or "none is registered"
 
 
-def _names(names: frozenset[str]) -> str:
+def _names(names: Collection[str]) -> str:
     return ", ".join(sorted(names)) or "nothing"

@@ -1,4 +1,4 @@
-"""Evaluation of a state: accuracies, losses and control-variate diagnostics on the test data."""
+"""Evaluation of a state: accuracies and losses on the test data, and metrics of the algorithm."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 
-from fedradio.core.contracts import Ensemble, SimState
-from fedradio.engine.evaluate import evaluate
+from fedradio.core.contracts import MODEL, Ensemble, EvalJob, SimState
 from fedradio.engine.mixture import learned_weights
-from fedradio.rounds.cohort import LOCAL
+from fedradio.rounds.norm_layers import global_norms, without_norms
+from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import NORMS
 
 
 @dataclass(frozen=True)
@@ -29,13 +28,12 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     The algorithm's first predictor gives the run's ``accuracy``; further ones carry their name as a prefix. With
     several groups (one per client), ``accuracy_spread`` is the standard deviation over them; likewise ``mixture`` and
     ``mixture_spread`` of learned weights. With ``sim.eval_top`` above 1, ``top_m_accuracy`` counts the label among the
-    ``m`` likeliest classes. The global model has the averaged norm layers or, where these stay with the clients, their
-    mean. Control variates add metrics of their own.
+    ``m`` likeliest classes; ``sim.metrics`` add their own scores, and so do control variates. The global model has the
+    averaged norm layers or, where these stay with the clients, their mean.
     """
-    shared = {name: vector.unsqueeze(0) for name, vector in state.memory.shared.items()}
-    local = shared.pop(NORMS, None)
-    if LOCAL in state.memory.client:
-        local = state.memory.client[LOCAL].mean(dim=0, keepdim=True)
+    shared = {name: vector.unsqueeze(0) for name, vector in without_norms(state.memory.shared).items()}
+    norms = global_norms(state.memory)
+    local = None if norms is None else norms.unsqueeze(0)
     result = Evaluation()
     test = sim.stream.test()
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
@@ -44,7 +42,7 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
             ensemble, b = _learned(sim, ensemble)
             result.metrics[f"{prefix}mixture"] = float(b.mean())
             result.metrics[f"{prefix}mixture_spread"] = float(b.std(correction=0))
-        scores = evaluate(sim.model, ensemble, test, local, sim.workers, top=sim.eval_top)
+        scores = sim.backend.evaluate(EvalJob(sim.model, ensemble, test, local, sim.eval_top, sim.metrics))
         seen = scores.group_top[scores.group_top.isfinite().all(dim=1)]  # groups with samples
         spread = seen.std(dim=0, unbiased=False).tolist()
         for m, (mean, deviation) in enumerate(zip(scores.top.tolist(), spread, strict=True), start=1):
@@ -57,7 +55,8 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
                 round(value, 6) if math.isfinite(value) else None for value in scores.group_accuracy.tolist()
             ]
         result.metrics[f"{prefix}loss"] = scores.loss
-    result.metrics.update(_variates(sim, state) | sim.stream.reference(state.stream))
+        result.metrics.update({f"{prefix}{score}": value for score, value in scores.metrics.items()})
+    result.metrics.update(_measures(sim, state) | sim.stream.reference(recall(state.parts, STREAM)))
     return result
 
 
@@ -69,26 +68,17 @@ def _learned(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
     return replace(ensemble, weight=(b, 1.0 - b)), b
 
 
-def _variates(sim: Simulation, state: SimState) -> dict[str, float]:
-    """Diagnostics of control variates: ``variate_norm`` is ``|c|``, ``variate_error`` the violation of their invariant,
-    ``|c - sum_i w_i c_i| / |c|``: 0 but for rounding, unless the air adds noise. Empty without variates."""
-    if "c" not in state.memory.shared or "c" not in state.memory.client:
-        return {}
-    c, clients = state.memory.shared["c"], sim.topology.clients
+def _measures(sim: Simulation, state: SimState) -> dict[str, float]:
+    """Further metrics of the algorithm."""
     known = {name: rows for name, rows in state.signals.items() if name in sim.algorithm.reveals}
-    mass = sim.algorithm.importance(known, clients)
-    share = (mass / mass.sum()).to(c)
-    norm, gap = float(c.norm()), float((c - share @ state.memory.client["c"]).norm())
-    return {"variate_norm": norm, "variate_error": gap / norm if norm > 0 else gap}
+    return sim.algorithm.measures(state.memory, sim.algorithm.importance(known, sim.topology.clients))
 
 
 def final_model(sim: Simulation, state: SimState) -> dict[str, Tensor]:
     """Tensors of the global model by name; norm layers are the averaged ones, or the clients' mean."""
     model, memory = sim.model, state.memory
-    tensors = model.shared.views(memory.shared["w"])
-    norms = memory.shared.get(NORMS)
-    if LOCAL in memory.client:
-        norms = memory.client[LOCAL].mean(dim=0)
+    tensors = model.shared.views(memory.shared[MODEL])
+    norms = global_norms(memory)
     if norms is not None:
         tensors |= model.local.views(norms[: model.local.size])
         tensors |= model.buffers.views(norms[model.local.size :])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
@@ -40,7 +42,9 @@ def data_notes(before: Slots, now: Slots) -> Slots:
     }
 
 
+@lru_cache(maxsize=3)
 def _shares(counts: Tensor) -> Tensor:
+    """Label shares ``[C, classes]``; kept for the counts of the start, of the last exchange and of this one."""
     return counts.double() / counts.sum(dim=1, keepdim=True).clamp(min=1)
 
 
@@ -48,8 +52,12 @@ def _distance(p: Tensor, q: Tensor) -> Tensor:
     return (p - q).abs().sum(dim=1) / 2
 
 
+@lru_cache(maxsize=1)
 def _extremes(counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Masks ``[C, classes]`` of the two most frequent labels, and of the two least frequent that occur."""
+    """Masks ``[C, classes]`` of the two most frequent labels, and of the two least frequent that occur.
+
+    Kept while the counts are the same tensor, as those of the start are.
+    """
     width = min(2, counts.shape[1])
     present = counts > 0
     rare = torch.where(present, counts, counts.max() + 1)

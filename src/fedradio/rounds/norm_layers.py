@@ -1,15 +1,22 @@
 """Averaging of norm layers on a side channel: with ``norms: shared`` their parameters and running statistics are sent
 beside the payload, digitally and without error, and averaged with the same weights (W-HFL sends the rest in symbols).
+Otherwise they stay with the clients.
 """
 
 from __future__ import annotations
 
 from torch import Tensor
 
+from fedradio.core.contracts import Memory, Slots
 from fedradio.core.params import group_share
 from fedradio.links.ideal import weighted_total
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers
+
+NORMS = "model/norms"
+"""Name of norm layers' vector ``[d_local + d_buffers]`` among a state's shared vectors, where it is sent."""
+
+LOCAL = "model/local"
+"""Client slot of norm layers' parameters and buffers, ``[C, d_local + d_buffers]``, where they stay with the client."""
 
 NORM_BITS = 32.0
 """Bits of one number on the side channel."""
@@ -18,7 +25,7 @@ NORM_BITS = 32.0
 def sends_norms(sim: Simulation) -> bool:
     """Whether norm layers are sent; in central training they are not."""
     numbers = sim.model.local.size + sim.model.buffers.size
-    return sim.model.norms == "shared" and numbers > 0 and sim.algorithm.pooling is None
+    return sim.model.norms == "shared" and numbers > 0 and not sim.pooled
 
 
 def norm_bits(sim: Simulation, senders: int) -> float | None:
@@ -26,11 +33,21 @@ def norm_bits(sim: Simulation, senders: int) -> float | None:
     return NORM_BITS * (sim.model.local.size + sim.model.buffers.size) * senders if sends_norms(sim) else None
 
 
-def merge_norms(tiers: Tiers, h: int, rows: Tensor, weight: Tensor, group: Tensor) -> None:
-    """Average norm layers at the receivers of hop ``h``: the weighted mean of their senders' ``rows [A, n]``; receivers
-    without senders keep their own."""
-    own = tiers.norms[h]
-    assert own is not None
+def without_norms(shared: Slots) -> Slots:
+    """The algorithm's own shared vectors."""
+    return {name: vector for name, vector in shared.items() if name != NORMS}
+
+
+def global_norms(memory: Memory) -> Tensor | None:
+    """Norm layers of the global model ``[n]``: the averaged ones or, where these stay with the clients, their mean."""
+    if LOCAL in memory.client:
+        return memory.client[LOCAL].mean(dim=0)
+    return memory.shared.get(NORMS)
+
+
+def averaged_norms(own: Tensor, rows: Tensor, weight: Tensor, group: Tensor) -> Tensor:
+    """Norm layers ``[R, n]`` of receivers that had ``own [R, n]``: the weighted mean of their senders' ``rows [A, n]``;
+    receivers without senders keep their own."""
     share = group_share(weight, group, len(own))
     change = (rows - own[group.to(own.device)]).unsqueeze(1)
-    tiers.norms[h] = own + weighted_total(change, share, group, len(own))[:, 0]
+    return own + weighted_total(change, share, group, len(own))[:, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Literal
 
@@ -12,9 +13,15 @@ import torch
 from fedradio.core.contracts import (
     Algorithm,
     Backend,
+    Clock,
+    Grouping,
     Hop,
     LocalRule,
+    Message,
+    Metric,
     Model,
+    Pooling,
+    Pools,
     Stream,
     Topology,
 )
@@ -23,6 +30,7 @@ from fedradio.core.rng import Rng
 from fedradio.data.streams import Pooled
 from fedradio.engine.backend import Engine
 from fedradio.links.ideal import Ideal
+from fedradio.network.trace import Trace
 from fedradio.policies.fixed import fixed
 from fedradio.rounds.compatibility import objective_problems, problems_of, warnings_of
 
@@ -33,8 +41,9 @@ RoundClock = Literal["slowest", "deadline"]
 class Simulation:
     """A checked combination of parts; made by :func:`compose`. ``rule`` is already the algorithm's version of it.
 
-    ``waits`` is how long receivers wait: for the slowest sender, or for the deadline. Accuracies are reported for the
-    ``1..eval_top`` likeliest classes.
+    ``waits`` is how long receivers wait: for the slowest sender, or for the deadline. ``backend`` trains and evaluates,
+    clients in groups by ``grouping``. Accuracies are reported for the ``1..eval_top`` likeliest classes; ``metrics``
+    judge predictions beside that.
     """
 
     topology: Topology
@@ -49,11 +58,49 @@ class Simulation:
     workers: int
     backend: Backend
     eval_top: int = 1
+    grouping: Grouping = "auto"
+    metrics: tuple[Metric, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def rng(self) -> Rng:
         return Rng(self.seed)
+
+    @property
+    def pooled(self) -> bool:
+        """Whether it is central training: all data in one place, without a network."""
+        return isinstance(self.algorithm, Pools)
+
+    @property
+    def edge_rounds(self) -> int:
+        """Exchanges of hop 0 in a round."""
+        return self.exchanges(0)
+
+    def exchanges(self, hop: int) -> int:
+        """Exchanges of a hop in a round."""
+        return prod(one.period for one in self.hops[hop:])
+
+    def clock(self, hop: int, t: int, e: int = 0, now_s: float | None = None) -> Clock:
+        """The clock of exchange ``e`` of a hop in round ``t``."""
+        return Clock(t, e, t * self.exchanges(hop) + e, now_s)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Files that parts were made from, and their SHA-256."""
+        traces = [hop.channel for hop in self.hops if isinstance(hop.channel, Trace)]
+        return {trace.path: trace.sha256 for trace in traces}
+
+    def message(self, hop: int) -> Message:
+        """What a sender of a hop sends before any transform: its payload, or the changes of all shared vectors."""
+        if hop == 0:
+            return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
+        return Message(self.relayed, self.model.shared.size)
+
+    @cached_property
+    def relayed(self) -> int:
+        """Shared vectors, which outer hops relay."""
+        w = torch.empty(self.model.shared.size, device="meta")
+        return len(self.algorithm.init(w, self.topology.clients, self.topology.receivers(0)).shared)
 
 
 def compose(
@@ -69,8 +116,15 @@ def compose(
     device: torch.device | str = "cpu",
     workers: int | None = None,
     eval_top: int = 1,
+    backend: Backend | None = None,
+    grouping: Grouping = "auto",
+    metrics: Sequence[Metric] = (),
 ) -> Simulation:
-    """Combine parts into a simulation; raises :class:`SpecError` with all problems if they do not fit."""
+    """Combine parts into a simulation; raises :class:`SpecError` with all problems if they do not fit.
+
+    ``backend`` trains and evaluates (default: the engine with ``workers`` threads); with ``grouping`` "single" every
+    client is trained alone.
+    """
     engine = Engine(workers)
     simulation = Simulation(
         topology=topology,
@@ -83,12 +137,15 @@ def compose(
         waits=clock,
         device=torch.device(device),
         workers=engine.workers,
-        backend=engine,
+        backend=engine if backend is None else backend,
         eval_top=eval_top,
+        grouping=grouping,
+        metrics=tuple(metrics),
     )
-    if algorithm.pooling is not None:
-        simulation = _pooled(simulation)
+    if isinstance(algorithm, Pools):
+        simulation = _pooled(simulation, algorithm.pooling)
     problems = problems_of(simulation)
+    simulation = _with_server_rule(_timed(simulation))
     try:
         simulation = replace(simulation, rule=algorithm.rule(rule))
         problems += objective_problems(simulation)
@@ -100,15 +157,33 @@ def compose(
     return simulation
 
 
-def _pooled(simulation: Simulation) -> Simulation:
+def _with_server_rule(simulation: Simulation) -> Simulation:
+    """The same with the optimiser that belongs to the algorithm at the receiver of the last hop."""
+    rule = simulation.algorithm.server_rule
+    if rule is None:
+        return simulation
+    *below, last = simulation.hops
+    return replace(simulation, hops=(*below, replace(last, receiver=rule)))
+
+
+def _timed(simulation: Simulation) -> Simulation:
+    """The same with the seconds between the exchanges of traces that go by the clients' deadline."""
+    deadline_s = simulation.hops[0].deadline_s
+    hops = list(simulation.hops)
+    for h, hop in enumerate(hops):
+        if isinstance(hop.channel, Trace) and hop.channel.interval_s is None and deadline_s is not None:
+            each = simulation.edge_rounds / simulation.exchanges(h)
+            hops[h] = replace(hop, channel=hop.channel.every(each * deadline_s))
+    return replace(simulation, hops=tuple(hops))
+
+
+def _pooled(simulation: Simulation, pooling: Pooling) -> Simulation:
     """The same experiment as central training: one client with all data, no radio, no fleet."""
-    pooling = simulation.algorithm.pooling
-    assert pooling is not None
     node = torch.zeros(1, 2, dtype=torch.float64)
     return replace(
         simulation,
         topology=Topology((torch.zeros(1, dtype=torch.long),), (node, node)),
         hops=(Hop(Ideal(bits_per_value=None), fixed(steps=pooling.steps, epochs=pooling.epochs)),),
-        stream=Pooled(simulation.stream, prod(hop.period for hop in simulation.hops)),
+        stream=Pooled(simulation.stream, simulation.rng, simulation.edge_rounds),
         waits="slowest",
     )

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import torch
 
-from fedradio.core.contracts import Clock
 from fedradio.core.errors import DivergenceError
-from fedradio.rounds import cohort as clients
+from fedradio.rounds.cohort import train
 from fedradio.rounds.evaluation import evaluation
-from fedradio.rounds.exchange import plan_exchange
+from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import open_round
+from fedradio.rounds.tiers import open_tiers
 
 TRIAL = 16
 """Clients that train in the trial: enough to measure their speed, few enough to need little memory."""
@@ -33,18 +32,19 @@ def estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
 
 def _estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
     state = begin(sim)
-    tiers = open_round(sim, state)
-    alloc = plan_exchange(sim, tiers, 0, Clock(0)).alloc
+    tiers = open_tiers(sim, state.memory)
+    planned, state = plan_exchange(sim, state, tiers, 0, sim.clock(0, 0))
+    alloc = planned.x.alloc
     updates = int(alloc.steps.sum()) * sim.rule.updates_per_step
     few = alloc.active & (alloc.active.cumsum(0) <= TRIAL)
-    trial = replace(alloc, active=few, steps=torch.where(few, alloc.steps.clamp(max=2), 0))
+    steps = torch.where(few, alloc.steps.clamp(max=2), 0)
+    trial = replace(planned.x, alloc=replace(alloc, active=few, steps=steps))
     per_update = 0.0
     for _ in range(2 if updates else 0):  # the first pass warms up
         began = time.perf_counter()
-        clients.train(sim, tiers.shared[0], tiers.norms[0], tiers.client, tiers.stream, trial, Clock(0))
-        per_update = (time.perf_counter() - began) / max(1, int(trial.steps.sum()) * sim.rule.updates_per_step)
+        train(sim, state, tiers, trial)
+        per_update = (time.perf_counter() - began) / max(1, int(steps.sum()) * sim.rule.updates_per_step)
     began = time.perf_counter()
-    evaluation(sim, replace(state, stream=tiers.stream))
+    evaluation(sim, state)
     per_evaluation = time.perf_counter() - began
-    exchanges = int(torch.tensor([hop.period for hop in sim.hops]).prod())
-    return rounds * exchanges * updates * per_update + rounds / eval_every * per_evaluation
+    return rounds * sim.edge_rounds * updates * per_update + rounds / eval_every * per_evaluation

@@ -3,7 +3,8 @@
 ``spec.yaml`` (complete), ``description.json`` (what its values mean), ``environment.json``, ``network.json`` (parents
 and positions), ``records.jsonl`` (one line per record, written after every round), ``checkpoints/``,
 ``model.safetensors`` and ``summary.json``. JSON and safetensors only; undefined numbers are null. A crash never leaves
-half a file, and one process at a time works in a folder.
+half a file, and one process at a time works in a folder. Symbolic links inside a folder are not followed, and nothing
+is removed that does not have the exact name of a file of ours. ``damaged/`` keeps files that were set aside.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import hashlib
 import json
 import os
 import platform
+import re
+import shutil
+import stat
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 from fedradio._version import __version__
 from fedradio.core.errors import StoreError
-from fedradio.core.files import LOCK_FILE, locked, replaced_name
+from fedradio.core.files import LOCK_FILE, locked, replaced_name, replacing, write_bytes
+from fedradio.runs.manifest import CHUNK_BYTES, Checksum, Manifest, checksum
 
 if TYPE_CHECKING:
     from fedradio.core.contracts import Topology
@@ -32,14 +36,30 @@ if TYPE_CHECKING:
 RECORDS_FILE, SUMMARY_FILE, SPEC_FILE = "records.jsonl", "summary.json", "spec.yaml"
 ENVIRONMENT_FILE, MODEL_FILE, NETWORK_FILE = "environment.json", "model.safetensors", "network.json"
 DESCRIPTION_FILE = "description.json"
-CHECKPOINT_FOLDER = "checkpoints"
+CHECKPOINT_FOLDER, DAMAGED_FOLDER = "checkpoints", "damaged"
 
-OWN_FILES = frozenset(
-    {RECORDS_FILE, SUMMARY_FILE, SPEC_FILE, ENVIRONMENT_FILE, MODEL_FILE, NETWORK_FILE, DESCRIPTION_FILE, LOCK_FILE}
-)
+START_FILES = (SPEC_FILE, DESCRIPTION_FILE, ENVIRONMENT_FILE, NETWORK_FILE)
+"""Files that a run writes before its first round."""
+
+LISTED_FILES = (*START_FILES, RECORDS_FILE, MODEL_FILE)
+"""Files whose checksums the summary has; checkpoints have their own, and may be removed later."""
+
+OWN_FILES = frozenset({*LISTED_FILES, SUMMARY_FILE, LOCK_FILE})
 """Files that a run writes beside its checkpoints; pages, tables and figures come from other commands."""
 
-CHUNK_BYTES = 1 << 20
+CHECKPOINT_NAME = re.compile(r"round-([0-9]{6}|[1-9][0-9]{6,})\.(json|safetensors)")
+
+
+def checkpoint_round(name: str) -> int | None:
+    """After how many rounds the file of a checkpoint was written; None if that is not the exact name of one."""
+    found = CHECKPOINT_NAME.fullmatch(name)
+    return None if found is None else int(found[1])
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run: at least two of spec, records, summary and checkpoints are there, whole or not."""
+    names = (SPEC_FILE, RECORDS_FILE, SUMMARY_FILE, CHECKPOINT_FOLDER)
+    return sum(os.path.lexists(folder / name) for name in names) >= 2
 
 
 def new_folder(name: str, seed: int, root: Path = Path("runs")) -> Path:
@@ -51,23 +71,17 @@ def new_folder(name: str, seed: int, root: Path = Path("runs")) -> Path:
     return folder
 
 
-@dataclass(frozen=True)
-class Offset:
-    """A position in the records of a run: the bytes before it, and their checksum."""
-
-    size: int
-    sha256: str
-
-
 class RunFolder:
     """Context manager of the folder of one run, locked against other processes.
 
-    It must be new or empty; with ``resumed`` it must hold a run. The lock is the system's: it is released with the
-    process, however that ends.
+    It must be new or empty, or left by a process that was killed before it wrote the spec; with ``resumed`` it must
+    hold a run, and nothing of it is touched until its records are opened. The lock is the system's: it is released with
+    the process, however that ends.
     """
 
     def __init__(self, path: Path, *, resumed: bool = False) -> None:
         self.path = path
+        self._written: dict[str, Checksum] = {}
         try:
             if not resumed:
                 path.mkdir(parents=True, exist_ok=True)
@@ -76,18 +90,68 @@ class RunFolder:
                 stack.enter_context(locked(path))
                 _refuse(path, resumed)  # now that nobody else can be filling it
                 _tidy(path)
-                self._records = os.open(path / RECORDS_FILE, os.O_RDWR | os.O_CREAT, 0o666)
-                stack.callback(os.close, self._records)
                 self._open = stack.pop_all()
         except OSError as error:
             raise StoreError(f"cannot use {path} as a run folder: {error.strerror or error}") from None
-        self.rewind(os.fstat(self._records).st_size)
+        if not resumed:
+            self.open_records()
 
     def __enter__(self) -> RunFolder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._open.close()
+
+    def open_records(self, size: int = 0) -> None:
+        """Open the records, cut to their first ``size`` bytes; the next ones are appended there."""
+        path = self.path / RECORDS_FILE
+        try:
+            self._records = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+            self._open.callback(os.close, self._records)
+            os.ftruncate(self._records, size)
+            os.lseek(self._records, size, os.SEEK_SET)
+            self._sha256, self._size = self._digest(size), size
+        except OSError as error:
+            raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file of the run atomically; the manifest then lists it."""
+        write_bytes(self.path / name, data)
+        self.note(name, checksum(data))
+
+    def note(self, name: str, written: Checksum) -> None:
+        """List a file in the manifest that the run has written."""
+        self._written[name] = written
+
+    def manifest(self) -> Manifest:
+        """The files that the run has written, with their checksums: as they were written, not as they are by now."""
+        return {**self._written, RECORDS_FILE: Checksum(self._size, self._sha256.hexdigest())}
+
+    def remove(self, name: str) -> None:
+        """Remove a file of the run, if it is there; the manifest no longer lists it."""
+        try:
+            (self.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot remove {self.path / name}: {error.strerror or error}") from None
+        self._written.pop(name, None)
+
+    def set_aside(self, name: str) -> Path:
+        """Move a damaged file into ``damaged/``, records as a copy, under a name that is free; where it is now."""
+        place, number = self.path / DAMAGED_FOLDER, 1
+        try:
+            place.mkdir(exist_ok=True)
+            if place.is_symlink():
+                raise StoreError(f"{place} is a symbolic link, which is not followed: damaged files have no place")
+            while os.path.lexists(target := place / f"{Path(name).name}.{number}"):
+                number += 1
+            if name == RECORDS_FILE and stat.S_ISREG((self.path / name).lstat().st_mode):
+                with (self.path / name).open("rb") as damaged, replacing(target) as file:
+                    shutil.copyfileobj(damaged, file)
+            else:
+                os.rename(self.path / name, target)
+        except OSError as error:
+            raise StoreError(f"cannot set {self.path / name} aside: {error.strerror or error}") from None
+        return target
 
     def append(self, *rows: Mapping[str, Any]) -> None:
         """Append records, all or none of them; once this returns they survive the death of the process."""
@@ -105,24 +169,13 @@ class RunFolder:
         self._size += len(data)
         self._sha256.update(data)
 
-    def offset(self) -> Offset:
+    def offset(self) -> Checksum:
         """Flush the records to disk and return the position behind them."""
         try:
             os.fsync(self._records)
         except OSError as error:
             raise StoreError(f"cannot write {self.path / RECORDS_FILE}: {error.strerror or error}") from None
-        return Offset(self._size, self._sha256.hexdigest())
-
-    def holds(self, offset: Offset) -> bool:
-        """Whether the records up to that position are unchanged."""
-        size = os.fstat(self._records).st_size
-        return size >= offset.size and self._digest(offset.size).hexdigest() == offset.sha256
-
-    def rewind(self, size: int) -> None:
-        """Truncate the records to ``size`` bytes; the next ones are appended there."""
-        os.ftruncate(self._records, size)
-        self._sha256, self._size = self._digest(size), size
-        os.lseek(self._records, size, os.SEEK_SET)
+        return Checksum(self._size, self._sha256.hexdigest())
 
     def _digest(self, size: int) -> hashlib._Hash:
         """Checksum of the first ``size`` bytes of the records."""
@@ -132,25 +185,36 @@ class RunFolder:
                 sha256.update(file.read(min(CHUNK_BYTES, size - start)))
         return sha256
 
-    def disk_bytes(self) -> int:
-        """Bytes of the run's files on the disk."""
+    def disk_bytes(self, checkpoints: bool = True) -> int:
+        """Bytes of the run's files on the disk; those of checkpoints only if they will be kept."""
         own = [self.path / name for name in OWN_FILES]
-        return sum(file.stat().st_size for file in [*own, *(self.path / CHECKPOINT_FOLDER).glob("*")] if file.is_file())
+        kept = (self.path / CHECKPOINT_FOLDER).glob("*") if checkpoints else ()
+        return sum(file.stat().st_size for file in [*own, *kept] if file.is_file())
 
 
 def _refuse(path: Path, resumed: bool) -> None:
     """Refuse a folder that is not empty for a new run, or holds no run to resume."""
-    if resumed and not ((path / SPEC_FILE).is_file() and (path / RECORDS_FILE).is_file()):
+    if resumed and not is_run(path):
         raise StoreError(f"{path} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it")
-    if not resumed and any(entry.name != LOCK_FILE for entry in path.iterdir()):
+    if not resumed and not all(left_at_start(entry) for entry in path.iterdir()):
         raise StoreError(f"{path} is not empty; choose another --out, remove it, or `fedradio resume` it")
+
+
+def left_at_start(entry: Path) -> bool:
+    """Whether a process that was killed before it wrote the spec may have left this file."""
+    empty_records = entry.name == RECORDS_FILE and entry.lstat().st_size == 0
+    ours = entry.name == LOCK_FILE or empty_records or replaced_name(entry) in OWN_FILES
+    return ours and stat.S_ISREG(entry.lstat().st_mode)
 
 
 def _tidy(path: Path) -> None:
     """Remove temporary files that a killed process of the run has left, and nothing else."""
-    for half in [*path.glob(".*.tmp"), *(path / CHECKPOINT_FOLDER).glob(".*.tmp")]:
-        name = replaced_name(half)
-        if name is not None and (name in OWN_FILES or half.parent != path):
+    for half in path.glob(".*.tmp"):
+        if replaced_name(half) in OWN_FILES and not half.is_dir():
+            half.unlink()
+    inside = path / CHECKPOINT_FOLDER
+    for half in [] if inside.is_symlink() else inside.glob(".*.tmp"):
+        if checkpoint_round(replaced_name(half) or "") is not None and not half.is_dir():
             half.unlink()
 
 
@@ -162,20 +226,9 @@ def plain_network(topology: Topology) -> dict[str, Any]:
     }
 
 
-def read_summary(folder: Path | str) -> dict[str, Any]:
-    """The summary of a run folder as plain data."""
-    folder = Path(folder)
-    try:
-        summary: dict[str, Any] = json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{folder} is not a run folder: no readable {SUMMARY_FILE} ({type(error).__name__})") from None
-    if not isinstance(summary, dict) or not {"status", "spec_sha256"} <= summary.keys():
-        raise StoreError(f"{folder / SUMMARY_FILE} is not the summary of a run: it has no status or no fingerprint")
-    return summary
-
-
-def plain_environment(device: str, workers: int) -> dict[str, Any]:
-    """Versions and hardware that a run uses as plain data, without names of machines or people."""
+def plain_environment(device: str, workers: int, files: Mapping[str, str]) -> dict[str, Any]:
+    """Versions and hardware that a run uses as plain data, without names of machines or people; and the ``files`` that
+    its parts were made from, with their SHA-256."""
     return {
         "fedradio": __version__,
         "python": platform.python_version(),
@@ -188,6 +241,7 @@ def plain_environment(device: str, workers: int) -> dict[str, Any]:
         "workers": workers,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "byteorder": sys.byteorder,
+        "files": dict(files),
     }
 
 

@@ -1,49 +1,196 @@
-"""The records of a run as lines of JSON: one for every exchange, round and evaluation."""
+"""The records of a run as lines of JSON: a header, then one line for every exchange, round and evaluation.
+
+A line begins with its type; the rest are the fields of the record. Optional fields that are None are left out. Lines of
+version 0.1, which have no header, are converted while they are read (:mod:`fedradio.runs.dense_records`).
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from fedradio.core.contracts import ExchangeRecord, RoundRecord
+from fedradio._version import __version__
+from fedradio.core.contracts.reasons import REASON_NAMES
+from fedradio.core.contracts.records import (
+    FORMAT,
+    EvaluationRecord,
+    ExchangeRecord,
+    Header,
+    Note,
+    Record,
+    RoundRecord,
+)
 from fedradio.core.errors import StoreError
+from fedradio.core.files import opened
 from fedradio.runs.folder import RECORDS_FILE
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
-def exchange_row(record: ExchangeRecord) -> dict[str, Any]:
+Row = dict[str, Any]
+
+R = TypeVar("R", ExchangeRecord, RoundRecord, EvaluationRecord)
+
+TYPES: dict[str, type[Header] | type[Record]] = {
+    "header": Header,
+    "exchange": ExchangeRecord,
+    "round": RoundRecord,
+    "evaluation": EvaluationRecord,
+}
+"""Every type of line, and the record that it holds."""
+
+LATER = ("now_s", "rx_j", "down_bits", "down_s", "down_j")
+"""Fields of an exchange that are left out where they are None."""
+
+OF_ACTIVE = ("arrived", "why", "steps", "cpu_hz", "power_w", "seconds", "compute_j", "tx_j", "rx_j")
+OF_RECEIVERS = ("time_s", "effective", "down_s", "down_j")
+"""Fields of an exchange with one value per active sender, and per receiver."""
+
+
+def header_row(senders: list[int], receivers: list[int]) -> Row:
+    """The header of a run whose hops have so many senders and receivers, as plain data."""
+    return {"type": "header", **vars(Header(FORMAT, __version__, senders, receivers))}
+
+
+def exchange_row(record: ExchangeRecord) -> Row:
     """The record of an exchange as plain data."""
-    return {"type": "exchange", **asdict(record)}
+    row = {name: value for name, value in vars(record).items() if name not in LATER or value is not None}
+    return {"type": "exchange", **row, "notes": {name: _note(note) for name, note in record.notes.items()}}
 
 
-def round_row(record: RoundRecord, wall_s: float) -> dict[str, Any]:
-    """The record of a round as plain data, without its evaluation; ``wall_s`` are the wall seconds it took."""
-    row = {key: value for key, value in asdict(record).items() if key not in ("metrics", "groups")}
-    return {"type": "round", **row, "wall_s": round(wall_s, 6)}
+def round_row(record: RoundRecord) -> Row:
+    """The record of a round as plain data, without its evaluation."""
+    return {"type": "round", **{name: value for name, value in vars(record).items() if name != "evaluation"}}
 
 
-def read_records(folder: Path | str, kind: str | None = None) -> Iterator[dict[str, Any]]:
-    """The records of a run folder as plain data, all or of one type (``exchange``, ``round``, ``eval``).
+def evaluation_row(record: EvaluationRecord) -> Row:
+    """The record of an evaluation as plain data."""
+    return {"type": "evaluation", **vars(record)}
 
-    An incomplete last line, left by a process that was killed or is still writing, is ignored.
+
+def _note(note: Note) -> Row:
+    rest = {"rest": note.rest} if note.axis == "active" else {}
+    return {"axis": note.axis, "values": note.values, **rest}
+
+
+@overload
+def read_records(folder: Path | str) -> Iterator[Record]: ...
+@overload
+def read_records(folder: Path | str, kind: type[R]) -> Iterator[R]: ...
+def read_records(folder: Path | str, kind: type[Any] | None = None) -> Iterator[Any]:
+    """The records of a run folder, all or of one type: ``ExchangeRecord``, ``RoundRecord`` or ``EvaluationRecord``.
+
+    An incomplete last line, left by a process that was killed or is still writing, is ignored. Every other line that is
+    no whole record raises a :class:`StoreError` with its number.
     """
-    folder = Path(folder)
-    begins = '{"type": "'
-    wanted = begins if kind is None else f'{begins}{kind}"'
+    lines = _lines(Path(folder) / RECORDS_FILE)
+    first = next(lines, None)
+    if first is None:
+        return
+    where, line = first
+    if not _begins(line, "header"):
+        from fedradio.runs.dense_records import convert  # records of version 0.1
+
+        yield from convert(chain([first], lines), kind)
+        return
+    header = _header(where, line)
+    for where, line in lines:
+        held = next((of for name, of in TYPES.items() if _begins(line, name)), None)
+        if held is None or held is Header:
+            raise StoreError(f"{where}: not a record")
+        if kind is None or held is kind:
+            record = _parsed(where, line, held)
+            if isinstance(record, ExchangeRecord) and (wrong := _misfit(record, header)):
+                raise StoreError(f"{where}: {wrong}")
+            yield record
+
+
+def read_header(folder: Path | str) -> Header | None:
+    """The header of a run's records, for version 0.1 what its first round tells; None for a run without records."""
+    lines = _lines(Path(folder) / RECORDS_FILE)
+    first = next(lines, None)
+    if first is None:
+        return None
+    if _begins(first[1], "header"):
+        return _header(*first)
+    from fedradio.runs.dense_records import inferred_header
+
+    return inferred_header(chain([first], lines))
+
+
+def _header(where: str, line: bytes) -> Header:
+    """The header of a line; a :class:`StoreError` if it is one of another format."""
+    header: Header = _parsed(where, line, Header)
+    if header.format != FORMAT:
+        reason = f"format {header.format} of the records, fedradio {__version__} reads {FORMAT}"
+        raise StoreError(f"{where}: {reason}; use fedradio {header.fedradio}")
+    if not 0 < len(header.senders) == len(header.receivers) or min(*header.senders, *header.receivers) < 1:
+        raise StoreError(f"{where}: senders, receivers: every hop has some of both")
+    return header
+
+
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The whole lines of a file, each with its place for messages."""
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.endswith(b"\n"):
+                yield f"{path}, line {number}", line
+
+
+def _begins(line: bytes, name: str) -> bool:
+    return line.startswith(_beginning(name))
+
+
+def _beginning(name: str) -> bytes:
+    """How a line of that type begins: records of other types need not be parsed."""
+    return b'{"type": "%s", ' % name.encode()
+
+
+def _parsed(where: str, line: bytes, held: type[Any]) -> Any:
+    """The record of a line, checked against its fields and their types."""
+    from pydantic import ValidationError
+
+    name = next(name for name, of in TYPES.items() if of is held)
     try:
-        with (folder / RECORDS_FILE).open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith("\n"):
-                    return
-                if line.startswith(begins) and not line.startswith(wanted):
-                    continue  # exchanges of many clients are long: only those that are asked for are parsed
-                try:
-                    row = json.loads(line)
-                except ValueError:
-                    raise StoreError(f"{folder / RECORDS_FILE}, line {number}: not a whole record") from None
-                if kind is None or row["type"] == kind:
-                    yield row
-    except OSError as error:
-        raise StoreError(f"cannot read {folder / RECORDS_FILE}: {error.strerror or error}") from None
+        return _adapter(name).validate_json(b"{" + line[len(_beginning(name)) :])
+    except ValidationError as error:
+        raise StoreError(f"{where}: {first_problem(error)}") from None
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(TYPES[name])
+
+
+def first_problem(error: Any) -> str:
+    """The first problem of a validation error in a few words: where it is and what is wrong."""
+    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in problem["loc"] if part != "[key]")
+    return f"{place}: {problem['msg']}" if place else str(problem["msg"])
+
+
+def _misfit(record: ExchangeRecord, header: Header) -> str:
+    """Why an exchange cannot belong to this run: unknown hops or senders, ragged lists; empty if it can."""
+    if not 0 <= record.hop < len(header.senders) == len(header.receivers):
+        return f"hop: there is no hop {record.hop}"
+    senders, receivers = header.senders[record.hop], header.receivers[record.hop]
+    listed = [*record.ids, *chain.from_iterable(record.idle.values())]
+    if len(set(listed)) < len(listed) or any(not 0 <= sender < senders for sender in listed):
+        return f"ids, idle: each names a sender from 0 to {senders - 1}, none twice"
+    if any(low >= high for low, high in zip(record.ids, record.ids[1:], strict=False)):
+        return "ids: not in rising order"
+    if unknown := {record.rest, *record.why, *record.idle} - set(REASON_NAMES.values()):
+        return f"rest, why, idle: unknown reason {min(unknown)!r}"
+    lengths = {"active": len(record.ids), "sender": senders, "receiver": receivers}
+    expected = dict.fromkeys(OF_ACTIVE, "active") | dict.fromkeys(OF_RECEIVERS, "receiver")
+    values = {name: (axis, getattr(record, name)) for name, axis in expected.items()}
+    values |= {f"notes.{name}": (note.axis, note.values) for name, note in record.notes.items()}
+    for name, (axis, given) in values.items():
+        if given is not None and len(given) != lengths[axis]:
+            return f"{name}: {len(given)} values for {lengths[axis]} {axis}s"
+    return ""

@@ -1,32 +1,35 @@
-"""Resumes a run from its last good checkpoint."""
+"""Resumes a run from its last good checkpoint; a complete one whose files are damaged is made anew."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import Problem, SpecError, StoreError
-from fedradio.core.files import read_json, write_json, write_text
 from fedradio.rounds.round import begin
-from fedradio.runs.checkpoint import Checkpoint, Checkpointer, last_good
+from fedradio.rounds.simulation import Simulation
+from fedradio.runs.checkpoint import Checkpoint, Checkpointer, form, last_good
+from fedradio.runs.checkpoint_files import accept, checkpoint_path, checkpoint_rounds, prune
 from fedradio.runs.folder import (
-    DESCRIPTION_FILE,
+    CHECKPOINT_FOLDER,
     ENVIRONMENT_FILE,
-    NETWORK_FILE,
+    MODEL_FILE,
     SPEC_FILE,
     SUMMARY_FILE,
     RunFolder,
+    checkpoint_round,
     plain_environment,
-    plain_network,
-    read_summary,
 )
-from fedradio.runs.run import Observer, Session, carry_on
+from fedradio.runs.manifest import Damage, checksum
+from fedradio.runs.run import Observer, Session, carry_on, plain_header, start_files
+from fedradio.runs.stored import read_environment, read_summary
 from fedradio.runs.summary import RunningSummary, Summary
+from fedradio.runs.verify import Verdict, check_run
 from fedradio.spec.build import build
-from fedradio.spec.description import describe
-from fedradio.spec.spec import Spec, check_spec, load_spec
+from fedradio.spec.spec import Spec, check_spec
 
 
 def resume(
@@ -35,68 +38,167 @@ def resume(
     rounds: int | None = None,
     workers: int | None = None,
     observer: Observer | None = None,
+    keep: bool = True,
 ) -> Summary:
     """Resume a run from the last good checkpoint of its folder, else from the start; ``rounds`` is a new total.
 
     Records beyond the checkpoint are cut and made again: records and final model equal, bit for bit, those of a run
-    without interruption. A run that is complete is left as it is.
+    without interruption. A run that is complete is left as it is, unless files of it are damaged: these are set aside,
+    and it is made again from the last checkpoint that is whole. ``keep``: see :func:`fedradio.runs.run.run`.
     """
     observer = observer or Observer()
     with RunFolder(Path(path), resumed=True) as folder:
-        spec = load_spec(folder.path / SPEC_FILE)
-        complete = _complete(folder.path, spec)
-        if complete is not None and rounds in (None, complete.rounds):
-            observer.noted(f"{folder.path} is complete: nothing is left to do; `--rounds N` would make it longer")
-            return complete
-        checkpoint, refused = last_good(folder, spec)
-        done = max(0 if checkpoint is None else checkpoint.state.t, 0 if complete is None else complete.rounds)
-        for reason in refused:
-            observer.noted(reason)
-        return carry_on(_session(folder, _with_rounds(spec, rounds, done), checkpoint, workers, observer))
+        verdict = check_run(folder.path, thorough=_is_complete(folder.path))
+        spec, complete = _proven_spec(folder.path, verdict), _complete(verdict)
+        spec = _with_rounds(spec, rounds, 0 if complete is None else complete.rounds)
+        done = None if complete is None or complete.rounds != spec.rounds else complete
+        before = {} if ENVIRONMENT_FILE in _names(verdict.damage) else _environment(folder.path)
+        if done is not None and not verdict.damage:
+            return _nothing_to_do(folder, done, observer)
+        sim = build(spec, before.get("device", "cpu"), workers)
+        _refuse_other_files(before.get("files", {}), sim.files)
+        if done is not None and _mended(folder, verdict, start_files(spec, sim, before), observer):
+            return _nothing_to_do(folder, done, observer)
+        checkpoint, refused = last_good(folder.path, spec, form(begin(sim)))
+        _with_rounds(spec, None, 0 if checkpoint is None else checkpoint.state.t)
+        for damage in {each.file: each for each in (*verdict.damage, *refused)}.values():
+            _set_aside(folder, damage, observer)
+        return carry_on(_session(folder, spec, sim, checkpoint, before, observer, keep))
+
+
+def _refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse to go on with a file that is not the one that the run was made with."""
+    for path, sha256 in before.items():
+        if now.get(path, sha256) != sha256:
+            raise StoreError(f"{path} is not the file that this run was made with (its checksum differs); put it back")
 
 
 def _session(
-    folder: RunFolder, spec: Spec, checkpoint: Checkpoint | None, workers: int | None, observer: Observer
+    folder: RunFolder,
+    spec: Spec,
+    sim: Simulation,
+    checkpoint: Checkpoint | None,
+    before: Mapping[str, Any],
+    observer: Observer,
+    keep: bool,
 ) -> Session:
-    """The run at its checkpoint; records written after it are cut off."""
-    before = read_json(folder.path / ENVIRONMENT_FILE)  # empty if the process was killed before it wrote this
-    sim = build(spec, before.get("device", "cpu"), workers)
-    now = plain_environment(str(before.get("device", "cpu")), sim.workers)
+    """The run at its checkpoint; records written after it are cut off.
+
+    A process that is killed here leaves a run without summary, whose checkpoint accepts the old and the new files.
+    """
+    done = 0 if checkpoint is None else checkpoint.state.t
+    now = plain_environment(str(before.get("device", "cpu")), sim.workers, sim.files)
     _note_difference(before, now, observer)
-    folder.rewind(0 if checkpoint is None else checkpoint.records.size)
-    (folder.path / SUMMARY_FILE).unlink(missing_ok=True)
-    write_text(folder.path / SPEC_FILE, spec.yaml())
-    write_json(folder.path / DESCRIPTION_FILE, describe(spec))
-    resumed = [*before.get("resumed", []), {"rounds": 0 if checkpoint is None else checkpoint.state.t, **now}]
-    write_json(folder.path / ENVIRONMENT_FILE, (before or now) | {"resumed": resumed})
-    write_json(folder.path / NETWORK_FILE, plain_network(sim.topology))
+    environment = {**(before or now), "resumed": [*before.get("resumed", []), {**now, "rounds": done}]}
+    files = start_files(spec, sim, environment)
+    if checkpoint is not None:
+        accept(checkpoint_path(folder.path, done), {name: checksum(data) for name, data in files.items()})
+    folder.remove(SUMMARY_FILE)
+    folder.remove(MODEL_FILE)
+    folder.open_records(0 if checkpoint is None else checkpoint.records.size)
+    for name, data in files.items():
+        folder.write(name, data)
     checkpointer = Checkpointer(folder, spec, checkpoint)
     if checkpoint is None:
+        folder.append(plain_header(sim))
         observer.noted("there is no checkpoint to go on from: the run starts from the beginning")
-        return Session(spec, sim, begin(sim), RunningSummary(), observer, folder, checkpointer)
-    return Session(spec, sim, checkpoint.state, checkpoint.running, observer, folder, checkpointer, checkpoint.wall_s)
+        return Session(spec, sim, begin(sim), RunningSummary(), observer, folder, checkpointer, keep=keep)
+    return Session(
+        spec,
+        sim,
+        checkpoint.state,
+        checkpoint.running,
+        observer,
+        folder,
+        checkpointer,
+        checkpoint.wall_s,
+        keep=keep,
+    )
+
+
+def _proven_spec(folder: Path, verdict: Verdict) -> Spec:
+    """The spec of a run; one that is not that of its summary is refused, as is a run of version 0.1."""
+    if verdict.old:
+        remedy = f"go on with that version, or run its {SPEC_FILE} into another folder"
+        raise StoreError(
+            f"{folder} is a run of fedradio 0.1, whose records and checkpoints had another format; {remedy}"
+        )
+    if verdict.spec is None:
+        reason = next(str(each) for each in verdict.damage if each.file == SPEC_FILE)
+        raise StoreError(f"{folder / reason}; put {SPEC_FILE} back as it was")
+    if verdict.summary is not None and verdict.spec.sha256() != verdict.summary["spec_sha256"]:
+        remedy = "put it back as it was, or run it into another folder"
+        raise StoreError(f"{folder / SPEC_FILE} is not the spec of this run (its fingerprint differs); {remedy}")
+    try:
+        return check_spec(verdict.spec.plain)
+    except SpecError as error:
+        raise StoreError(f"{folder / SPEC_FILE} cannot be run: {'; '.join(map(str, error.problems))}") from None
 
 
 def _with_rounds(spec: Spec, rounds: int | None, done: int) -> Spec:
-    """The spec with another number of rounds, not fewer than are done."""
-    if rounds is None:
-        return spec
-    if rounds < done:
+    """The spec, with another number of rounds if one is given; not fewer than are done."""
+    if rounds is None and spec.rounds < done:
+        raise StoreError(f"{SPEC_FILE} has {spec.rounds} rounds, but {done} are made already; put it back as it was")
+    if rounds is not None and rounds < done:
         raise SpecError(Problem("--rounds", f"{done} rounds are made already", f"at least {done}", rounds))
-    return check_spec(spec.plain | {"rounds": rounds})
+    return spec if rounds is None else check_spec(spec.plain | {"rounds": rounds})
 
 
-def _complete(folder: Path, spec: Spec) -> Summary | None:
-    """The summary of a complete run, else None; one of another spec is refused."""
+def _is_complete(folder: Path) -> bool:
+    """Whether the summary says so; whether it can be believed is another matter."""
     try:
-        stored = read_summary(folder)
-    except StoreError:  # the process was killed before it wrote one
+        return bool(read_summary(folder)["status"] == "complete")
+    except StoreError:
+        return False
+
+
+def _complete(verdict: Verdict) -> Summary | None:
+    """The summary of a complete run, else None."""
+    stored = verdict.summary
+    if stored is None or stored["status"] != "complete":
         return None
-    if stored.get("status") != "complete":
-        return None
-    if stored["spec_sha256"] != spec.sha256():
-        raise StoreError(f"{folder}: {SPEC_FILE} is not the spec of this run (its fingerprint differs)")
     return Summary(**{field.name: stored[field.name] for field in fields(Summary) if field.name in stored})
+
+
+def _environment(folder: Path) -> dict[str, Any]:
+    """Versions and machine that the run began with; empty if they cannot be read, or were not written yet."""
+    try:
+        return read_environment(folder)
+    except StoreError:
+        return {}
+
+
+def _mended(folder: RunFolder, verdict: Verdict, start: Mapping[str, bytes], observer: Observer) -> bool:
+    """Whether a complete run is whole again without a round being made: it does without checkpoints, and what was
+    written before its first round can be written once more, if that gives the same bytes."""
+    again = {name: data for name, data in start.items() if verdict.manifest.get(name) == checksum(data)}
+    damaged = _names(verdict.damage)
+    if any(name not in again and Path(name).parts[0] != CHECKPOINT_FOLDER for name in damaged):
+        return False
+    for damage in verdict.damage:
+        _set_aside(folder, damage, observer)
+    for name in damaged & again.keys():
+        folder.write(name, again[name])
+    lost = {checkpoint_round(Path(name).name) for name in damaged}
+    prune(folder.path, {t for t in checkpoint_rounds(folder.path) if t not in lost})
+    return True
+
+
+def _nothing_to_do(folder: RunFolder, complete: Summary, observer: Observer) -> Summary:
+    observer.noted(f"{folder.path} is complete: nothing is left to do; `--rounds N` would make it longer")
+    return complete
+
+
+def _set_aside(folder: RunFolder, damage: Damage, observer: Observer) -> None:
+    """Move a damaged file out of the way, and say so."""
+    where = folder.set_aside(damage.file) if os.path.lexists(folder.path / damage.file) else None
+    observer.noted(
+        f"{folder.path / damage.file}: {damage.reason}" + ("" if where is None else f"; set aside as {where}")
+    )
+
+
+def _names(damage: Iterable[Damage]) -> set[str]:
+    return {each.file for each in damage}
 
 
 def _note_difference(before: Mapping[str, Any], now: Mapping[str, Any], observer: Observer) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
-from fedradio.core.files import write_json, write_text
+from fedradio.core.files import canonical, sealed, write_bytes
 from fedradio.rounds.evaluation import final_model
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.checkpoint import Checkpointer
+from fedradio.runs.checkpoint_files import prune
 from fedradio.runs.folder import (
     DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
@@ -26,8 +29,10 @@ from fedradio.runs.folder import (
     plain_network,
 )
 from fedradio.runs.interrupt import Interrupts
-from fedradio.runs.records import exchange_row, round_row
-from fedradio.runs.summary import RunningSummary, Summary
+from fedradio.runs.manifest import plain_manifest
+from fedradio.runs.place import check_new_place
+from fedradio.runs.records import evaluation_row, exchange_row, header_row, round_row
+from fedradio.runs.summary import RunningSummary, Status, Summary
 from fedradio.runs.tensors import write_tensors
 from fedradio.spec.build import build
 from fedradio.spec.description import describe
@@ -55,7 +60,7 @@ class Session:
     """A run under way: what to run, where it stands, who observes it, and where it is written.
 
     ``mid_round``: the state is being updated in place by a round and must not be stored. ``before_s`` are the wall
-    seconds of the processes that ran it before this one.
+    seconds of the processes that ran it before this one. ``keep``: checkpoints are of use after the end of the run.
     """
 
     spec: Spec
@@ -66,6 +71,7 @@ class Session:
     folder: RunFolder | None = None
     checkpointer: Checkpointer | None = None
     before_s: float = 0.0
+    keep: bool = True
     began: float = field(default_factory=time.perf_counter)
     mid_round: bool = False
 
@@ -88,27 +94,49 @@ def run(
     workers: int | None = None,
     observer: Observer | None = None,
     simulation: Simulation | None = None,
+    keep: bool = True,
 ) -> Summary:
     """Run a spec; with ``out``, write records and checkpoints into that folder as they are made.
 
-    Ctrl-C ends the run after the round under way, a second one at once; divergence and a full disk end it too. The
-    summary so far is written with that status, then the exception is raised again.
+    A folder that cannot be used is refused before the simulation is built.
+
+    Ctrl-C, SIGTERM or SIGHUP ends the run after the round under way, a second one at once; divergence and a full disk
+    end it too. The summary so far is written with that status, then the exception is raised again. Unless ``keep``, the
+    checkpoints of a complete run are removed.
     """
+    if out is not None:
+        check_new_place(Path(out))
     sim = build(spec, device, workers) if simulation is None else simulation
     observer = observer or Observer()
     if out is None:
         return carry_on(Session(spec, sim, begin(sim), RunningSummary(), observer))
     with RunFolder(Path(out)) as folder:
-        write_text(folder.path / SPEC_FILE, spec.yaml())
-        write_json(folder.path / DESCRIPTION_FILE, describe(spec))
-        write_json(folder.path / ENVIRONMENT_FILE, plain_environment(device, sim.workers))
-        write_json(folder.path / NETWORK_FILE, plain_network(sim.topology))
-        return carry_on(Session(spec, sim, begin(sim), RunningSummary(), observer, folder, Checkpointer(folder, spec)))
+        for name, data in start_files(spec, sim, plain_environment(device, sim.workers, sim.files)).items():
+            folder.write(name, data)
+        folder.append(plain_header(sim))
+        checkpointer = Checkpointer(folder, spec)
+        return carry_on(Session(spec, sim, begin(sim), RunningSummary(), observer, folder, checkpointer, keep=keep))
+
+
+def start_files(spec: Spec, sim: Simulation, environment: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files that are written before the first round."""
+    return {
+        SPEC_FILE: spec.yaml().encode(),
+        DESCRIPTION_FILE: canonical(describe(spec)),
+        ENVIRONMENT_FILE: canonical(environment),
+        NETWORK_FILE: canonical(plain_network(sim.topology)),
+    }
+
+
+def plain_header(sim: Simulation) -> dict[str, Any]:
+    """The first record of a run, as plain data."""
+    hops = range(sim.topology.hops)
+    return header_row([sim.topology.senders(h) for h in hops], [sim.topology.receivers(h) for h in hops])
 
 
 def carry_on(session: Session) -> Summary:
     """Run the remaining rounds and write the summary."""
-    status = "failed"
+    status: Status = "failed"
     try:
         _rounds(session)
         _conclude(session)
@@ -125,6 +153,8 @@ def carry_on(session: Session) -> Summary:
     finally:
         summary = _summary(session, status)
         _store_summary(session, summary)
+    if session.folder is not None and not session.keep:
+        prune(session.folder.path, set())
     return summary
 
 
@@ -149,12 +179,12 @@ def _advance(session: Session) -> RoundRecord:
     began = time.perf_counter()
     session.mid_round = True
     state, record, exchanges = run_round(session.sim, session.state, done % spec.eval_every == 0 or done == spec.rounds)
-    wall_s = time.perf_counter() - began
+    record = replace(record, wall_s=round(time.perf_counter() - began, 6))
     running.count(record, exchanges)
-    rows = [exchange_row(exchange) for exchange in exchanges] + [round_row(record, wall_s)]
-    if record.metrics:
-        running.see(done, record.metrics)
-        rows.append(running.row(done) | {"groups": record.groups})
+    rows = [exchange_row(exchange) for exchange in exchanges] + [round_row(record)]
+    if record.evaluation is not None:
+        running.see(record.evaluation)
+        rows.append(evaluation_row(record.evaluation))
     if session.folder is not None:
         session.folder.append(*rows)
     session.state, session.mid_round = state, False
@@ -163,18 +193,20 @@ def _advance(session: Session) -> RoundRecord:
 
 def _conclude(session: Session) -> None:
     """Write the last checkpoint, from which the run can be extended, and the model."""
-    if session.checkpointer is not None:
+    if session.checkpointer is not None and session.keep:
         session.checkpointer.conclude(session.state, session.running, session.wall_s)
     if session.folder is not None:
-        write_tensors(session.folder.path / MODEL_FILE, final_model(session.sim, session.state))
+        model = final_model(session.sim, session.state)
+        session.folder.note(MODEL_FILE, write_tensors(session.folder.path / MODEL_FILE, model))
 
 
 def _store_summary(session: Session, summary: Summary) -> None:
-    """Write ``summary.json``; if a run has failed, a failure to write must not hide the reason."""
+    """Write ``summary.json``, with the checksums of all files and its own; that of a failed run must not fail again."""
     if session.folder is None:
         return
+    document = asdict(summary) | {"files": plain_manifest(session.folder.manifest())}
     try:
-        write_json(session.folder.path / SUMMARY_FILE, asdict(summary))
+        write_bytes(session.folder.path / SUMMARY_FILE, sealed(document))
     except StoreError:
         if summary.status == "complete":
             raise
@@ -190,7 +222,7 @@ def _memory_bytes() -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _summary(session: Session, status: str) -> Summary:
+def _summary(session: Session, status: Status) -> Summary:
     """The summary of a session that ended with this status."""
     spec, state, running, checkpointer = session.spec, session.state, session.running, session.checkpointer
     return Summary(
@@ -215,6 +247,6 @@ def _summary(session: Session, status: str) -> Summary:
         eligible=running.mean("eligible"),
         uses=running.uses,
         checkpoint_s=None if checkpointer is None else round(checkpointer.spent_s, 6),
-        disk_bytes=None if session.folder is None else session.folder.disk_bytes(),
+        disk_bytes=None if session.folder is None else session.folder.disk_bytes(status != "complete" or session.keep),
         memory_bytes=_memory_bytes(),
     )

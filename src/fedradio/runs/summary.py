@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
-from fedradio.core.contracts import ExchangeRecord, RoundRecord
+from fedradio.core.contracts import EvaluationRecord, ExchangeRecord, RoundRecord
+from fedradio.core.contracts.records import STRICT
 from fedradio.core.units import add
+
+Status = Literal["complete", "interrupted", "diverged", "failed"]
 
 
 @dataclass
@@ -22,6 +25,8 @@ class RunningSummary:
     best_round: int | None = None
     uses: float | None = None
 
+    __pydantic_config__ = STRICT
+
     def count(self, record: RoundRecord, exchanges: list[ExchangeRecord]) -> None:
         """Add a round: bits of every hop, channel uses, clients that took part, arrived and were eligible."""
         before = self.hop_bits or [0.0] * len(record.bits)
@@ -31,32 +36,22 @@ class RunningSummary:
                 self.uses = (self.uses or 0.0) + exchange.uses
             if exchange.hop == 0:
                 self.edge_rounds += 1
-                self.counts["clients"] += sum(exchange.active)
+                self.counts["clients"] += len(exchange.ids)
                 self.counts["arrived"] += sum(exchange.arrived)
-                self.counts["eligible"] += sum(exchange.notes.get("eligible", []))
-                self.has_eligible = "eligible" in exchange.notes
+                eligible = exchange.notes.get("eligible")
+                self.counts["eligible"] += 0 if eligible is None else sum(eligible.values)
+                self.has_eligible = eligible is not None
 
     def mean(self, name: str) -> float | None:
         """Mean number over edge rounds of ``clients``, ``arrived`` or ``eligible``; None where undefined."""
         known = self.edge_rounds > 0 and (name != "eligible" or self.has_eligible)
         return self.counts[name] / self.edge_rounds if known else None
 
-    def see(self, t: int, metrics: dict[str, float]) -> None:
-        """Add the evaluation after round ``t``, counted from 1."""
-        self.last = metrics
-        if not self.best or metrics["accuracy"] > self.best["accuracy"]:
-            self.best, self.best_round = metrics, t
-
-    def row(self, rounds: int) -> dict[str, Any]:
-        """The record of the last evaluation, after ``rounds`` rounds, with the best accuracy so far."""
-        return {
-            "type": "eval",
-            "t": rounds - 1,
-            "rounds": rounds,
-            **self.last,
-            "best_accuracy": self.best["accuracy"],
-            "best_round": self.best_round,
-        }
+    def see(self, record: EvaluationRecord) -> None:
+        """Add an evaluation."""
+        self.last = record.metrics
+        if not self.best or record.metrics["accuracy"] > self.best["accuracy"]:
+            self.best, self.best_round = record.metrics, record.round
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ class Summary:
     ``memory_bytes`` the most that the process has held.
     """
 
-    status: str
+    status: Status
     name: str
     accuracy: float | None
     best_accuracy: float | None
@@ -92,3 +87,5 @@ class Summary:
     checkpoint_s: float | None = None
     disk_bytes: int | None = None
     memory_bytes: int | None = None
+
+    __pydantic_config__ = STRICT

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any, TypeVar
 
 import torch
 
-from fedradio.core.contracts import Hop, Samples, Stream, Tapes, Topology
+from fedradio.core.contracts import Backend, Hop, Samples, Stream, Tapes, Topology
 from fedradio.core.errors import DataError, Problem, SpecError
 from fedradio.core.registry import part
 from fedradio.core.rng import Rng
@@ -54,8 +53,11 @@ class _Builder:
             raise SpecError(self.problems)
 
 
-def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simulation:
-    """The simulation that a spec describes; raises :class:`SpecError` with every problem found."""
+def build(spec: Spec, device: str = "cpu", workers: int | None = None, backend: Backend | None = None) -> Simulation:
+    """The simulation that a spec describes; raises :class:`SpecError` with every problem found.
+
+    ``backend`` trains and evaluates, by default the engine with ``workers`` threads.
+    """
     plain, builder = spec.plain, _Builder()
     world = Rng(spec.seed).child("world")
     _check_device(device)
@@ -63,10 +65,11 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simula
     schedule = builder.make("schedule", "schedule", plain["schedule"])
     rule = builder.make("rule", "rule", plain["rule"])
     algorithm = builder.make("algorithm", "algorithm", plain["algorithm"])
+    metrics = [builder.make(f"metrics.{i}", "metric", metric) for i, metric in enumerate(plain["metrics"])]
     hops = [_hop(builder, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
     stream = None if topology is None else _stream(builder, plain["data"], topology, world, device)
     model = None if stream is None else builder.make("model", "model", plain["model"], stream.shape, stream.classes)
-    if stream is not None and (refusal := stream.lasts(spec.rounds, prod(hop.period for hop in hops))):
+    if stream is not None and (refusal := stream.lasts(spec.rounds, spec.edge_rounds)):
         builder.problems.append(Problem("data", refusal))
     builder.raise_problems()
     assert stream is not None
@@ -83,6 +86,9 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None) -> Simula
         device=device,
         workers=workers,
         eval_top=plain["eval_top"],
+        backend=backend,
+        grouping=plain["grouping"],
+        metrics=metrics,
     )
 
 
@@ -96,9 +102,13 @@ def _hop(builder: _Builder, h: int, plain: Plain, topology: Topology | None, wor
             ("policy", ()),
             ("channel", ()),
             ("fleet", (senders, world.child("fleet", h))),
+            ("receiver", ()),
         )
     }
-    return Hop(**parts, period=plain["period"], deadline_s=plain["deadline_s"])
+    transforms = [
+        builder.make(f"hops.{h}.transforms.{i}", "transform", each) for i, each in enumerate(plain["transforms"])
+    ]
+    return Hop(**parts, period=plain["period"], deadline_s=plain["deadline_s"], transforms=tuple(transforms))
 
 
 def _stream(builder: _Builder, plain: Plain, topology: Topology, world: Rng, device: str) -> Stream | None:

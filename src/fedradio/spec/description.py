@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from fedradio.core.errors import FedradioError, SpecError
-from fedradio.core.registry import FAMILIES, part
+from fedradio.core.registry import FAMILIES, PART_LISTS, part
 from fedradio.spec.spec import Spec, load_spec
 from fedradio.spec.yaml import Plain, flatten, shipped, shipped_text
+
+if TYPE_CHECKING:
+    from fedradio.core.contracts import Metric
 
 MOST_OVERRIDES = 8
 """A shipped spec with more changes than this is no shorter way to say it."""
@@ -19,6 +22,7 @@ def describe(spec: Spec) -> Plain:
     """The description of a spec.
 
     ``parts[family][kind]``: the ``summary`` of every part and, by keyword, its ``unit`` and meaning (``doc``);
+    ``metrics[name]``: ``unit`` and direction (``better``, more or less) of every score of the spec's metrics;
     ``keys``: the meaning of the keys beside them, of the spec, of a ``hop`` and of its ``data``; ``shipped``: the
     arguments of ``fedradio run`` that make the same run from a shipped spec, null where there are none.
     """
@@ -30,6 +34,7 @@ def describe(spec: Spec) -> Plain:
         parts.setdefault(family, {})[kind] = _part(family, kind)
     return {
         "parts": parts,
+        "metrics": _metrics(spec.plain["metrics"]),
         "keys": {
             "spec": _meanings(fields),
             "hop": _meanings(type(fields["hops"].default[0]).model_fields),
@@ -41,12 +46,15 @@ def describe(spec: Spec) -> Plain:
 
 def from_shipped(spec: Spec) -> list[str] | None:
     """``[NAME, KEY=VALUE, ...]``: a shipped spec and the overrides that give the same fingerprint, where few do."""
-    wanted = dict(flatten(spec.plain))
+    wanted = _leaves(spec.plain)
     candidates = [[name, *changes] for name in shipped_as(spec.name) if (changes := _changes(name, wanted)) is not None]
     shortest = min(candidates, key=len, default=None)
-    if shortest is None or load_spec(shortest[0], shortest[1:]).sha256() != spec.sha256():
+    if shortest is None:
         return None
-    return shortest
+    try:
+        return shortest if load_spec(shortest[0], shortest[1:]).sha256() == spec.sha256() else None
+    except FedradioError:  # a part of a package that is not installed here
+        return None
 
 
 def shipped_as(name: str) -> list[str]:
@@ -62,10 +70,15 @@ def override_value(value: Any) -> str:
     return str(value) if plain else json.dumps(value)
 
 
+def _leaves(plain: Plain) -> dict[str, Any]:
+    """Values by dotted key; lists of parts, which differ in length, are values."""
+    return dict(flatten(plain, whole=PART_LISTS))
+
+
 def _changes(name: str, wanted: Mapping[str, Any]) -> list[str] | None:
     """Overrides that turn a shipped spec into the wanted one; None where there is no short list of them."""
     try:
-        given = dict(flatten(load_spec(name).plain))
+        given = _leaves(load_spec(name).plain)
     except FedradioError:
         return None
     ignored = {"name", "about"}
@@ -81,6 +94,8 @@ def _kinds(plain: Any) -> Iterator[tuple[str, str]]:
         for key, value in plain.items():
             if key in FAMILIES and isinstance(value, Mapping):
                 yield key, str(value["kind"])
+            elif key in PART_LISTS:
+                yield from ((PART_LISTS[key], str(item["kind"])) for item in value)
             else:
                 yield from _kinds(value)
     elif isinstance(plain, list):
@@ -95,6 +110,19 @@ def _part(family: str, kind: str) -> Plain:
         return {"summary": FAMILIES[family], "keywords": {}}
     keywords = {each.name: {"unit": each.arg.unit, "doc": each.arg.doc} for each in known.parameters()}
     return {"summary": known.summary.replace("``", ""), "keywords": keywords}
+
+
+def _metrics(listed: Sequence[Plain]) -> dict[str, dict[str, str]]:
+    """Unit and direction of every score; those of metrics that are not installed here are not known."""
+    known: dict[str, dict[str, str]] = {}
+    for plain in listed:
+        try:
+            factory = part("metric", plain["kind"]).factory
+        except SpecError:
+            continue
+        metric: Metric = factory(**{key: value for key, value in plain.items() if key != "kind"})
+        known |= {name: {"unit": metric.unit, "better": metric.better} for name in metric.names}
+    return known
 
 
 def _meanings(fields: Mapping[str, Any]) -> dict[str, str]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import functools
 import operator
 import types
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic_core import PydanticCustomError
 
 from fedradio.core.registry import Arg, Part, parts
+from fedradio.core.text import STEERING
 
 FRAME = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 LONGEST_TUPLE = 1000
+
+STEERS = "steers_the_terminal"
+"""Type of the error about control characters in a text."""
 
 
 def spec_schema() -> type[BaseModel]:
@@ -34,6 +40,8 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         fleet=_part_field("fleet", None, "what devices can do; without it seconds and joules are undefined"),
         period=_field(int, 1, "runs of this hop for one of the hop above", ge=1, le=100_000),
         deadline_s=_field(float | None, None, "seconds after the last broadcast when payloads are lost", gt=0, le=1e9),
+        transforms=_parts_field("transform", "what senders do to their payloads, in this order", most=8),
+        receiver=_part_field("receiver", None, "what the receivers make of the merged change; null: they add it"),
     )
     data = create_model(
         "Data",
@@ -52,12 +60,15 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         "Spec",
         __config__=FRAME,
         name=_field(Annotated[str, Field(pattern=NAME)], "run", "names the run"),
-        about=_field(Annotated[str, Field(max_length=1000)], "", "a sentence for people"),
+        about=_field(Annotated[str, Field(max_length=1000), AfterValidator(_printable)], "", "a sentence for people"),
         seed=_field(int, 0, "root of all randomness", ge=0, le=2**63 - 1),
         rounds=_field(int, 20, "rounds of the server", ge=1, le=10_000_000),
         eval_every=_field(int, 1, "evaluate after every so many rounds", ge=1, le=10_000_000),
         eval_top=_field(int, 1, "report top-m accuracies up to this m", ge=1, le=100),
         clock=_field(Literal["slowest", "deadline"], "slowest", "what a receiver waits for"),
+        grouping=_field(
+            Literal["auto", "single"], "auto", "whether clients are trained in stacks, or every client alone"
+        ),
         topology=_part_field("topology", "flat", "who exists and who reports to whom"),
         hops=_field(_some(hop), (hop(),), "one entry a hop, the clients' first"),
         data=_field(data, data(), "samples, their split and their arrival"),
@@ -65,6 +76,7 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         rule=_part_field("rule", "sgd", "one local update"),
         schedule=_part_field("schedule", "constant", "the learning rate over time"),
         algorithm=_part_field("algorithm", "fedavg", "what is sent and merged"),
+        metrics=_parts_field("metric", "what predictions are judged by, beside accuracy and loss", most=16),
     )
 
 
@@ -93,9 +105,7 @@ def _part_field(family: str, default: str | None, doc: str) -> tuple[Any, Any]:
     schemas = [part_schema(part) for part in parts(family)]
     if not schemas:
         return type(None), Field(None, description=doc)
-    union: Any = functools.reduce(operator.or_, schemas)
-    if len(schemas) > 1:
-        union = Annotated[union, Field(discriminator="kind")]
+    union: Any = _union(schemas)
     if default is None:
         union = Optional[union]  # noqa: UP045
     accepted = Annotated[union, BeforeValidator(functools.partial(_with_kind, default))]
@@ -103,11 +113,35 @@ def _part_field(family: str, default: str | None, doc: str) -> tuple[Any, Any]:
     return accepted, Field(chosen, description=doc)
 
 
+def _parts_field(family: str, doc: str, most: int) -> tuple[Any, Any]:
+    """A field that takes a list of at most so many parts, each a kind's plain name or a mapping of ``kind`` and
+    keywords; empty by default. Its key stands in :data:`~fedradio.core.registry.PART_LISTS`."""
+    schemas = [part_schema(part) for part in parts(family)]
+    item: Any = type(None)
+    if schemas:
+        item = Annotated[_union(schemas), BeforeValidator(functools.partial(_with_kind, None))]
+    listed: Any = types.GenericAlias(tuple, (item, Ellipsis))
+    return Annotated[listed, Field(max_length=most)], Field((), description=doc)
+
+
+def _union(schemas: Sequence[type[BaseModel]]) -> Any:
+    """Any of these parts, told apart by their kinds."""
+    union: Any = functools.reduce(operator.or_, schemas)
+    return Annotated[union, Field(discriminator="kind")] if len(schemas) > 1 else union
+
+
 def _with_kind(default: str | None, value: Any) -> Any:
     """A plain name is a kind without keywords; keywords without a kind belong to the default."""
     if isinstance(value, str):
         return {"kind": value}
     return {"kind": default, **value} if isinstance(value, dict) and default is not None else value
+
+
+def _printable(text: str) -> str:
+    """The text; refused if it would steer the terminal that shows it."""
+    if found := STEERING.search(text):
+        raise PydanticCustomError(STEERS, "holds the control character {code}", {"code": f"U+{ord(found[0]):04X}"})
+    return text
 
 
 def _bounded(annotation: Any, arg: Arg) -> Any:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.errors import SpecError, StoreError
+from fedradio.core.files import MOST_NESTED, nested_deeper, read_bytes
 from fedradio.core.registry import load_plugins
-from fedradio.spec.yaml import Plain, apply_overrides, plain_copy, read_spec
+from fedradio.spec.later_keys import with_neutral, without_neutral
+from fedradio.spec.yaml import Plain, apply_overrides, parse_yaml, plain_copy, read_spec
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,14 @@ class Spec:
     def eval_every(self) -> int:
         return int(self.plain["eval_every"])
 
+    @property
+    def edge_rounds(self) -> int:
+        """Exchanges of hop 0 in a round."""
+        return prod(hop["period"] for hop in self.plain["hops"])
+
     def sha256(self) -> str:
-        """Fingerprint of everything that determines the run's results."""
-        what = {key: value for key, value in self.plain.items() if key not in ("name", "about")}
+        """Fingerprint of everything that determines the run's results; neutral values of later keys do not."""
+        what = {key: value for key, value in without_neutral(self.plain).items() if key not in ("name", "about")}
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
     def yaml(self) -> str:
@@ -55,30 +64,63 @@ def load_spec(source: str | Path, overrides: Sequence[str] = ()) -> Spec:
 
 def stored_spec(path: Path) -> Spec:
     """The complete spec that a run has stored, as plain data: neither its parts nor the schema are needed to read it.
+    Keys that came after its version have their neutral values.
 
-    Raises :class:`SpecError` with the file for what is no complete spec.
+    Raises :class:`StoreError` with the file for what is no complete spec.
     """
-    plain = read_spec(path)
-    problems = [Problem(f"{path}: {key}", "is missing or damaged") for key in _damaged_keys(plain)]
-    if problems:
-        raise SpecError(problems)
-    return Spec(plain)
+    try:
+        plain = parse_yaml(read_bytes(path).decode(), str(path))
+    except UnicodeDecodeError:
+        raise StoreError(f"{path}: not UTF-8 text") from None
+    except SpecError as error:
+        raise StoreError("; ".join(map(str, error.problems))) from None
+    return complete_spec(plain, path)
+
+
+def complete_spec(plain: Mapping[str, Any], where: Path | str) -> Spec:
+    """A spec with every default, from plain data of a file; raises :class:`StoreError` with all keys that are wrong."""
+    if nested_deeper(plain, MOST_NESTED):
+        raise StoreError(f"{where}: nested too deeply")
+    if (wrong := next(_not_plain(plain), None)) is not None:
+        raise StoreError(f"{where}: {wrong}: not plain data")
+    if damaged := _damaged_keys(dict(plain)):
+        raise StoreError(f"{where}: missing or damaged: {', '.join(damaged)}")
+    return Spec(with_neutral(plain))
+
+
+def _not_plain(value: Any, path: str = "") -> Iterator[str]:
+    """Paths of values that JSON cannot hold: dates, infinite numbers, keys that are no text."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from [f"{path}{key}"] if not isinstance(key, str) else _not_plain(inner, f"{path}{key}.")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _not_plain(inner, f"{path}{number}.")
+    elif not (value is None or isinstance(value, (int, str)) or (isinstance(value, float) and math.isfinite(value))):
+        yield path.removesuffix(".")
 
 
 def _damaged_keys(plain: Plain) -> list[str]:
     """Keys that every complete spec has and this one lacks, or that hold something else than they must."""
-    kinds = {"name": str, "seed": int, "rounds": int, "eval_every": int, "hops": list, "data": dict}
-    damaged = [key for key, kind in kinds.items() if not isinstance(plain.get(key), kind)]
+    kinds = {"name": str, "about": str, "seed": int, "rounds": int, "eval_every": int, "hops": list, "data": dict}
+    damaged = [key for key, kind in kinds.items() if type(plain.get(key)) is not kind]
     damaged += [key for key in ("topology", "model", "rule", "schedule", "algorithm") if not _is_part(plain.get(key))]
     if "data" not in damaged:
-        damaged += [f"data.{key}" for key in ("source", "stream") if not _is_part(plain["data"].get(key))]
+        data = plain["data"]
+        damaged += [f"data.{key}" for key in ("source", "stream") if not _is_part(data.get(key))]
+        damaged += [f"data.{key}" for key in ("partition",) if not _is_part_or_none(data, key)]
     if "hops" not in damaged:
+        damaged += [] if plain["hops"] else ["hops"]
         hops = [hop if isinstance(hop, dict) else {} for hop in plain["hops"]]
-        damaged += [
-            f"hops.{h}.{key}" for h, hop in enumerate(hops) for key in ("link", "policy") if not _is_part(hop.get(key))
-        ]
-        damaged += [f"hops.{h}.period" for h, hop in enumerate(hops) if not isinstance(hop.get("period"), int)]
+        for h, hop in enumerate(hops):
+            damaged += [f"hops.{h}.{key}" for key in ("link", "policy") if not _is_part(hop.get(key))]
+            damaged += [f"hops.{h}.{key}" for key in ("channel", "fleet") if not _is_part_or_none(hop, key)]
+            damaged += [f"hops.{h}.period"] if type(hop.get("period")) is not int else []
     return damaged
+
+
+def _is_part_or_none(plain: Plain, key: str) -> bool:
+    return key in plain and (plain[key] is None or _is_part(plain[key]))
 
 
 def _is_part(value: Any) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from fedradio.core.errors import Problem, suggest
-from fedradio.core.registry import FAMILIES, part, parts
-from fedradio.spec.schema import spec_schema
+from fedradio.core.registry import FAMILIES, PART_LISTS, part, parts
+from fedradio.spec.schema import STEERS, spec_schema
 
 
 def problems_of(error: ValidationError, data: dict[str, Any]) -> list[Problem]:
@@ -42,11 +42,18 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         return Problem(where.removesuffix(".kind"), f"unknown {family}", remedy, given)
     if kind == "missing":
         return Problem(where, "is required", _remedy_of(path, node))
+    if kind in ("tuple_type", "list_type") and node is not None:
+        alone = path[-1] in PART_LISTS and (isinstance(node, str) or (isinstance(node, dict) and "kind" in node))
+        return Problem(where, "must be a list", f"{where}={[node]}".replace("'", "") if alone else "[...]", node)
+    if kind == "too_long" and isinstance(node, list):
+        return Problem(where, f"at most {item['ctx']['max_length']} items", value=len(node))
     reason = item["msg"][0].lower() + item["msg"][1:]
     if kind == "int_type" and isinstance(node, float) and node.is_integer():
         return Problem(where, "must be a whole number", f"write it out: {int(node)}", node)
     if kind == "string_pattern_mismatch":
         return Problem(where, "not a name", "letters, digits, dot, dash and underscore, at most 64", node)
+    if kind == STEERS:
+        return Problem(where, reason, "plain text; of control characters only the newline", node)
     if kind in ("model_type", "model_attributes_type", "tuple_type", "list_type") and node is None:
         return Problem(where, "must not be null", "leave it out for the default")
     if kind == "none_required":
@@ -60,7 +67,7 @@ def _locate(loc: Sequence[str | int], data: Any, kind: str) -> tuple[list[str], 
     node = data
     for number, name in enumerate(loc):
         inside: Any = node if isinstance(node, dict) else dict(enumerate(node)) if isinstance(node, list) else {}
-        tag = path[-1:] and path[-1] in FAMILIES and name == inside.get("kind")  # also where a keyword has that name
+        tag = _is_part(path) and name == inside.get("kind")  # also where a keyword has that name
         if name in inside and not (tag and number + 1 < len(loc)):
             node = inside[name]
         elif not (kind == "missing" and number == len(loc) - 1):
@@ -69,9 +76,15 @@ def _locate(loc: Sequence[str | int], data: Any, kind: str) -> tuple[list[str], 
     return path, node
 
 
+def _is_part(path: Sequence[str]) -> bool:
+    """Whether a part stands at a path: under the name of its family, or in a list of parts."""
+    return path[-1:] != [] and (path[-1] in FAMILIES or (len(path) > 1 and path[-2] in PART_LISTS))
+
+
 def _family(path: Sequence[str]) -> str | None:
     """The family of the innermost part on a path; None outside of parts."""
-    return next((name for name in reversed(path) if name in FAMILIES), None)
+    found = next((name for name in reversed(path) if name in FAMILIES or name in PART_LISTS), None)
+    return found if found is None else PART_LISTS.get(found, found)
 
 
 def _known_keys(path: Sequence[str], data: Any) -> list[str]:
@@ -82,14 +95,15 @@ def _known_keys(path: Sequence[str], data: Any) -> list[str]:
         inner = fields[rest[0]].default
         fields = type(inner[0] if rest[0] == "hops" else inner).model_fields
         rest = rest[2:] if rest[0] == "hops" else rest[1:]
-    if not rest:
+    family = _family(rest)
+    if family is None:
         return list(fields)
     node = data
     for name in path:
         node = node[int(name)] if isinstance(node, list) else node[name]
     default = fields[rest[-1]].default if rest[-1] in fields else None
     kind = node.get("kind") or getattr(default, "kind", None)
-    chosen = [p for p in parts(rest[-1]) if p.kind == kind]
+    chosen = [p for p in parts(family) if p.kind == kind]
     return ["kind", *(q.name for p in chosen for q in p.parameters())]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
 from fedradio.core.errors import Problem, SpecError, suggest
+from fedradio.core.text import short_path
 
 Plain = dict[str, Any]
 
@@ -59,7 +61,7 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
             Problem(f"{where}: set", "a mapping of dotted keys to values", "such as {rule.lr: 0.05}", changes)
         )
     beside = Path(where).parent / base  # a file beside this one, else the name as it is
-    source = str(beside) if beside.is_file() else base
+    source = str(beside) if os.path.isfile(beside) else base
     below = _on_base(_read_one(source), source, left - 1)
     result = plain_copy(below | {key: value for key, value in plain.items() if key not in ("base", "set")})
     for key, value in changes.items():
@@ -72,28 +74,34 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
 
 def _read_one(source: str | Path) -> Plain:
     """The plain data of one file or shipped spec, as it stands there."""
-    path = Path(source)
-    if str(source) in shipped() and not path.is_file():
-        return parse_yaml(shipped_text(str(source)), str(source))
-    if path.is_dir():
-        raise SpecError(Problem(str(source), "is a folder", "name a YAML file in it"))
-    if not path.is_file():
-        near = suggest(str(source), shipped())
-        remedy = near or f"a YAML file, or one of: {', '.join(shipped())}"
-        raise SpecError(Problem(str(source), "no such file, and no shipped spec of that name", remedy))
+    path, name = Path(source), short_path(source)
     try:
-        return parse_yaml(path.read_text(encoding="utf-8"), str(source))
+        if str(source) in shipped() and not os.path.isfile(path):
+            return parse_yaml(shipped_text(str(source)), name)
+        if path.is_dir():
+            raise SpecError(Problem(name, "is a folder", "name a YAML file in it"))
+        if not path.is_file():
+            near = suggest(str(source), shipped())
+            remedy = near or f"a YAML file, or one of: {', '.join(shipped())}"
+            raise SpecError(Problem(name, "no such file, and no shipped spec of that name", remedy))
+        return parse_yaml(path.read_text(encoding="utf-8"), name)
     except UnicodeDecodeError:
-        raise SpecError(Problem(str(source), "cannot be read: not a text file")) from None
+        raise SpecError(Problem(name, "cannot be read: not a text file")) from None
     except OSError as error:
-        raise SpecError(Problem(str(source), f"cannot be read: {error.strerror or error}")) from None
+        raise SpecError(Problem(name, f"cannot be read: {error.strerror or error}")) from None
+
+
+PLAIN_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map"))
+"""Tags of what a spec can hold; a date is text, and sets, bytes and objects are refused."""
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML loader that reads ``1e-3`` as a number and refuses repeated keys and aliases.
+    """YAML loader of plain data that reads ``1e-3`` as a number and refuses repeated keys and aliases.
 
     Aliases could make a small file enormous.
     """
+
+    yaml_constructors: ClassVar = {tag: yaml.SafeLoader.yaml_constructors[tag] for tag in PLAIN_TAGS}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -102,14 +110,24 @@ class _Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
-        for key_node, _ in node.value:
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
             seen.add(key if isinstance(key, str) else None)
         return super().construct_mapping(node, deep)
 
+    def construct_other(self, node: yaml.Node) -> Any:
+        """Refuse what is no plain data."""
+        tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+        raise yaml.constructor.ConstructorError(None, None, f"the tag {tag} is not taken", node.start_mark)
 
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_constructor(None, _Loader.construct_other)
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)[eE][-+]?\d+$"),
@@ -117,17 +135,25 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _flat(error: Exception) -> str:
-    """A YAML error in one line, without the parser's word for its input."""
-    return " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+def _load(text: str) -> Any:
+    """The plain data of a YAML text; raises :class:`ValueError` with the reason in one line where it is none."""
+    try:
+        loaded = yaml.load(text, Loader=_Loader)
+        json.dumps(loaded)  # refuses numbers of thousands of digits, which nothing could print
+        return loaded
+    except KeyError as error:  # a value that its tag does not allow, such as !!bool maybe
+        raise ValueError(f"a value does not fit its tag: {error}") from None
+    except (yaml.YAMLError, ValueError, IndexError, RecursionError) as error:
+        reason = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+        raise ValueError(reason) from None
 
 
 def parse_yaml(text: str, where: str) -> Plain:
     """A mapping from YAML; ``where`` names it in errors."""
     try:
-        plain = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SpecError(Problem(where, "not valid YAML: " + _flat(error))) from None
+        plain = _load(text)
+    except ValueError as error:
+        raise SpecError(Problem(where, f"not valid YAML: {error}")) from None
     if plain is None:
         raise SpecError(Problem(where, "is empty", "start from a shipped one: fedradio cp demo mine.yaml"))
     if not isinstance(plain, dict):
@@ -138,7 +164,7 @@ def parse_yaml(text: str, where: str) -> Plain:
 def plain_copy(plain: Mapping[str, Any]) -> Plain:
     """A deep copy as plain data; raises :class:`SpecError` for anything that JSON cannot hold."""
     try:
-        copied: Plain = json.loads(json.dumps(plain, default=str))
+        copied: Plain = json.loads(json.dumps(plain, ensure_ascii=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise SpecError(Problem("spec", f"not plain data: {error}", "use numbers, strings, lists, mappings")) from None
     return copied
@@ -154,9 +180,9 @@ def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
             problems.append(Problem(text, "not an override", "write key=value, such as rule.lr=0.05"))
             continue
         try:
-            _assign(result, key.strip(), yaml.load(value, Loader=_Loader))
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            problems.append(Problem(key, "value is not valid YAML: " + " ".join(str(error).split()), value=value))
+            _assign(result, key.strip(), _load(value))
+        except ValueError as error:
+            problems.append(Problem(key, f"value is not valid YAML: {error}", value=value))
         except LookupError as error:
             problems.append(Problem(key, str(error.args[0])))
     if problems:
@@ -170,10 +196,10 @@ def parse_axis(text: str) -> tuple[str, list[Any]]:
     if not sign or not key.strip():
         raise SpecError(Problem(text, "neither an axis nor an override", "write key=value or key=value,value"))
     try:
-        parsed: list[Any] = yaml.load(f"[{values}]", Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        parsed: list[Any] = _load(f"[{values}]")
+    except ValueError as error:
         remedy = "separate values by single commas; quote strings that hold commas or brackets"
-        raise SpecError(Problem(key.strip(), "not YAML values", remedy, values)) from None
+        raise SpecError(Problem(key.strip(), f"not YAML values: {error}", remedy, values)) from None
     return key.strip(), parsed
 
 
@@ -213,17 +239,20 @@ def _put(node: Any, name: str, value: Any) -> None:
 def _position(node: list[Any], name: str) -> int:
     """A list position given as text, checked."""
     if not name.isdecimal() or int(name) >= len(node):
-        raise LookupError(f"the list has positions 0 to {len(node) - 1}, not {name!r}")
+        known = f"has positions 0 to {len(node) - 1}" if node else "is empty"
+        raise LookupError(f"the list {known}: there is no {name!r}")
     return int(name)
 
 
-def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Leaves of nested plain data with their dotted path."""
-    if isinstance(value, Mapping):
+def flatten(value: Any, path: str = "", whole: Container[str] = ()) -> Iterator[tuple[str, Any]]:
+    """Leaves of nested plain data with their dotted path; values of keys in ``whole`` are leaves."""
+    if path.rpartition(".")[2] in whole:
+        yield path, value
+    elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from flatten(inner, f"{path}.{key}" if path else str(key))
+            yield from flatten(inner, f"{path}.{key}" if path else str(key), whole)
     elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
         for number, inner in enumerate(value):
-            yield from flatten(inner, f"{path}.{number}")
+            yield from flatten(inner, f"{path}.{number}", whole)
     else:
         yield path, value

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import Problem, SpecError
+from fedradio.results.sweep_file import RUNS, ListedRun
 from fedradio.results.variants import labels
 from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import Plain, apply_overrides, parse_axis, plain_copy, read_spec
@@ -23,9 +24,6 @@ MOST_RUNS = 10_000
 
 LONGEST_STEM = 80
 """Letters of a stem; longer ones are cut and get a hash."""
-
-STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-"""What a stem looks like: it begins the name of a folder and must not lead out of its parent."""
 
 HIGHEST_SEED = 2**63 - 1
 
@@ -47,6 +45,10 @@ class GridVariant:
     def folder(self, seed: int) -> str:
         """Name of the run folder of this seed."""
         return f"{self.stem}-seed{seed}"
+
+    def listed(self, sweep: Path, seed: int) -> ListedRun:
+        """The run of this seed, in the folder of a sweep."""
+        return ListedRun(sweep / RUNS / self.folder(seed), self.label, self.at(seed))
 
     @cached_property
     def sha256(self) -> str:

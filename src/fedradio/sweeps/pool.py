@@ -14,9 +14,10 @@ from typing import Any
 
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.engine.threads import cores
-from fedradio.runs.folder import SPEC_FILE, SUMMARY_FILE, read_summary
+from fedradio.results.run import open_run
+from fedradio.runs.folder import is_run
 from fedradio.runs.interrupt import Interrupts
-from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
 from fedradio.sweeps.processes import Event, Request, Seat
 
@@ -60,7 +61,7 @@ class PoolObserver:
         """A task has ended, as the ``number``-th of ``total``."""
 
     def stopping(self) -> None:
-        """Ctrl-C: all runs stop after the round under way. Called from a signal handler: do little."""
+        """All runs stop after the round under way. Called from a signal handler: do little."""
 
 
 def run_batch(
@@ -90,16 +91,17 @@ def run_batch(
 
 
 def settled_outcome(task: RunTask) -> Outcome | None:
-    """The outcome of a task that needs no work; None if its run is to be made or resumed."""
+    """The outcome of a task that needs no work; None if its run is to be made, resumed or mended."""
+    if not is_run(task.folder):
+        return None
     try:
-        stored = _stored(task.folder)
-        if stored is None:
-            return None
-        status, sha256 = stored
-        if sha256 != task.spec.sha256():
-            raise StoreError(f"{task.folder} holds another run{_difference(task)}; remove it, or choose another folder")
+        run = open_run(task.folder)
+        if run.spec.sha256() != task.spec.sha256():
+            other = _difference(run.spec, task.spec)
+            raise StoreError(f"{task.folder} holds another run{other}; remove it, or choose another folder")
     except FedradioError as error:
         return Outcome(task, "failed", str(error), fresh=False, exit_code=error.exit_code)
+    status = run.status
     if status == "diverged":
         reason = "it has diverged before and would do so again"
         return Outcome(task, status, reason, fresh=False, exit_code=DivergenceError.exit_code)
@@ -173,18 +175,8 @@ class _Batch:
             self.settle(number, outcome)
 
 
-def _stored(folder: Path) -> tuple[str, str] | None:
-    """Status and fingerprint of the run in a folder; None if there is none."""
-    if (folder / SUMMARY_FILE).is_file():
-        summary = read_summary(folder)
-        return summary["status"], summary["spec_sha256"]
-    if (folder / SPEC_FILE).is_file():
-        return "unfinished", load_spec(folder / SPEC_FILE).sha256()
-    return None
-
-
-def _difference(task: RunTask, most: int = 3) -> str:
-    """A clause that lists the keys in which the spec of a folder differs from that of the task; empty if none does."""
-    stored, wanted = dict(flatten(load_spec(task.folder / SPEC_FILE).plain)), dict(flatten(task.spec.plain))
-    keys = [key for key in wanted | stored if wanted.get(key) != stored.get(key) and key not in ("name", "about")]
+def _difference(stored: Spec, wanted: Spec, most: int = 3) -> str:
+    """A clause that lists the keys in which the spec of a folder differs from the wanted one; empty if none does."""
+    one, other = dict(flatten(stored.plain)), dict(flatten(wanted.plain))
+    keys = [key for key in other | one if other.get(key) != one.get(key) and key not in ("name", "about")]
     return f", with another {', '.join(keys[:most])}" + (" and more" if len(keys) > most else "") if keys else ""

@@ -5,19 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import DataError, DivergenceError, Problem, SpecError, StoreError
-from fedradio.core.files import LOCK_FILE, locked, write_json
+from fedradio.core.files import LOCK_FILE, locked, sealed, write_bytes
 from fedradio.core.progress import Progress, silent
-from fedradio.results.run import MARKER
-from fedradio.results.statistics import Interval, interval
-from fedradio.runs.folder import SUMMARY_FILE, read_summary
+from fedradio.results.quantities import of_variants
+from fedradio.results.run import PastRun, open_listed
+from fedradio.results.statistics import Interval, mean_of
+from fedradio.results.sweep_file import MARKER, RUNS
+from fedradio.runs.place import check_place
 from fedradio.spec.build import build
-from fedradio.sweeps.document import RUNS, read_sweep, sweep_document
+from fedradio.spec.later_keys import without_neutral
+from fedradio.sweeps.document import read_sweep, sweep_document
 from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, merged_problems, place, plan_sweep
 from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
 
@@ -51,16 +54,16 @@ class SweepResult:
 
 @dataclass(frozen=True)
 class VariantResult:
-    """A variant over its complete runs: accuracies with their intervals, means of what was spent; None is undefined."""
+    """A variant over its complete runs: ``means`` by the name of the quantity, with intervals; None is undefined."""
 
     label: str
     seeds: int
     complete: int
-    accuracy: Interval | None
-    best: Interval | None
-    time_s: float | None
-    energy_j: float | None
-    bits: float | None
+    means: Mapping[str, Interval | None]
+
+    @property
+    def accuracy(self) -> Interval | None:
+        return self.means["accuracy"]
 
 
 def sweep(
@@ -138,7 +141,7 @@ def run_sweep(
         raise StoreError(f"cannot use {folder} as a sweep folder: {error.strerror or error}") from None
     with locked(folder):
         whole = joined(folder, plan)
-        write_json(folder / MARKER, sweep_document(whole))
+        write_bytes(folder / MARKER, sealed(sweep_document(whole)))
         variants = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
         tasks = [
             RunTask(variant.at(seed), folder / RUNS / variant.folder(seed), f"{variant.label}, seed {seed}")
@@ -150,12 +153,16 @@ def run_sweep(
 
 
 def results(folder: Path) -> list[VariantResult]:
-    """Results of every variant of a sweep, from the summaries of its complete runs."""
+    """Results of every variant of a sweep, from its complete runs."""
     return [_result(folder, variant) for variant in read_sweep(folder).variants]
 
 
 def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
-    """The plan together with the sweep that the folder holds, if it holds one; any other folder must be empty."""
+    """The plan together with the sweep that the folder holds, if it holds one; any other folder must be empty.
+
+    Folders in which no sweep can be, such as those inside a run folder, are refused.
+    """
+    check_place(folder)
     if (folder / MARKER).is_file():
         stored = read_sweep(folder)
         if _essence(stored) != _essence(plan):
@@ -168,14 +175,12 @@ def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
 
 def _empty(folder: Path) -> bool:
     """Whether a folder holds nothing but what a sweep that has not begun leaves behind."""
-    if not folder.is_dir():
-        return False
     entries = [entry for entry in folder.iterdir() if entry.name != LOCK_FILE]
     return all(entry.name == RUNS and entry.is_dir() and not any(entry.iterdir()) for entry in entries)
 
 
 def _essence(plan: SweepPlan) -> dict[str, Any]:
-    return {key: value for key, value in plan.base.items() if key not in ("name", "about")}
+    return {key: value for key, value in without_neutral(plan.base).items() if key not in ("name", "about")}
 
 
 def _taken(folder: Path, plan: SweepPlan) -> bool:
@@ -189,22 +194,7 @@ def _taken(folder: Path, plan: SweepPlan) -> bool:
 
 
 def _result(folder: Path, variant: GridVariant) -> VariantResult:
-    paths = [folder / RUNS / variant.folder(seed) for seed in variant.seeds]
-    summaries = [read_summary(path) for path in paths if (path / SUMMARY_FILE).is_file()]
-    complete = [summary for summary in summaries if summary["status"] == "complete"]
-    values = {
-        key: [summary[key] for summary in complete]
-        for key in ("accuracy", "best_accuracy", "time_s", "energy_j", "bits")
-    }
-    known = {key: interval(seeds) if seeds and None not in seeds else None for key, seeds in values.items()}
-    spent = {key: None if mean is None else mean.mean for key, mean in known.items()}
-    return VariantResult(
-        variant.label,
-        len(variant.seeds),
-        len(complete),
-        known["accuracy"],
-        known["best_accuracy"],
-        spent["time_s"],
-        spent["energy_j"],
-        spent["bits"],
-    )
+    runs = [run for seed in variant.seeds if isinstance(run := open_listed(variant.listed(folder, seed)), PastRun)]
+    complete = [run for run in runs if run.status == "complete"]
+    means = {each.name: mean_of(each.of(run) for run in complete) for each in of_variants()}
+    return VariantResult(variant.label, len(variant.seeds), len(complete), means)

@@ -1,15 +1,14 @@
 """The worker process of a pool, ``python -m fedradio.sweeps.worker``.
 
 Tasks come as JSON lines on standard input, progress and outcomes go as JSON lines to standard output; anything else
-that is printed goes to standard error. When the input ends, for whatever reason, the run under way stops after its
-round with a checkpoint, and so does the process.
+that is printed goes to standard error. When the input ends, for whatever reason, or on SIGTERM or SIGHUP, the run under
+way stops after its round with a checkpoint, and so does the process.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import threading
 import time
@@ -21,9 +20,10 @@ from typing import Any
 
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
-from fedradio.core.files import LOCK_FILE, locked, write_text
+from fedradio.core.files import LOCK_FILE, locked
 from fedradio.rounds.simulation import Simulation
-from fedradio.runs.folder import CHECKPOINT_FOLDER, RECORDS_FILE, SPEC_FILE
+from fedradio.runs.folder import is_run
+from fedradio.runs.interrupt import TERMINATION
 from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer, run
 from fedradio.spec.spec import Spec, check_spec
@@ -81,15 +81,14 @@ def perform(task: Json, send: Send) -> None:
 def _make(task: Json, reporter: Reporter) -> None:
     """Make or resume the run of a task."""
     spec, folder, workers = check_spec(task["spec"]), Path(task["folder"]), task["workers"]
-    if (folder / RECORDS_FILE).is_file():
+    if (folder / LOCK_FILE).is_file():
         _note_lock(folder, reporter)
         with locked(folder, PATIENCE_S):
-            _finish_start(folder, spec)
-    if (folder / SPEC_FILE).is_file():
-        resume(folder, workers=workers, observer=reporter)
+            pass
+    if is_run(folder):  # checkpoints of hundreds of complete runs would fill the disk
+        resume(folder, workers=workers, observer=reporter, keep=False)
     else:
-        run(spec, folder, device=task["device"], workers=workers, observer=reporter)
-    shutil.rmtree(folder / CHECKPOINT_FOLDER, ignore_errors=True)  # those of hundreds of runs would fill the disk
+        run(spec, folder, device=task["device"], workers=workers, observer=reporter, keep=False)
 
 
 def _note_lock(folder: Path, reporter: Reporter) -> None:
@@ -99,13 +98,6 @@ def _note_lock(folder: Path, reporter: Reporter) -> None:
             pass
     except StoreError as error:
         reporter.noted(f"{error}; waiting up to {PATIENCE_S:.0f} s for it")
-
-
-def _finish_start(folder: Path, spec: Spec) -> None:
-    """Complete a folder whose process was killed while it began: with records, and nothing else, in it."""
-    begun = (LOCK_FILE, RECORDS_FILE)
-    if all(entry.name in begun or entry.name.endswith(".tmp") for entry in folder.iterdir()):
-        write_text(folder / SPEC_FILE, spec.yaml())
 
 
 def _sender() -> Send:
@@ -120,21 +112,36 @@ def _sender() -> Send:
     return send
 
 
-def _listen(tasks: SimpleQueue[Json]) -> None:
-    """Queue tasks from standard input until it ends, then interrupt the main thread."""
+def _stopper() -> Callable[..., None]:
+    """The function that interrupts the main thread, once: several reasons to stop are one."""
+    first = threading.Lock()
+
+    def stop(*_: object) -> None:
+        if first.acquire(blocking=False):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    return stop
+
+
+def _listen(tasks: SimpleQueue[Json], stop: Callable[..., None]) -> None:
+    """Queue tasks from standard input until it ends, then stop."""
     with open(0, "rb", closefd=False) as lines:
         for line in lines:
             tasks.put(json.loads(line))
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    stop()
 
 
 def main() -> None:
-    """Make runs until standard input ends."""
+    """Make runs until standard input ends, or a signal ends the process."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may have it ignored
+    stop = _stopper()
+    for number in TERMINATION:  # a system may end the parent and its workers together
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
     tasks: SimpleQueue[Json] = SimpleQueue()
     send = _sender()
     with suppress(KeyboardInterrupt):
-        threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
+        threading.Thread(target=_listen, args=(tasks, stop), daemon=True).start()
         while True:
             perform(tasks.get(), send)
     os._exit(0)  # nothing is left to do, and libraries take seconds to leave

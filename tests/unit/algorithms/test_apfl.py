@@ -14,13 +14,13 @@ from fedradio.core.errors import SpecError
 
 
 def test_a_mixture_of_each_client() -> None:
-    memory = fedcpsl(mixture=(0.0, 0.5, 1.0)).init(vector(1.0, 2.0), 3)
+    memory = fedcpsl(mixture=(0.0, 0.5, 1.0)).init(vector(1.0, 2.0), 3, 1)
     assert memory.client["mixture"].tolist() == [0.0, 0.5, 1.0]
     for learn in (False, True):
         said = apfl(learn_mixture=learn).predict({"w": vector(1.0)[None]}, memory.client)
         assert [ensemble.learned for ensemble in said.values()] == [learn, False, False]
     with pytest.raises(SpecError, match="there are 2 clients"):
-        fedcpsl(mixture=(0.5,)).init(vector(1.0), 2)
+        fedcpsl(mixture=(0.5,)).init(vector(1.0), 2, 1)
     with pytest.raises(SpecError, match="must start between 0 and 1"):
         apfl(mixture=1.0, learn_mixture=True)
 

@@ -62,9 +62,9 @@ def test_weights_by_samples_in_a_buffer() -> None:
 def test_cells_have_a_memory_of_their_own() -> None:
     server = Receiver(fedavg(weighting="equal", buffer="models"), vector(0.0), 4, [0, 0, 1, 1])
     server.get({0: vector(2.0), 1: vector(4.0), 2: vector(8.0), 3: vector(8.0)})
-    assert server.shared["w"].flatten().tolist() == [3.0, 8.0]
+    assert server.held.shared["w"].flatten().tolist() == [3.0, 8.0]
     server.get({0: vector(1.0)})
-    assert server.shared["w"].flatten().tolist() == [4.0, 8.0]
+    assert server.held.shared["w"].flatten().tolist() == [4.0, 8.0]
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_a_round_without_anybody_still_steps(algorithm: FedAvg) -> None:
     silent = replace(sim, stream=_Silent(sim.stream))  # type: ignore[arg-type]
     state, record, exchanges = run_round(silent, replace(state, signals=empty), evaluate=False)
     assert record.train_loss is None
-    assert [sum(exchange.active) for exchange in exchanges if exchange.hop == 0] == [0, 0]
-    assert exchanges[0].notes["staleness"] == [1.0] * 6
+    assert [exchange.ids for exchange in exchanges if exchange.hop == 0] == [[], []]
+    assert exchanges[0].notes["staleness"].values == [1.0] * 6
     if algorithm.buffer != "models":
         assert not torch.equal(state.memory.shared["w"], before)
 

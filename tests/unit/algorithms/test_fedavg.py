@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.receiver import info
+from support.receiver import NOTHING, info
 
 from fedradio.algorithms.fedavg import fedavg, fedprox
 from fedradio.algorithms.fednova import fednova
@@ -11,15 +11,15 @@ from fedradio.core.errors import SpecError
 
 
 def test_shares_of_samples_within_a_receiver() -> None:
-    assert fedavg().weights({}, info()).tolist() == [0.25, 0.75, 0.25, 0.75]
-    assert fedavg(weighting="equal").weights({}, info()).tolist() == [0.5] * 4
+    assert fedavg().weights(NOTHING, info()).tolist() == [0.25, 0.75, 0.25, 0.75]
+    assert fedavg(weighting="equal").weights(NOTHING, info()).tolist() == [0.5] * 4
 
 
 def test_normalised_over_the_arrived_or_the_selected() -> None:
     lost = info([True, False, False, False], expect=0.5)
-    assert fedavg().weights({}, lost).tolist() == [1.0, 0.0, 0.0, 0.0]
-    assert fedavg(normalise="selected").weights({}, lost).tolist() == [0.25, 0.0, 0.0, 0.0]
-    assert fedavg(normalise="inverse").weights({}, lost).tolist() == [0.5, 0.0, 0.0, 0.0]
+    assert fedavg().weights(NOTHING, lost).tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert fedavg(normalise="selected").weights(NOTHING, lost).tolist() == [0.25, 0.0, 0.0, 0.0]
+    assert fedavg(normalise="inverse").weights(NOTHING, lost).tolist() == [0.5, 0.0, 0.0, 0.0]
 
 
 def test_dividing_by_the_arrival_probability_is_unbiased() -> None:
@@ -27,7 +27,7 @@ def test_dividing_by_the_arrival_probability_is_unbiased() -> None:
     generator = torch.Generator().manual_seed(1)
     draws = torch.stack(
         [
-            fedavg(normalise="inverse").weights({}, info((torch.rand(4, generator=generator) < 0.7).tolist(), 0.7))
+            fedavg(normalise="inverse").weights(NOTHING, info((torch.rand(4, generator=generator) < 0.7).tolist(), 0.7))
             for _ in range(4000)
         ]
     )

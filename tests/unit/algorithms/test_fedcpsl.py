@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from support.receiver import vector
+from support.receiver import cohort, knowledge, vector
 from support.worlds import after, cells, tiny
 from torch import Tensor
 from torch.func import functional_call
@@ -13,7 +13,7 @@ from torch.func import functional_call
 from fedradio.algorithms.apfl import Personal, apfl
 from fedradio.algorithms.fedcpsl import AT_START, FedCpsl, fedcpsl, fedshvr
 from fedradio.algorithms.scaffold import scaffold
-from fedradio.core.contracts import Algorithm, Delivery, Info, LocalRule, Memory, SimState, Slots, Trained, Work
+from fedradio.core.contracts import Algorithm, Delivery, Held, LocalRule, Memory, SimState, Slots, Trained, Work
 from fedradio.core.mapped import make_room
 from fedradio.core.params import group_share, group_sum
 from fedradio.core.rng import Rng
@@ -44,7 +44,7 @@ class Federation:
         self.algorithm = algorithm
         self.parent = torch.tensor(parent or [0] * len(samples))
         self.receivers = int(self.parent.max()) + 1
-        memory: Memory = algorithm.init(w, len(samples))
+        memory: Memory = algorithm.init(w, len(samples), self.receivers)
         self.shared: Slots = {name: v.repeat(self.receivers, 1) for name, v in memory.shared.items()}
         self.client = make_room(memory.client)
         self.samples = torch.tensor(samples)
@@ -68,16 +68,17 @@ class Federation:
         trained = Trained(delta, None, torch.zeros(len(ids)), {}, own=delta + 100.0)
         mine = {name: rows[ids] for name, rows in self.client.items()}
         arrived = torch.tensor([i not in lost for i in changes])
-        kept = self.algorithm.keep(self.shared, group, mine, trained, work, arrived)
-        payload = self.algorithm.upload(self.shared, group, mine, trained, work)
+        present = cohort(self.shared, mine, group)
+        payload = self.algorithm.upload(present, trained, work)
+        kept = self.algorithm.keep(present, trained, work, payload, arrived)
         announced = {AT_START: self.samples, "samples": self.samples}
         known = {name: rows[ids] for name, rows in announced.items()}
         known |= {"updates": updates, "effective": work.effective, "rate": rate}
-        info = Info(ids, group, self.receivers, self.parent, arrived, arrived.double(), known, announced)
-        weight = self.algorithm.weights({}, info) * arrived
+        held, info = Held(self.shared), knowledge(ids, self.parent, known, announced, arrived)
+        weight = self.algorithm.weights(held, info) * arrived
         total = torch.zeros(self.receivers, 1, delta.shape[1], dtype=delta.dtype)
         total.index_add_(0, group, weight[:, None, None] * payload)
-        self.shared, _, _ = self.algorithm.merge(self.shared, {}, Delivery(total, None, None), info)
+        self.shared = self.algorithm.merge(held, Delivery(total, None, None), info).held.shared
         for name, rows in kept.items():
             self.client[name].index_copy_(0, ids, rows)
         return self.shared["w"][:, 0]
@@ -159,7 +160,7 @@ def test_start_and_predictions() -> None:
     algorithm = fedcpsl(mixture=0.6)
     got = {"w": vector(1.0, 2.0)[None], "c": vector(3.0, 4.0)[None]}
     mine = {"own": vector(7.0, 8.0)[None], "c": vector(1.0, 1.0)[None], "mixture": vector(0.6)}
-    start = algorithm.start(got, torch.tensor([0]), mine)
+    start = algorithm.start(cohort(got, mine))
     assert start.shift is not None
     assert start.mixture is not None
     assert start.shift.tolist() == [[2.0, 3.0]]
@@ -171,8 +172,8 @@ def test_start_and_predictions() -> None:
     assert torch.equal(said["personal"].members[0], mine["own"])
     assert torch.equal(said["local"].members[0], mine["own"])
     assert list(fedshvr().predict(got, mine)) == ["global"]
-    assert apfl().start(got, torch.tensor([0]), mine).shift is None
-    memory = algorithm.init(vector(1.0, 2.0), 3)
+    assert apfl().start(cohort(got, mine)).shift is None
+    memory = algorithm.init(vector(1.0, 2.0), 3, 1)
     assert memory.client["own"].tolist() == [[1.0, 2.0]] * 3
     assert memory.client["c"].tolist() == [[0.0, 0.0]] * 3
     assert memory.client["mixture"].tolist() == pytest.approx([0.6] * 3)
@@ -251,10 +252,9 @@ def test_algorithm_1_line_by_line() -> None:
     c, c_i, own = torch.zeros_like(theta), torch.zeros(6, len(theta)).double(), theta.repeat(6, 1)
     w, gam, lr = samples / samples.sum(), 0.8, sim.rule.lr
     for t in range(4):
-        stream = state.stream
+        stream = state.parts["data.stream"]
         state, _, (exchange,) = run_round(sim, state, evaluate=False)
-        ids = torch.tensor(exchange.active).nonzero().flatten()
-        steps = torch.tensor(exchange.steps)[ids]
+        ids, steps = torch.tensor(exchange.ids), torch.tensor(exchange.steps)
         rng = sim.rng.child("train", t, 0).child("batches")
         batches = sim.stream.draw(stream, ids, steps, sim.rule.batch, rng, 12)
         assert batches.unlabelled is not None
@@ -304,7 +304,7 @@ def test_everybody_predicts_and_who_never_came_has_the_start() -> None:
     sim = tiny(algorithm=fedcpsl(), policy=FEW, test="client", unlabelled=0.5)
     state, record, (exchange,) = run_round(sim, begin(sim))
     start = begin(sim).memory.shared["w"]
-    here = torch.tensor(exchange.active)
+    here = torch.tensor(exchange.dense(6).active)
     same = (state.memory.client["own"] == start).all(dim=1)
     assert torch.equal(same, ~here)
     assert {"accuracy", "global_accuracy", "local_accuracy", "accuracy_spread"} <= set(record.metrics)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.receiver import Receiver, info, vector
+from support.receiver import NOTHING, Receiver, info, vector
 
 from fedradio.algorithms.fedavg import fedavg
 from fedradio.algorithms.fednova import fednova
@@ -10,14 +10,14 @@ from fedradio.algorithms.fednova import fednova
 
 def test_fednova_by_hand() -> None:
     """Receiver 0: p = (.25, .75), tau = (1, 2), tau_eff = 1.75 -> weights .25*1.75/1 and .75*1.75/2."""
-    weights = fednova().weights({}, info())
+    weights = fednova().weights(NOTHING, info())
     assert weights.tolist() == pytest.approx([0.4375, 0.65625, 0.25, 0.75])
 
 
 def test_fednova_with_equal_steps_is_fedavg() -> None:
     equal = info()
     equal.known["effective"].fill_(3.0)
-    assert torch.allclose(fednova().weights({}, equal), fedavg().weights({}, equal))
+    assert torch.allclose(fednova().weights(NOTHING, equal), fedavg().weights(NOTHING, equal))
 
 
 def test_fednova_remembers_steps() -> None:

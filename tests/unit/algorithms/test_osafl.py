@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.receiver import Receiver, vector
+from support.receiver import Receiver, cohort, vector
 
 from fedradio.algorithms.fedavg import fedavg, fedprox
 from fedradio.algorithms.osafl import afa_cd, osafl, scores
@@ -62,7 +62,7 @@ def test_clients_send_their_mean_update() -> None:
     count = torch.tensor([3, 1])
     work = Work(count, count, count.double(), count * 0.1)
     trained = Trained(delta, None, torch.zeros(2), {})
-    sent = osafl().upload({}, torch.zeros(2).long(), {}, trained, work)
+    sent = osafl().upload(cohort({}, {}, torch.zeros(2).long()), trained, work)
     assert sent.flatten().tolist() == [2.0, 4.0]
     assert sent.data_ptr() == delta.data_ptr()  # a cohort of 100 models has no second copy
 

@@ -1,28 +1,19 @@
 """The comparison of speed: the order of turns, medians with their spread, ratios of neighbours, and whole specs."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from rich.console import Console
+from support.scripts import script
 
 from fedradio import check_spec, load_spec
-
-FILE = Path(__file__).parents[3] / "benchmarks" / "against.py"
 
 
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """``benchmarks/against.py``, from its file."""
-    found = importlib.util.spec_from_file_location("against", FILE)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    monkeypatch.setitem(sys.modules, "against", module)
-    found.loader.exec_module(module)
-    return module
+    return script("benchmarks/against.py", monkeypatch)
 
 
 def test_turns_are_mirrored(tool: ModuleType) -> None:

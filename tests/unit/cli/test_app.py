@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
 import typer
-from rich.console import Console
 from support.commands import Call
 from typer.main import get_command
 from typer.testing import CliRunner
 
 import fedradio.cli
 from fedradio._version import __version__
-from fedradio.cli.app import COMMANDS, app, load_command, say
+from fedradio.cli.app import COMMANDS, app, load_command
 from fedradio.core import registry
 
 SHARED = {"__init__", "app", "reading", "running"}
@@ -73,9 +71,3 @@ def test_plug_ins_that_fail_are_told_where_parts_matter(
     assert "warning my_parts cannot be imported" in capsys.readouterr().err
     load_command("cp")
     assert capsys.readouterr().err == ""
-
-
-def test_markup_is_printed_as_it_is() -> None:
-    console = Console(file=io.StringIO(), width=20)
-    say(console, ("[red]bold[/]", "bold"), " a path that is longer than the terminal")
-    assert console.file.getvalue() == "[red]bold[/] a path that is longer than the terminal\n"  # type: ignore[attr-defined]

@@ -27,7 +27,9 @@ def test_fetched_from_a_folder_and_located(call: Call, tmp_path: Path, monkeypat
     done = call("data", "fetch", "mnist", "--from", tmp_path / "raw")
     assert done.exit_code == 0
     place = tmp_path / "home" / "data" / "mnist"
-    assert f"mnist: {place}" in done.output
+    assert done.stdout == f"mnist: {place}\n"
+    assert done.stderr.splitlines()[:2] == ["looking at the store", f"trying {tmp_path / 'raw'}"]
+    assert done.stderr.splitlines()[-1] == "writing"
     assert call("data", "path", "mnist").output.strip() == str(place)
 
 

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
-from rich.console import Console
 from support.past import two_rounds
+from support.sealing import blank_summary, list_runs, write_summary
 
 from fedradio.cli.reading import print_drawings, read_runs
 from fedradio.core.errors import StoreError
 from fedradio.report.figures.gallery import Drawing
+from fedradio.report.terminal.console import SafeConsole
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.run import MARKER
 from fedradio.spec.spec import Spec
 
 
 @pytest.fixture
 def progress() -> LateProgress:
-    return LateProgress(Console(file=io.StringIO()))
+    return LateProgress(SafeConsole(file=io.StringIO()))
 
 
 def test_a_single_run_is_read_also_where_it_is_not_complete(
     tmp_path: Path, tiny: Callable[..., Spec], progress: LateProgress
 ) -> None:
     two_rounds(tmp_path / "a", tiny("topology.clients=2"))
-    (found,) = read_runs([tmp_path / "a"], progress, participation=True)
+    (found,) = read_runs([tmp_path / "a"], progress, participation=True)[0]
     assert {"rounds", "evaluations", "participation"} <= found.__dict__.keys()
 
 
@@ -38,15 +37,14 @@ def test_of_several_only_complete_ones_are_read(
 ) -> None:
     for seed in (1, 2):
         two_rounds(tmp_path / str(seed), tiny("topology.clients=2", f"seed={seed}"))
-    summary = {"status": "complete", "spec_sha256": ""}
-    (tmp_path / "2" / "summary.json").write_text(json.dumps(summary))
-    one, other = read_runs([tmp_path / "1", tmp_path / "2"], progress)
+    write_summary(tmp_path / "2", blank_summary(tiny("topology.clients=2", "seed=2")))
+    one, other = read_runs([tmp_path / "1", tmp_path / "2"], progress)[0]
     assert "rounds" not in one.__dict__
     assert "rounds" in other.__dict__
 
 
 def test_a_sweep_without_runs(tmp_path: Path, progress: LateProgress) -> None:
-    (tmp_path / MARKER).write_text('{"cells": []}')
+    list_runs(tmp_path, {})
     with pytest.raises(StoreError, match="no runs in"):
         read_runs([tmp_path], progress)
 

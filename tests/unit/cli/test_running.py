@@ -16,12 +16,23 @@ from fedradio.spec.spec import Spec
 def test_progress_then_a_table_and_what_comes_next(
     tiny: Callable[..., Spec], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_run(lambda watch: run(tiny(), observer=watch), tmp_path / "my run", quiet=False)
+    show_run(lambda watch: run(tiny(), tmp_path / "my run", observer=watch), tmp_path / "my run", quiet=False)
     text = capsys.readouterr().out
     assert "round 2/2" in text
     assert "best accuracy" in text
     assert f"run folder: {tmp_path / 'my run'}\n" in text
     assert f"fedradio report '{tmp_path / 'my run'}'\n" in text
+
+
+def test_a_run_in_which_nobody_took_part_ends_with_a_warning(
+    cells: Callable[..., Spec], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    radio = ("hops.0.link=digital", "hops.0.channel=urban_macro", "hops.0.policy=budget")
+    nobody = cells(*radio, "hops.0.deadline_s=1e-9")
+    show_run(lambda watch: run(nobody, tmp_path / "my run", observer=watch), tmp_path / "my run", quiet=False)
+    text = capsys.readouterr().err
+    assert text.startswith("warning nobody took part in any round")
+    assert text.endswith(f"fedradio plan '{tmp_path / 'my run' / 'spec.yaml'}'\n")
 
 
 def test_quiet_runs_are_not_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,6 +45,14 @@ def test_registering_twice_or_without_words_or_in_no_family_is_refused() -> None
         register("radio", "x")
 
 
+def test_a_keyword_that_would_hide_the_kind_is_refused() -> None:
+    def ambiguous(*, kind: Annotated[str, Arg("which one")] = "a") -> None:
+        """Words."""
+
+    with pytest.raises(ValueError, match="link 'loud' has a keyword 'kind'"):
+        register("link", "loud")(ambiguous)
+
+
 def test_a_keyword_without_meaning_is_refused() -> None:
     @register("link", "vague")
     def vague(*, x: int = 1) -> None:

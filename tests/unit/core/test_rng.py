@@ -29,10 +29,6 @@ def test_steps_down_the_tree_may_be_taken_one_by_one() -> None:
     assert Rng(5).child("a", 1).key() == Rng(5).child("a").child(1).key()
 
 
-def test_a_sibling_shares_the_parent() -> None:
-    assert Rng(5).child("a", 1).sibling(2) == Rng(5).child("a", 2)
-
-
 def test_drawing_from_one_child_does_not_shift_another() -> None:
     root = Rng(9)
     before = root.child("b").numpy().random(3)

@@ -1,6 +1,16 @@
 import pytest
 
-from fedradio.core.units import db_to_linear, dbm_to_w, linear_to_db, show, show_seconds, w_to_dbm
+from fedradio.core.units import (
+    db_to_linear,
+    dbm_to_w,
+    linear_to_db,
+    show,
+    show_count,
+    show_number,
+    show_percent,
+    show_seconds,
+    w_to_dbm,
+)
 
 
 def test_hand_computed_powers() -> None:
@@ -29,3 +39,17 @@ def test_show(value: float | None, text: str) -> None:
 )
 def test_show_seconds(value: float | None, text: str) -> None:
     assert show_seconds(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (0, "0"), (20.0, "20"), (4.625, "4.62"), (123.4, "123.4"), (4875, "4,875"), (12345.6, "12,346")],
+)
+def test_show_count(value: float | None, text: str) -> None:
+    assert show_count(value) == text
+
+
+def test_show_shares_and_numbers() -> None:
+    assert [show_percent(value) for value in (None, 0.5, 0.12345)] == ["-", "50.00 %", "12.35 %"]
+    assert show_percent(0.5, 0) == "50 %"
+    assert [show_number(value) for value in (None, 1.23456, 9.91e-8)] == ["-", "1.235", "9.91e-08"]

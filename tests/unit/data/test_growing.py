@@ -194,7 +194,7 @@ def test_nothing_before_the_first_arrival(tapes: Tapes) -> None:
 
 def test_all_in_one_place(tapes: Tapes) -> None:
     inner = make(tapes, history=4, activity=(1.0, 1.0))
-    stream = Pooled(inner)
+    stream = Pooled(inner, Rng(0))
     state = stream.arrive(stream.start(), Clock(0), Rng(0))
     assert stream.stats(state)["samples"].tolist() == [15]
     assert stream.lasts(9) == inner.lasts(9) != ""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fedradio.core.contracts import Clock, Picks, Samples, Slots, Tapes
 from fedradio.core.rng import Rng
-from fedradio.data.streams import Pooled, Window, static
+from fedradio.data.streams import Pooled, Window, arrivals_rng, static
 from fedradio.data.tapes import make_tapes
 
 Make = Callable[..., Samples]
@@ -124,7 +124,7 @@ def test_static_never_moves(tapes: Tapes) -> None:
 
 def test_pooled_is_the_union(dim: Tapes) -> None:
     inner = Window(dim)
-    stream = Pooled(inner)
+    stream = Pooled(inner, Rng(0))
     state = stream.start()
     assert stream.clients == 1
     assert {name: tuple(v.shape) for name, v in stream.stats(state).items()} == {
@@ -147,7 +147,7 @@ def test_pooled_is_the_union(dim: Tapes) -> None:
 
 def test_pooled_keeps_groups_but_not_owners(images: Make) -> None:
     tapes = make_tapes(images(30), list(torch.arange(30).split(10)), Rng(0), test="client")
-    test = Pooled(Window(tapes)).test()
+    test = Pooled(Window(tapes), Rng(0)).test()
     assert test.groups == 3
     assert not test.per_client
 
@@ -164,7 +164,7 @@ def test_pooled_follows_the_window_of_a_growing_stream(tapes: Tapes) -> None:
             end: Tensor = self.tapes.offset.diff()
             return state | {"hi": torch.minimum(state["hi"] + 1, end)}
 
-    stream = Pooled(Growing(tapes))
+    stream = Pooled(Growing(tapes), Rng(0))
     state = stream.start()
     ask = (torch.zeros(1, dtype=torch.long), torch.tensor([1]), 100)
     assert not stream.draw(state, *ask, Rng(0)).labelled.count.any()
@@ -181,3 +181,18 @@ def test_counts_are_kept_for_the_very_state_alone(images: Callable[..., Samples]
     fewer = state | {"hi": state["hi"] - 1}
     assert stream.stats(fewer)["samples"].tolist() == [4, 6]
     assert stream.stats(state)["samples"].tolist() == [5, 7]
+
+
+def test_pooled_arrivals_are_those_of_the_run(tapes: Tapes) -> None:
+    """Three edge rounds in one: every arrival has the clock and the generator that it would have in the network."""
+    asked: list[tuple[Clock, Rng]] = []
+
+    class Asking(Window):
+        def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
+            asked.append((clock, rng))
+            return state
+
+    Pooled(Asking(tapes), Rng(4), exchanges=3).arrive({}, Clock(2, 0, 2, 1.5), Rng(99))
+    clocks = [Clock(2, e, 6 + e, 1.5) for e in range(3)]
+    assert asked == [(clock, arrivals_rng(Rng(4), clock)) for clock in clocks]
+    assert arrivals_rng(Rng(4), clocks[1]) == Rng(4).child("arrive", 2, 1)

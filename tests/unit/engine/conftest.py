@@ -9,14 +9,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedradio.core.contracts import Backend, Batches, LocalRule, Picks, Slots, Start, Trained
+from fedradio.core.contracts import Backend, Batches, Grouping, LocalRule, Picks, Slots, Start, Trained, TrainJob
 from fedradio.core.rng import Rng
+from fedradio.engine.groups import cut
 from fedradio.models import FlatModel, cnn5x5, logistic, mlp, wrap
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """Everything that ``Backend.run`` takes."""
+    """Everything that a :class:`TrainJob` holds."""
 
     model: FlatModel
     rule: LocalRule
@@ -26,8 +27,12 @@ class Cohort:
     t: int = 3
     rng: Rng = field(default_factory=lambda: Rng(5, ("train",)))
 
-    def run(self, backend: Backend) -> Trained:
-        return backend.run(self.model, self.rule, self.t, self.start, self.batches, self.updates, self.rng)
+    @property
+    def job(self) -> TrainJob:
+        return TrainJob(self.model, self.rule, self.t, self.start, self.batches, self.updates, self.rng)
+
+    def run(self, backend: Backend, grouping: Grouping = "auto") -> Trained:
+        return backend.train(self.job, cut(self.job, grouping))
 
     def change(self, **changes: object) -> Cohort:
         return replace(self, **changes)

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 import torch
 from support.training import assert_same
-from torch import nn
 
 from fedradio.core.contracts import LocalRule
 from fedradio.engine import Engine, Reference
 from fedradio.engine.dense import Dense
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.local import prepare
-from fedradio.models import mlp, wrap
+from fedradio.models import mlp
 
 EXACT = 1e-9
 
@@ -33,13 +32,18 @@ def test_full_batches_in_large_stacks(cohort: Make, batch: int) -> None:
     assert_same(work.run(Engine(1)), work.run(Reference()), EXACT)
 
 
-def test_stacks_follow_the_size_of_the_work(cohort: Make) -> None:
-    sizes = {}
-    for width, batch in [(16, 6), (2000, 6), (2000, 1000)]:
-        model = wrap(nn.Sequential(nn.Linear(100, width), nn.ReLU(), nn.Linear(width, 10)), (100,), 10)
-        work = cohort(model, SGD, dtype=torch.float32, updates=[1], ragged=False, batch=batch)
-        job = prepare(model, work.rule, 0, work.start, work.batches, work.updates, work.rng)
-        layers = dense_layers(model)
-        assert layers is not None
-        sizes[width, batch] = Dense(layers).stack(job)
-    assert sizes == {(16, 6): 64, (2000, 6): 4, (2000, 1000): 1}
+def test_buffers_grow_with_the_group_and_are_kept(cohort: Make) -> None:
+    """The bits of a group do not depend on what was trained in its buffers before."""
+    model = mlp((12,), 5, hidden=(16,))
+    layers = dense_layers(model)
+    assert layers is not None
+    kernel = Dense(layers)
+    training = prepare(cohort(model, SGD, updates=[4] * 5).job)
+    kernel.train(training, [3, 4])
+    small = training.delta[3:].clone()
+    space = kernel.workspace(training, 1)
+    assert space.clients == 2
+    kernel.train(training, [0, 1, 2])
+    assert kernel.workspace(training, 2).clients == 3
+    kernel.train(training, [3, 4])
+    assert torch.equal(training.delta[3:], small)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from fedradio.core.contracts import Ensemble, TestSet
+from fedradio.core.contracts import Backend, Ensemble, EvalJob, Metric, Scores, TestSet
 from fedradio.core.rng import Rng
+from fedradio.engine import Engine, Reference
 from fedradio.engine.evaluate import evaluate
 from fedradio.models import FlatModel, logistic, mlp, wrap
 
@@ -30,6 +32,18 @@ def _rows(model: FlatModel, n: int) -> Tensor:
     return starts + 0.3 * torch.randn(n, model.size, generator=Rng(9).torch())
 
 
+def scored(
+    model: FlatModel,
+    ensemble: Ensemble,
+    test: TestSet,
+    local: Tensor | None,
+    workers: int,
+    chunk: int | None = None,
+    top: int = 1,
+) -> Scores:
+    return evaluate(EvalJob(model, ensemble, test, local, top), workers, chunk)
+
+
 def _plain(probabilities: Tensor, y: Tensor) -> tuple[float, float]:
     pairs = list(zip(probabilities.tolist(), y.tolist(), strict=True))
     losses = [-math.log(p[label]) for p, label in pairs]
@@ -42,7 +56,7 @@ def test_one_model_for_everybody(workers: int) -> None:
     model = mlp((6,), 4, hidden=(8,))
     row = _rows(model, 1)
     test, x, y = _test_set(model, per_client=True)
-    scores = evaluate(model, Ensemble((row,)), test, None, workers, chunk=7)
+    scores = scored(model, Ensemble((row,)), test, None, workers, chunk=7)
     p = model.apply(row[0], x).softmax(1)
     expected = [_plain(p[test.group == g], y[test.group == g]) for g in range(4)]
     assert scores.group_accuracy.tolist() == pytest.approx([a for a, _ in expected])
@@ -55,7 +69,7 @@ def test_one_model_per_client_on_its_own_samples_mixed_with_everybodys() -> None
     model = mlp((6,), 4, hidden=(8,))
     everybody, own = _rows(model, 1), _rows(model, 4)
     test, x, y = _test_set(model, per_client=True)
-    scores = evaluate(model, Ensemble((everybody, own), (0.25, 0.75)), test, None, 2)
+    scores = scored(model, Ensemble((everybody, own), (0.25, 0.75)), test, None, 2)
     for client in range(4):
         mine = test.group == client
         p = 0.25 * model.apply(everybody[0], x[mine]).softmax(1) + 0.75 * model.apply(own[client], x[mine]).softmax(1)
@@ -68,7 +82,7 @@ def test_one_model_per_client_on_all_samples() -> None:
     model = logistic((6,), 4)
     own = _rows(model, 3)
     test, x, y = _test_set(model, per_client=False, sizes=[20])
-    scores = evaluate(model, Ensemble((own,)), test, None, 2, chunk=6)
+    scores = scored(model, Ensemble((own,)), test, None, 2, chunk=6)
     expected = [_plain(model.apply(row, x).softmax(1), y) for row in own]
     assert scores.group_accuracy.tolist() == pytest.approx([a for a, _ in expected])
     assert scores.group_loss.tolist() == pytest.approx([b for _, b in expected], rel=1e-5)
@@ -79,7 +93,7 @@ def test_local_parts_complete_the_row() -> None:
     rows = _rows(model, 4).abs()
     test, x, y = _test_set(model, per_client=True)
     shared, local = rows[:1, : model.shared.size], rows[:, model.shared.size :]
-    scores = evaluate(model, Ensemble((shared,)), test, local, 1)
+    scores = scored(model, Ensemble((shared,)), test, local, 1)
     for client in range(4):
         mine = test.group == client
         p = model.apply(torch.cat([shared[0], local[client]]), x[mine]).softmax(1)
@@ -90,11 +104,11 @@ def test_chunks_and_workers_change_nothing() -> None:
     model = mlp((6,), 4, hidden=(8,))
     test, _, _ = _test_set(model, per_client=True)
     ensemble = Ensemble((_rows(model, 1),))
-    scores = [evaluate(model, ensemble, test, None, 1, chunk=chunk) for chunk in (1, 2, 5, 27, 1000)]
+    scores = [scored(model, ensemble, test, None, 1, chunk=chunk) for chunk in (1, 2, 5, 27, 1000)]
     for other in scores[1:]:
         assert torch.equal(scores[0].group_accuracy, other.group_accuracy)
         assert torch.allclose(scores[0].group_loss, other.group_loss, rtol=1e-5)
-    parallel = [evaluate(model, ensemble, test, None, workers, chunk=2) for workers in (1, 2, 3)]
+    parallel = [scored(model, ensemble, test, None, workers, chunk=2) for workers in (1, 2, 3)]
     assert all(torch.equal(parallel[0].group_loss, other.group_loss) for other in parallel[1:])
 
 
@@ -103,16 +117,16 @@ def test_sure_models_stay_finite() -> None:
     model = logistic((6,), 4)
     test, _, _ = _test_set(model, per_client=False, sizes=[20])
     sure = Ensemble((_rows(model, 1) * 1e4, _rows(model, 1) * -1e4), (0.5, 0.5))
-    assert math.isfinite(evaluate(model, sure, test, None, 1).loss)
+    assert math.isfinite(scored(model, sure, test, None, 1).loss)
     only = Ensemble((_rows(model, 1), torch.full((1, model.size), 7.0)), (1.0, 0.0))
     alone = Ensemble((_rows(model, 1),))
-    assert evaluate(model, only, test, None, 1).loss == pytest.approx(evaluate(model, alone, test, None, 1).loss)
+    assert scored(model, only, test, None, 1).loss == pytest.approx(scored(model, alone, test, None, 1).loss)
 
 
 def test_groups_without_samples_do_not_count() -> None:
     model = logistic((6,), 4)
     test, _, _ = _test_set(model, per_client=True, sizes=[5, 0, 3])
-    scores = evaluate(model, Ensemble((_rows(model, 3),)), test, None, 1)
+    scores = scored(model, Ensemble((_rows(model, 3),)), test, None, 1)
     assert scores.group_accuracy.isnan().tolist() == [False, True, False]
     assert scores.accuracy == pytest.approx(float(scores.group_accuracy[[0, 2]].mean()))
 
@@ -121,7 +135,7 @@ def test_models_and_clients_must_match() -> None:
     model = logistic((6,), 4)
     test, _, _ = _test_set(model, per_client=True)
     with pytest.raises(ValueError, match="3 models for 4 clients"):
-        evaluate(model, Ensemble((_rows(model, 3),)), test, None, 1)
+        scored(model, Ensemble((_rows(model, 3),)), test, None, 1)
 
 
 @pytest.mark.parametrize("per_client", [True, False])
@@ -130,7 +144,7 @@ def test_top_m_against_a_sorted_list(per_client: bool) -> None:
     members = (_rows(model, 1), _rows(model, 4))
     test, x, y = _test_set(model, per_client)
     ensemble = Ensemble(members, (0.4, 0.6))
-    scores = evaluate(model, ensemble, test, None, 2, chunk=5, top=4)
+    scores = scored(model, ensemble, test, None, 2, chunk=5, top=4)
     assert scores.group_top.shape == (4, 4)
     for client in range(4):
         mine = test.group == client if per_client else torch.ones_like(test.group, dtype=torch.bool)
@@ -143,7 +157,7 @@ def test_top_m_against_a_sorted_list(per_client: bool) -> None:
             assert float(scores.group_top[client, m - 1]) == pytest.approx(sum(hits) / len(hits))
     assert scores.top.tolist() == pytest.approx(scores.group_top.mean(dim=0).tolist())
     assert scores.top[-1] == 1.0
-    plain = evaluate(model, ensemble, test, None, 2, chunk=5)
+    plain = scored(model, ensemble, test, None, 2, chunk=5)
     assert torch.equal(plain.group_top, scores.group_top[:, :1])
     assert torch.equal(plain.group_accuracy, scores.group_top[:, 0])
     assert (plain.loss, plain.accuracy) == (scores.loss, scores.accuracy)
@@ -153,7 +167,43 @@ def test_top_m_of_equals_and_of_what_is_not_a_number() -> None:
     """All classes alike: lower numbers come first, as in argmax. Not a number: never a hit."""
     model = logistic((6,), 4)
     test, _, y = _test_set(model, per_client=False, sizes=[20])
-    scores = evaluate(model, Ensemble((torch.zeros(1, model.size),)), test, None, 1, top=3)
+    scores = scored(model, Ensemble((torch.zeros(1, model.size),)), test, None, 1, top=3)
     assert scores.top.tolist() == pytest.approx([float((y < m).double().mean()) for m in (1, 2, 3)])
-    broken = evaluate(model, Ensemble((torch.full((1, model.size), math.inf),)), test, None, 1, top=3)
+    broken = scored(model, Ensemble((torch.full((1, model.size), math.inf),)), test, None, 1, top=3)
     assert broken.top.tolist() == [0.0, 0.0, 0.0]
+
+
+@dataclass(frozen=True)
+class Listing(Metric):
+    """A metric that keeps what it is given."""
+
+    given: list[tuple[Tensor, Tensor, Tensor]] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("count",)
+
+    def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
+        self.given.append((logits, y, client))
+        return {"count": float(len(y))}
+
+
+@pytest.mark.parametrize("per_client", [True, False])
+@pytest.mark.parametrize("backend", [Engine(2), Reference()])
+def test_metrics_see_every_prediction_once(per_client: bool, backend: Backend) -> None:
+    """Mixed log-probabilities, labels, and groups: the clients, whose samples are their own or everybody's."""
+    model = mlp((6,), 4, hidden=(8,))
+    members, weight = (_rows(model, 1), _rows(model, 4)), (0.4, 0.6)
+    test, x, y = _test_set(model, per_client)
+    listing = Listing()
+    scores = backend.evaluate(EvalJob(model, Ensemble(members, weight), test, None, metrics=(listing,)))
+    ((logits, labels, client),) = listing.given
+    assert scores.metrics == {"count": len(labels)} == {"count": len(y) * (1 if per_client else 4)}
+    for c in range(4):
+        mine = test.group == c if per_client else torch.ones_like(test.group, dtype=torch.bool)
+        mixed = sum(
+            a * model.apply(row, x[mine]).softmax(1)
+            for a, row in zip(weight, (members[0][0], members[1][c]), strict=True)
+        )
+        torch.testing.assert_close(logits[client == c].exp(), mixed)
+        assert torch.equal(labels[client == c], y[mine])

@@ -7,17 +7,17 @@ import math
 import pytest
 import torch
 
-from fedradio.core.contracts import Batches, LocalRule, Objective, Picks, Start
+from fedradio.core.contracts import Batches, LocalRule, Objective, Picks, Start, TrainJob
 from fedradio.core.rng import Rng
 from fedradio.engine.feed import Feed
-from fedradio.engine.local import TrainJob, prepare
+from fedradio.engine.local import Training, prepare
 from fedradio.models import FlatModel, logistic
 
 X = torch.tensor([[1.0], [-1.0], [2.0], [0.0]])
 Y = torch.tensor([0, 1, 1, 0])
 
 
-def job_of(model: FlatModel, objective: Objective, w: list[float]) -> TrainJob:
+def training_of(model: FlatModel, objective: Objective, w: list[float]) -> Training:
     """Two clients with two updates and one: samples 0 and 1 have labels, 2 and 3 have none. What was drawn for a second
     update of client 1 must not count."""
     lit = Picks(torch.tensor([[[0], [1]], [[1], [0]]]), torch.tensor([[1, 1], [1, 0]]))
@@ -25,15 +25,15 @@ def job_of(model: FlatModel, objective: Objective, w: list[float]) -> TrainJob:
     start = Start(torch.tensor([w]), torch.tensor([0, 0]))
     rule = LocalRule(lr=0.1, batch=1, objective=objective)
     batches = Batches(lit, dark, lambda index: (X[index], Y[index]))
-    return prepare(model, rule, 0, start, batches, torch.tensor([2, 1]), Rng(0))
+    return prepare(TrainJob(model, rule, 0, start, batches, torch.tensor([2, 1]), Rng(0)))
 
 
 def test_batches_and_pseudo_labels_by_hand() -> None:
     """``z = (x, 0)`` and ``alpha_p = alpha_r``: nu = softmax(z), so (e^2, 1)/(e^2 + 1) of x = 2 and (1, 1)/2 of 0."""
     model = logistic((1,), 2)
-    job = job_of(model, Objective(alpha_p=0.2, alpha_r=0.2, unlabelled_batch=2), [1.0, 0.0, 0.0, 0.0])
-    assert job.semi is not None
-    feed = Feed(model, job, job.semi, [0, 1])
+    training = training_of(model, Objective(alpha_p=0.2, alpha_r=0.2, unlabelled_batch=2), [1.0, 0.0, 0.0, 0.0])
+    assert training.semi is not None
+    feed = Feed(model, training, training.semi, [0, 1])
     found = feed(0, 2)
     assert found is not None
     x, to = found
@@ -45,14 +45,14 @@ def test_batches_and_pseudo_labels_by_hand() -> None:
     assert alone is not None
     assert alone[0].squeeze(-1).tolist() == [-1.0, 2.0]
     # client 0 meets sample 2 twice, whose label 1 is missed, and sample 3 once, where (1/2, 1/2) points at label 0
-    torch.testing.assert_close(job.semi.pseudo, torch.tensor([1 / 3, 1.0]))
+    torch.testing.assert_close(training.semi.pseudo, torch.tensor([1 / 3, 1.0]))
 
 
 def test_nothing_pulls_without_alpha_p() -> None:
     model = logistic((1,), 2)
-    job = job_of(model, Objective(alpha_r=0.2, unlabelled_batch=2), [1.0, 0.0, 0.0, 0.0])
-    assert job.semi is not None
-    found = Feed(model, job, job.semi, [0, 1])(0, 2)
+    training = training_of(model, Objective(alpha_r=0.2, unlabelled_batch=2), [1.0, 0.0, 0.0, 0.0])
+    assert training.semi is not None
+    found = Feed(model, training, training.semi, [0, 1])(0, 2)
     assert found is not None
     assert bool((found[1].label[:, 1:] == 0.5).all())
-    assert bool(job.semi.pseudo.isnan().all())
+    assert bool(training.semi.pseudo.isnan().all())

@@ -1,4 +1,4 @@
-"""What every kernel shares: groups of clients and the optimisers' arithmetic."""
+"""What every kernel shares: rows of clients and the optimisers' arithmetic."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import LocalRule
-from fedradio.engine.local import adam, adam_scales, add_prox_and_shift, order, select
-
-
-def test_groups_are_even_and_sorted() -> None:
-    updates = [2, 5, 0, 5, 1, 3, 4]
-    assert order(updates, 10) == [[1, 3, 6, 5, 0, 4]]
-    assert order(updates, 4) == [[1, 3, 6], [5, 0, 4]]
-    assert order(updates, 2) == [[1], [3, 6], [5], [0, 4]]
-    assert order(updates, 1) == [[1], [3], [6], [5], [0], [4]]
-    assert order([0, 0], 4) == []
+from fedradio.engine.local import adam, adam_scales, add_prox_and_shift, select
 
 
 def test_rows_that_follow_each_other_are_a_slice() -> None:

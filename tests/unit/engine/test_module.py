@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from fedradio.core.contracts import Batches, LocalRule, Picks, Start
+from fedradio.core.contracts import Batches, LocalRule, Picks, Start, TrainJob
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.engine import Engine, Reference
@@ -142,7 +142,7 @@ def _train(model: FlatModel, x: Tensor, y: Tensor, rule: LocalRule, steps: int, 
     batches = Batches(Picks(index, torch.full((1, steps), batch)), None, lambda i: (x[i], y[i]))
     own = row[None, d:] if model.size > d else None
     start = Start(row[None, :d], torch.tensor([0]), local=own)
-    trained = Engine(1).run(model, rule, 0, start, batches, torch.tensor([steps]), Rng(3))
+    trained = Engine(1).train(TrainJob(model, rule, 0, start, batches, torch.tensor([steps]), Rng(3)), [[0]])
     return torch.cat([row[:d] + trained.delta[0], row[d:] if trained.local is None else trained.local[0]])
 
 

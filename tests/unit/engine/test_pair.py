@@ -13,7 +13,7 @@ import torch
 from support.training import distance
 from torch import nn
 
-from fedradio.core.contracts import Backend, Batches, LocalRule, Objective, Picks, Start, Trained
+from fedradio.core.contracts import Backend, Batches, LocalRule, Objective, Picks, Start, Trained, TrainJob
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.engine import Engine, Reference
@@ -99,7 +99,7 @@ def test_one_step_of_a_pair_by_hand() -> None:
     objective = Objective(0.4, 0.4, 1, pair=True, lr_factor=2.0)
     rule = LocalRule(lr=0.1, objective=objective)
     for backend in (Engine(1), Reference()):
-        trained = backend.run(model, rule, 0, start, batches, torch.tensor([1]), Rng(0))
+        trained = backend.train(TrainJob(model, rule, 0, start, batches, torch.tensor([1]), Rng(0)), [[0]])
         delta = torch.tensor([[-0.1, 0.1, -0.05, 0.05]], dtype=torch.float64)  # -lr (h - y) (2, 1)
         torch.testing.assert_close(trained.delta, delta)
         lit, dark = 0.25, 0.4 * 0.05 + 0.4 * 0.5 * 3 / 16 * math.log(5 / 3)

@@ -1,14 +1,11 @@
 import torch
+from support.exchanges import exchange, sent
 
-from fedradio.core.contracts import Allocation, Reason
+from fedradio.core.contracts import Message, Reason
 from fedradio.core.rng import Rng
 from fedradio.links.ideal import ideal, weighted_total
 
 PARENT = torch.tensor([0, 1, 0, 1])
-
-
-def everyone(n: int = 4) -> Allocation:
-    return Allocation(torch.ones(n, dtype=torch.bool), torch.ones(n, dtype=torch.long), None, None, torch.zeros(n))
 
 
 def test_hand_computed_weighted_sum() -> None:
@@ -32,24 +29,22 @@ def test_equals_a_plain_loop_for_several_blocks() -> None:
 
 
 def test_late_payloads_do_not_count() -> None:
-    ready = torch.tensor([1.0, 2.0, 3.0, 4.0])
-    airtime = ideal().plan(None, everyone(), PARENT, 5, ready, 2.5, Rng(0))
+    airtime = ideal().plan(exchange(PARENT, ready_s=[1.0, 2.0, 3.0, 4.0], deadline_s=2.5), {}, Rng(0))
     assert airtime.arrived.tolist() == [True, True, False, False]
     assert airtime.reason.tolist() == [Reason.NONE, Reason.NONE, Reason.DEADLINE, Reason.DEADLINE]
 
 
 def test_unknown_readiness_stays_unknown() -> None:
-    airtime = ideal().plan(None, everyone(), PARENT, 5, None, None, Rng(0))
+    airtime = ideal().plan(exchange(PARENT), {}, Rng(0))
     assert airtime.done_s is None
     assert bool(airtime.arrived.all())
 
 
 def test_bits_and_free_energy() -> None:
-    link = ideal(bits_per_value=33)
-    assert link.bits(219_648) == 7_248_384
+    link, x = ideal(bits_per_value=33), exchange(PARENT, message=2)
+    assert link.bits(Message(1, 219_648)) == 7_248_384
     payload = torch.ones(4, 1, 2)
-    airtime = link.plan(None, everyone(), PARENT, 2, None, None, Rng(0))
-    delivery = link.combine(payload, torch.ones(4), torch.arange(4), PARENT, 2, None, everyone(), airtime, Rng(0))
+    delivery, _ = link.combine(x, link.plan(x, {}, Rng(0)), sent(x, payload), {}, Rng(0))
     assert delivery.tx_j is not None
     assert delivery.tx_j.tolist() == [0.0] * 4
     assert delivery.rows is payload

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from support.exchanges import everyone, exchange, sent
 from torch import Tensor
 
-from fedradio.core.contracts import Allocation, ChannelState, Delivery, Reason
+from fedradio.core.contracts import ChannelState, Delivery, Message, Reason
 from fedradio.core.rng import Rng
 from fedradio.links.air import weighted
 from fedradio.links.over_the_air import OverTheAir, over_the_air
@@ -17,11 +18,6 @@ PARENT = torch.tensor([0, 1, 0, 1, 1])
 
 def doubles(*values: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
-
-
-def everyone(n: int, amplitude: Tensor | None = None) -> Allocation:
-    yes, none = torch.ones(n, dtype=torch.bool), torch.zeros(n, dtype=torch.long)
-    return Allocation(yes, torch.ones(n, dtype=torch.long), None, None, none, amplitude=amplitude)
 
 
 def send(
@@ -35,11 +31,10 @@ def send(
     seed: int = 0,
 ) -> Delivery:
     """A whole exchange of everybody."""
-    channel, alloc = ChannelState(gain, noise), everyone(len(payload), amplitude)
-    values = payload.shape[1] * payload.shape[2]
-    airtime = link.plan(channel, alloc, parent, values, None, None, Rng(0), blocks=payload.shape[1])
-    ids = torch.arange(len(payload))
-    return link.combine(payload, weight, ids, parent, len(gain), channel, alloc, airtime, Rng(seed))
+    alloc = everyone(len(payload), amplitude=amplitude)
+    x = exchange(parent, channel=ChannelState(gain, noise), message=Message(*payload.shape[1:]), alloc=alloc)
+    delivery, _ = link.combine(x, link.plan(x, {}, Rng(0)), sent(x, payload, weight), {}, Rng(seed))
+    return delivery
 
 
 def test_one_sender_without_noise_is_only_scaled() -> None:
@@ -61,7 +56,7 @@ def test_without_noise_and_with_many_antennas_equal_gains_give_the_weighted_sum(
     expected = torch.zeros(2, 2, 40, dtype=torch.float64).index_add_(0, PARENT, weight[:, None, None] * payload)
     done = send(over_the_air(antennas=1_000_000), payload, weight, gain, PARENT)
     assert torch.allclose(done.total, expected.float(), atol=0.02)
-    assert float(done.notes["bias"].max()) < 1e-12
+    assert float(done.notes["bias"].values.max()) < 1e-12
     printed = send(over_the_air(antennas=1_000_000, normaliser="sum"), payload, weight, gain, PARENT)
     assert torch.allclose(printed.total, expected.float() / torch.tensor([2.0, 3.0])[:, None, None], atol=0.02)
 
@@ -82,7 +77,7 @@ def test_receivers_without_senders_or_weight_deliver_nothing() -> None:
         done = send(link, payload, doubles(1, 0, 1, 0, 0), gain, PARENT, noise=1.0)
         assert float(done.total[1:].abs().max()) == 0.0
         assert float(done.total[0].abs().min()) > 0.0
-        assert all(float(values[2]) == 0.0 for name, values in done.notes.items() if name != "tx_power")
+        assert all(float(note.values[2]) == 0.0 for name, note in done.notes.items() if name != "tx_power")
 
 
 def test_the_noise_of_a_receiver_does_not_depend_on_who_else_is_active() -> None:
@@ -97,37 +92,36 @@ def test_the_noise_of_a_receiver_does_not_depend_on_who_else_is_active() -> None
 def test_expect_is_the_share_of_the_air() -> None:
     """Gains 1 and 3 at amplitudes 2 and 1: 2*2/5 and 2*3/5; as printed half of that. Silent senders have no share."""
     gain = torch.tensor([[1.0, 3.0, 9.0]], dtype=torch.float64)
-    alloc = everyone(3, doubles(2, 1, 1))
-    alloc = replace(alloc, active=torch.tensor([True, True, False]))
-    parent = torch.zeros(3).long()
+    alloc = everyone(3, active=[True, True, False], amplitude=doubles(2, 1, 1))
+    x = exchange([0, 0, 0], channel=ChannelState(gain, 1.0), alloc=alloc, message=10)
     for normaliser, factor in (("mean", 1.0), ("sum", 0.5)):
         link = over_the_air(normaliser=normaliser)
-        airtime = link.plan(ChannelState(gain, 1.0), alloc, parent, 10, None, None, Rng(0))
+        airtime = link.plan(x, {}, Rng(0))
         assert airtime.expect.tolist() == pytest.approx([0.8 * factor, 1.2 * factor, 0.0])
         assert airtime.arrived.tolist() == [True, True, False]
 
 
 def test_no_bits_but_uses_and_seconds_where_there_is_a_rate() -> None:
     gain = torch.ones(2, 5, dtype=torch.float64)
-    channel, ready = ChannelState(gain, 1.0), doubles(1, 2, 3, 4, 9)
-    timeless = over_the_air().plan(channel, everyone(5), PARENT, 14, ready, None, Rng(0), blocks=2)
-    assert over_the_air().bits(14) is None
+    x = exchange(PARENT, channel=ChannelState(gain, 1.0), ready_s=[1, 2, 3, 4, 9], message=8)
+    timeless = over_the_air().plan(replace(x, message=Message(2, 7)), {}, Rng(0))
+    assert over_the_air().bits(x.message) is None
     assert (timeless.uses, timeless.tx_s, timeless.done_s) == (8.0, None, None)
     link = over_the_air(symbol_rate_hz=4.0)
-    timed = link.plan(channel, everyone(5), PARENT, 8, ready, None, Rng(0))
+    timed = link.plan(x, {}, Rng(0))
     assert timed.tx_s is not None
     assert timed.done_s is not None
     assert timed.tx_s.tolist() == [1.0] * 5
     assert timed.done_s.tolist() == [10.0] * 5  # all start with the last
-    assert link.plan(channel, everyone(5), PARENT, 8, None, None, Rng(0)).done_s is None
+    assert link.plan(replace(x, ready_s=None), {}, Rng(0)).done_s is None
 
 
 def test_who_cannot_end_in_time_stays_silent() -> None:
     """One second of air, deadline 5: ready at 4 is in time, at 9 late. The late one neither counts nor interferes."""
     gain = torch.ones(2, 5, dtype=torch.float64)
-    channel, ready = ChannelState(gain, 0.0), doubles(1, 2, 3, 4, 9)
-    link, alloc, ids = over_the_air(symbol_rate_hz=4.0), everyone(5), torch.arange(5)
-    airtime = link.plan(channel, alloc, PARENT, 8, ready, 5.0, Rng(0))
+    x = exchange(PARENT, channel=ChannelState(gain, 0.0), ready_s=[1, 2, 3, 4, 9], message=8, deadline_s=5.0)
+    link = over_the_air(symbol_rate_hz=4.0)
+    airtime = link.plan(x, {}, Rng(0))
     assert airtime.arrived.tolist() == [True, True, True, True, False]
     assert airtime.reason.tolist() == [Reason.NONE] * 4 + [Reason.DEADLINE]
     assert airtime.done_s is not None
@@ -135,12 +129,12 @@ def test_who_cannot_end_in_time_stays_silent() -> None:
     assert airtime.done_s.tolist() == [5.0, 5.0, 5.0, 5.0, 10.0]
     assert airtime.tx_s.tolist() == [1.0, 1.0, 1.0, 1.0, 0.0]
     payload = torch.randn(5, 1, 8, generator=Rng(14).torch())
-    done = link.combine(payload, doubles(1, 1, 1, 1, 0), ids, PARENT, 2, channel, alloc, airtime, Rng(1))
+    done, _ = link.combine(x, airtime, sent(x, payload, doubles(1, 1, 1, 1, 0)), {}, Rng(1))
     four = send(link, payload[:4], torch.ones(4).double(), gain[:, :4], PARENT[:4], seed=1)
     assert torch.allclose(done.total, four.total, rtol=1e-6)
-    assert done.notes["tx_power"][4].item() == 0.0
+    assert done.notes["tx_power"].values[4].item() == 0.0
     nobody = replace(airtime, arrived=torch.zeros(5, dtype=torch.bool))
-    empty = link.combine(payload, torch.zeros(5), ids, PARENT, 2, channel, alloc, nobody, Rng(1))
+    empty, _ = link.combine(x, nobody, sent(x, payload, torch.zeros(5)), {}, Rng(1))
     assert float(empty.total.abs().max()) == 0.0
 
 
@@ -151,7 +145,7 @@ def test_transmit_power_and_joules() -> None:
     gain, parent = torch.ones(1, 2, dtype=torch.float64), torch.zeros(2).long()
     link = over_the_air(symbol_rate_hz=4.0, power_unit_w=0.1)
     done = send(link, payload, doubles(1, 3), gain, parent, amplitude=doubles(2, 2))
-    assert done.notes["tx_power"].tolist() == pytest.approx([25.0, 225.0])
+    assert done.notes["tx_power"].values.tolist() == pytest.approx([25.0, 225.0])
     assert done.tx_j is not None
     assert done.tx_j.tolist() == pytest.approx([1.25, 11.25])
     for lacking in (over_the_air(symbol_rate_hz=4.0), over_the_air(power_unit_w=0.1)):
@@ -169,7 +163,7 @@ def test_notes_are_the_expected_error_of_the_total() -> None:
         truth = (weight[:, None] * symbol).sum(dim=0).repeat_interleave(40_000)
         error = 2 * (done.total[0, 0] - truth).square().mean()
         assert float(error) == pytest.approx(
-            sum(float(v[0]) for k, v in done.notes.items() if k != "tx_power"), rel=0.03
+            sum(float(note.values[0]) for k, note in done.notes.items() if k != "tx_power"), rel=0.03
         )
         mean = 2 * (done.total[0, 0].view(2, -1).mean(dim=1) - truth[::40_000]).square().mean()
-        assert float(mean) == pytest.approx(float(done.notes["bias"]), rel=0.03, abs=1e-3)
+        assert float(mean) == pytest.approx(float(done.notes["bias"].values), rel=0.03, abs=1e-3)

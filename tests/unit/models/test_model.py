@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
+from support.elsewhere import received
 from torch import Tensor, nn
 
 from fedradio.core.rng import Rng
@@ -49,6 +50,18 @@ def test_the_row_decides_not_the_module() -> None:
     model = wrap(nn.Linear(4, 2), (4,), 2)
     assert not model.apply(torch.zeros(10, dtype=torch.float64), torch.randn(3, 4)).any()
     assert model.apply(torch.zeros(10, dtype=torch.float64), torch.randn(3, 4)).dtype == torch.float64
+
+
+def test_a_model_can_be_sent_to_another_process() -> None:
+    """With norm layers and dropout, after it has been used in this one."""
+    net = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Dropout(0.5), nn.Linear(3, 2))
+    model, x = wrap(net, (4,), 2), torch.randn(5, 4, generator=Rng(1).torch())
+    row = model.init(Rng(0))
+    wanted = model.apply(row, x)
+    other = received(model)
+    assert torch.equal(other.init(Rng(0)), row)
+    assert torch.equal(other.apply(row, x), wanted)
+    assert (other.shared, other.local, other.buffers) == (model.shared, model.local, model.buffers)
 
 
 def test_wrapping_leaves_the_module_alone() -> None:

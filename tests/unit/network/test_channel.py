@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
+from support.exchanges import realised, site
 from torch import Tensor
 
-from fedradio.core.contracts import Topology
+from fedradio.core.contracts import Clock, Topology
 from fedradio.core.rng import Rng
 from fedradio.network.channel import _geometry, urban_macro
 from fedradio.network.power_law import power_law
@@ -19,19 +20,19 @@ def test_sight_and_shadowing_statistics() -> None:
     centre = torch.zeros(1, 2, dtype=torch.float64)
     ring = torch.zeros(n, 2, dtype=torch.float64)
     ring[:, 0] = 100.0
-    parent = torch.zeros(n, dtype=torch.long)
-    clear = urban_macro(los_sigma_db=0, nlos_sigma_db=0).realise(centre, ring, parent, Rng(1)).gain[0]
+    there = site(centre, ring)
+    clear = realised(urban_macro(los_sigma_db=0, nlos_sigma_db=0), there, Rng(1)).gain[0]
     loss = -10 * torch.log10(clear)
     in_sight = loss < 90
     share = float(in_sight.double().mean())
     assert abs(share - 0.3478) < 4 * math.sqrt(0.3478 * 0.6522 / n)
-    shadowed = urban_macro().realise(centre, ring, parent, Rng(1)).gain[0]
+    shadowed = realised(urban_macro(), there, Rng(1)).gain[0]
     shadow = -10 * torch.log10(shadowed) - loss
     for mask, sigma in ((in_sight, 4.0), (~in_sight, 6.0)):
         count = int(mask.sum())
         assert abs(float(shadow[mask].mean())) < 4 * sigma / math.sqrt(count)
         assert float(shadow[mask].std()) == pytest.approx(sigma, rel=4 / math.sqrt(2 * count))
-    faded = urban_macro(fading="rayleigh").realise(centre, ring, parent, Rng(1)).gain[0] / shadowed
+    faded = realised(urban_macro(fading="rayleigh"), there, Rng(1)).gain[0] / shadowed
     assert float(faded.mean()) == pytest.approx(1.0, abs=4 / math.sqrt(n))
     assert float((faded > 1).double().mean()) == pytest.approx(math.exp(-1), abs=0.01)
 
@@ -42,19 +43,19 @@ def test_noise_density() -> None:
 
 
 def test_every_exchange_is_drawn_anew_and_reproducibly() -> None:
+    """The generator is the hop's: exchanges differ by their clock, whatever its time in seconds."""
     receivers, senders = torch.zeros(2, 2, dtype=torch.float64), torch.full((3, 2), 50.0, dtype=torch.float64)
-    parent = torch.zeros(3, dtype=torch.long)
-    channel = urban_macro()
-    first = channel.realise(receivers, senders, parent, Rng(1).child(0)).gain
+    clocks = (Clock(2, 1), Clock(2, 1, 9, 3.5), Clock(2, 0), Clock(1, 1))
+    first, again, *others = (realised(urban_macro(), site(receivers, senders, at), Rng(1)).gain for at in clocks)
     assert first.shape == (2, 3)
-    assert torch.equal(first, channel.realise(receivers, senders, parent, Rng(1).child(0)).gain)
-    assert not torch.equal(first, channel.realise(receivers, senders, parent, Rng(1).child(1)).gain)
+    assert torch.equal(first, again)
+    assert not any(torch.equal(first, other) for other in others)
 
 
-def test_channels_say_whether_a_block_fades() -> None:
-    assert not power_law().block_fading
-    assert not urban_macro().block_fading
-    assert urban_macro(fading="rayleigh").block_fading
+def test_channels_say_how_they_fade() -> None:
+    assert power_law().fading == "none"
+    assert urban_macro().fading == "none"
+    assert urban_macro(fading="rayleigh").fading == "block"
 
 
 def test_kept_path_losses_change_nothing() -> None:
@@ -63,8 +64,7 @@ def test_kept_path_losses_change_nothing() -> None:
     channel = urban_macro(fading="rayleigh")
 
     def gains(topology: Topology) -> list[Tensor]:
-        edges, clients = topology.positions[1], topology.positions[0]
-        return [channel.realise(edges, clients, topology.parents[0], Rng(3).child(t)).gain for t in range(3)]
+        return [realised(channel, topology.site(0, Clock(t)), Rng(3)).gain for t in range(3)]
 
     _geometry.cache_clear()
     kept, other = gains(near), gains(far)

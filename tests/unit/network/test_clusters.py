@@ -7,7 +7,7 @@ from scipy.stats import ks_2samp
 
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.network.clusters import clusters
+from fedradio.network.clusters import clusters, without_edges
 
 LAYOUTS = 60
 
@@ -88,3 +88,14 @@ def test_impossible_layouts_are_refused() -> None:
     with pytest.raises(SpecError, match="no client is farther than 4") as caught:
         clusters(Rng(0), edge_distance=(3.0, 0.5), client_distance=(1.0, 0.5), min_server_distance=5.0)
     assert len(caught.value.problems) == 3
+
+
+def test_without_edges_clients_keep_places_and_cells() -> None:
+    """Everybody reports to the server, but belongs to the same cell as before."""
+    found = clusters(Rng(2), clients_per_cluster=3)
+    flat = without_edges(found)
+    assert (flat.hops, flat.receivers(0)) == (1, 1)
+    assert flat.parents[0].tolist() == [0] * 12
+    assert flat.cells.tolist() == found.cells.tolist() == [cell for cell in range(4) for _ in range(3)]
+    assert torch.equal(flat.positions[0], found.positions[0])
+    assert torch.equal(flat.positions[1], found.positions[2])

@@ -42,14 +42,6 @@ def test_hierarchical_cells() -> None:
     assert bool(((distance >= 10.0) & (distance <= 100.0)).all())
 
 
-def test_flat_of_a_hierarchy_keeps_the_clients_where_they_are() -> None:
-    cells = hierarchical(Rng(2), edges=4, clients_per_edge=3)
-    flattened = cells.flat()
-    assert flattened.hops == 1
-    assert torch.equal(flattened.positions[0], cells.positions[0])
-    assert flattened.receivers(0) == 1
-
-
 def test_same_seed_same_places() -> None:
     assert torch.equal(flat(Rng(3)).positions[0], flat(Rng(3)).positions[0])
     assert not torch.equal(flat(Rng(3)).positions[0], flat(Rng(4)).positions[0])

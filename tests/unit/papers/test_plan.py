@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from support.reproductions import made, row
+from support.sealing import blank_summary, write_summary
 
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
@@ -46,7 +46,6 @@ def test_costs_are_shared_out_and_then_known(make: Make, tmp_path: Path) -> None
     assert cost(plan_reproduction(item, "paper", 1, tmp_path / "out")).total_s == 1800
     for unit, wall_s in ((plan.rows[0].runs[1], 10.0), (plan.rows[1].runs[1], 30.0)):
         unit.path.mkdir(parents=True)
-        summary = {"status": "complete", "wall_s": wall_s, "spec_sha256": ""}
-        (unit.path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=wall_s))
     assert list(expected(plan).values()) == [10, 10, 30, 30]  # other seeds of a spec take as long
     assert (cost(plan).total_s, cost(plan).left_s) == (80, 40)

@@ -56,7 +56,7 @@ def test_pictures_from_runs(make: Make, tmp_path: Path) -> None:
     assert (first["points"], first["level"]) == ([[1.0, 0.2]], 0.6)
     assert (second["points"], second["level"]) == ([], None)
     assert first["seeds"] == [1, 2]
-    ends = [run.evaluations[-1]["accuracy"] for run in result.rows[0].runs.values()]
+    ends = [run.evaluations[-1].metrics["accuracy"] for run in result.rows[0].runs.values()]
     assert first["mean"][-1] == pytest.approx(sum(ends) / 2)
     assert result.entries[0]["early"].values.keys() == {1, 2}
 

@@ -2,19 +2,18 @@
 
 import pytest
 import torch
+from support.exchanges import exchange
 
-from fedradio.core.contracts import Clock, Fleet, View
+from fedradio.core.contracts import Fleet, View
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.links.ideal import ideal
 from fedradio.policies.fixed import fixed
 
 PARENT = torch.tensor([0] * 6 + [1] * 4)
 
 
 def view(fleet: Fleet | None = None) -> View:
-    signals = {"epoch_steps": torch.arange(1, 11)}
-    return View(Clock(0), PARENT, 2, None, ideal(), fleet, None, 32.0, None, signals)
+    return exchange(PARENT, fleet=fleet, signals={"epoch_steps": torch.arange(1, 11)})
 
 
 def test_epochs_follow_each_clients_data() -> None:

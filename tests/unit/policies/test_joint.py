@@ -25,9 +25,9 @@ def test_allocations_keep_every_constraint(mode: str) -> None:
         previous = state["before"]
         alloc, state = policy.decide(v, state, Rng(seed))
         counts = torch.bincount(v.parent[alloc.active], minlength=4)
-        assert torch.equal(counts + alloc.notes["short"], torch.full((4,), 4))
+        assert torch.equal(counts + alloc.notes["short"].values, torch.full((4,), 4))
         overlap = torch.bincount(v.parent[alloc.active & previous], minlength=4)
-        assert bool((overlap <= 2 + alloc.notes["relaxed"]).all())
+        assert bool((overlap <= 2 + alloc.notes["relaxed"].values).all())
         time, energy = seconds_and_joules(slot_of(v), alloc.steps.double(), alloc.cpu_hz, alloc.power_w)  # type: ignore[arg-type]
         assert v.fleet is not None
         assert bool((time <= 150.0 * (1 + 1e-9))[alloc.active].all())
@@ -60,7 +60,7 @@ def test_infeasible_corners_have_reasons() -> None:
             alloc, state = policy.decide(v, policy.start(48), Rng(0))
             assert not bool(alloc.active.any())
             assert set(alloc.reason.tolist()) == {int(why)}
-            assert alloc.notes["short"].tolist() == [4] * 4
+            assert alloc.notes["short"].values.tolist() == [4] * 4
             assert not bool(state["before"].any())
 
 
@@ -71,7 +71,7 @@ def test_an_impossible_overlap_is_relaxed_as_little_as_possible() -> None:
     alloc, state = policy.decide(v, policy.start(3), Rng(0))
     alloc, _ = policy.decide(v, state, Rng(0))
     assert alloc.active.tolist() == [True] * 3
-    assert alloc.notes["relaxed"].tolist() == [2]
+    assert alloc.notes["relaxed"].values.tolist() == [2]
 
 
 def test_defaults_and_refusals() -> None:

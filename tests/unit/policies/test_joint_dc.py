@@ -11,9 +11,10 @@ from dataclasses import replace
 import cvxpy as cp
 import pytest
 import torch
+from support.exchanges import exchange, realised
 from torch import Tensor
 
-from fedradio.core.contracts import Clock, Reason, View
+from fedradio.core.contracts import Reason, View
 from fedradio.core.rng import Rng
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
@@ -42,10 +43,11 @@ def one_thread() -> Iterator[None]:
 def view(seed: int, edges: int = 4, each: int = 12, **floors: float) -> View:
     topology = hierarchical(Rng(seed), edges=edges, clients_per_edge=each)
     parent = topology.parents[0]
-    channel = urban_macro().realise(topology.positions[1], topology.positions[0], parent, Rng(seed).child("channel"))
+    channel = realised(urban_macro(), topology, Rng(seed).child("channel"))
     fleet = cellular(edges * each, Rng(seed).child("fleet"), **floors)  # type: ignore[arg-type]
     cycles = fleet.cycles_per_bit * (43 * 32 * 320)
-    return View(Clock(0), parent, edges, channel, digital(), fleet, cycles, 219_648 * 33, 150.0, {})
+    slot = {"channel": channel, "link": digital(), "fleet": fleet, "message": 219_648, "deadline_s": 150.0}
+    return exchange(parent, cycles_per_step=cycles, **slot)  # type: ignore[arg-type]
 
 
 def with_budget(slot: SlotProblem, factor: float) -> SlotProblem:
@@ -220,8 +222,8 @@ def test_nobody_can_take_part() -> None:
         assert alloc.power_w is not None
         assert bool((alloc.cpu_hz.isfinite() & alloc.power_w.isfinite()).all())
         assert set(alloc.reason.tolist()) == {int(why)}
-        assert alloc.notes["short"].tolist() == [Z] * 4
-        assert alloc.notes["iterations"].tolist() == [0] * 4
+        assert alloc.notes["short"].values.tolist() == [Z] * 4
+        assert alloc.notes["iterations"].values.tolist() == [0] * 4
 
 
 def test_cells_that_are_empty_or_short(monkeypatch: pytest.MonkeyPatch) -> None:

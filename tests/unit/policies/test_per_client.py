@@ -4,18 +4,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.slots import (
-    FLOORS,
-    VALUES,
-    cost_of,
-    osafl_view,
-)
+from support.slots import FLOORS, cost_of, osafl_view
 
-from fedradio.core.contracts import Reason
+from fedradio.core.contracts import Exchange, Reason
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.fleet.costs import compute_s
-from fedradio.links.digital import digital
 from fedradio.policies.per_client import PerClient, per_client
 from fedradio.policies.slot import Offer, full_power_offer, slot_of
 
@@ -50,7 +44,6 @@ def test_plans_keep_every_constraint(mode: str, floors: dict[str, float]) -> Non
 
 def test_published_plans_arrive() -> None:
     """The deadline is tight in both modes, and the link must not call it missed."""
-    link = digital()
     for mode, iterations in (("optimal", 1), ("paper", 1), ("paper", 7)):
         policy = per_client(mode=mode, iterations=iterations)  # type: ignore[arg-type]
         for seed in range(10):
@@ -59,7 +52,7 @@ def test_published_plans_arrive() -> None:
             assert v.cycles_per_step is not None
             assert alloc.cpu_hz is not None
             ready = compute_s(v.cycles_per_step * alloc.steps, alloc.cpu_hz)
-            airtime = link.plan(v.channel, alloc, v.parent, VALUES, ready, v.deadline_s, Rng(0))
+            airtime = v.link.plan(Exchange.of(v, alloc, ready), {}, Rng(0))
             assert torch.equal(airtime.arrived, alloc.active)
             assert airtime.done_s is not None
             assert bool((airtime.done_s[alloc.active] > 199.999).all())
@@ -77,13 +70,13 @@ def test_reasons_and_notes() -> None:
             alloc, _ = policy.decide(v, {}, Rng(0))
             assert not bool(alloc.active.any())
             assert set(alloc.reason.tolist()) == {int(why)}
-            assert alloc.notes["eligible"].tolist() == [0]
+            assert alloc.notes["eligible"].values.tolist() == [0]
         everybody, _ = policy.decide(base, {}, Rng(0))
         alloc, _ = policy.decide(empty, {}, Rng(0))
         assert set(alloc.reason[:10].tolist()) == {int(Reason.NO_DATA)}
         assert torch.equal(alloc.active[10:], everybody.active[10:])
-        assert alloc.notes["eligible"].tolist() == [int(alloc.active.sum())]
-        assert torch.equal(alloc.notes["full_power_steps"], full_power_offer(slot_of(base), 5).steps)
+        assert alloc.notes["eligible"].values.tolist() == [int(alloc.active.sum())]
+        assert torch.equal(alloc.notes["full_power_steps"].values, full_power_offer(slot_of(base), 5).steps)
 
 
 def test_defaults_and_refusals() -> None:

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from support.exchanges import exchange
 from support.worlds import cells
 
 from fedradio.core.contracts import Clock, Hop, View
@@ -13,9 +14,8 @@ from fedradio.policies.ramp import ramp
 
 
 def view(t: int) -> View:
-    signals = {"epoch_steps": torch.arange(1, 5)}
-    parent = torch.tensor([0, 0, 1, 1])
-    return View(Clock(t), parent, 2, None, over_the_air(), cellular(4, Rng(0)), None, None, None, signals)
+    signals, fleet = {"epoch_steps": torch.arange(1, 5)}, cellular(4, Rng(0))
+    return exchange([0, 0, 1, 1], clock=Clock(t), link=over_the_air(), fleet=fleet, signals=signals)
 
 
 def test_hand_computed_amplitudes() -> None:

@@ -2,19 +2,20 @@
 
 import pytest
 import torch
+from support.exchanges import exchange
 
-from fedradio.core.contracts import Clock, Fleet, Reason, View
+from fedradio.core.contracts import Fleet, Reason, View
 from fedradio.core.errors import SpecError
+from fedradio.core.params import group_rank
 from fedradio.core.rng import Rng
-from fedradio.links.ideal import ideal
-from fedradio.policies.sampling import sampling
+from fedradio.policies import sampling as module
+from fedradio.policies.sampling import sampling, smallest
 
 PARENT = torch.tensor([0] * 6 + [1] * 4)
 
 
 def view(fleet: Fleet | None = None) -> View:
-    signals = {"epoch_steps": torch.arange(1, 11)}
-    return View(Clock(0), PARENT, 2, None, ideal(), fleet, None, 32.0, None, signals)
+    return exchange(PARENT, fleet=fleet, signals={"epoch_steps": torch.arange(1, 11)})
 
 
 def test_sampling_takes_m_of_each_receiver() -> None:
@@ -46,3 +47,27 @@ def test_more_than_a_cell_is_refused() -> None:
     assert "only 4" in sampling(clients=5).check(PARENT, 2)
     with pytest.raises(SpecError, match="swap"):
         sampling(steps=(5, 2))
+
+
+@pytest.mark.parametrize("m", [1, 3, 20])
+@pytest.mark.parametrize("groups", [1, 7])
+def test_partial_selection_equals_the_ranks(groups: int, m: int) -> None:
+    """Of keys with and without ties, in groups of any order, in an empty group, and where the first limit is too low
+    for a group."""
+    for seed in range(5):
+        draws = Rng(seed).child(groups, m).numpy()
+        group = torch.from_numpy(draws.integers(0, groups, size=3000))
+        keys = torch.from_numpy(draws.random(3000))
+        high = torch.where(group == groups - 1, 0.9 + keys / 10, keys)
+        for values in (keys, (keys * 50).floor() / 50, torch.zeros_like(keys), high):
+            assert torch.equal(smallest(values, group, groups, m), group_rank(values, group) < m)
+        assert torch.equal(smallest(keys, group, groups + 1, m), group_rank(keys, group) < m)
+
+
+def test_few_keys_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2 x 5000 keys those below (4 * 2 + 16)/5000 are ranked, about 48."""
+    ranked = []
+    monkeypatch.setattr(module, "group_rank", lambda keys, group: ranked.append(len(keys)) or group_rank(keys, group))
+    smallest(torch.from_numpy(Rng(1).numpy().random(10_000)), torch.arange(10_000) % 2, 2, 2)
+    assert len(ranked) == 1
+    assert 4 <= ranked[0] <= 200

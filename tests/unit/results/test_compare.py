@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.past import past, two_algorithms
+from support.records import evaluation
 
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.results.compare import bands, compare, world
@@ -17,6 +18,12 @@ from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
+
+
+def test_runs_in_which_nobody_took_part_are_marked(tiny: Make) -> None:
+    busy, idle = past(tiny("seed=1"), [0.5]), past(tiny("seed=2", "algorithm=fedprox"), [0.1], clients=0.0)
+    assert "nobody took part in: algorithm=fedprox" in compare([busy, idle]).notes
+    assert not any("nobody" in note for note in compare([busy]).notes)
 
 
 @pytest.fixture
@@ -36,6 +43,7 @@ def test_means_and_intervals_over_seeds(pair: list[PastRun]) -> None:
     assert second.last.mean == pytest.approx(0.62)
     assert first.curve == pytest.approx([0.8, 0.6])
     spent = {name: None if value is None else value.mean for name, value in first.spent.items()}
+    assert spent.pop("bits_per_client") == 4.0
     assert spent == {"seconds": None, "joules": 4.0, "bits": 20.0, "uses": None, "clients": 4.0}
 
 
@@ -93,8 +101,8 @@ def test_what_it_took_to_reach_a_target(tiny: Make) -> None:
     ]
     (found,) = compare(runs, target=0.6).reaches
     assert found.seeds == {
-        1: {"rounds": 2, "seconds": None, "joules": 4, "bits": 20},
-        2: {"rounds": 4, "seconds": None, "joules": 8, "bits": 40},
+        1: {"rounds": 2, "seconds": None, "joules": 4, "bits": 20, "uses": None},
+        2: {"rounds": 4, "seconds": None, "joules": 8, "bits": 40, "uses": None},
         3: None,
     }
     assert found.reached == 2
@@ -110,7 +118,7 @@ def test_losses_are_better_when_lower(tiny: Make) -> None:
     assert not found.rising
     assert found.rows[0].best is not None
     assert found.rows[0].best.mean == pytest.approx(0.1)
-    assert found.reaches[0].seeds[3] == {"rounds": 2, "seconds": None, "joules": 4, "bits": 20}
+    assert found.reaches[0].seeds[3] == {"rounds": 2, "seconds": None, "joules": 4, "bits": 20, "uses": None}
 
 
 def test_runs_that_are_not_complete_are_told_and_never_averaged(tiny: Make) -> None:
@@ -163,8 +171,8 @@ def test_wrong_requests(pair: list[PastRun], request_: dict[str, Any], words: li
 
 def test_metrics_that_only_some_runs_have_are_refused(pair: list[PastRun]) -> None:
     for one in pair[3:]:
-        for row in one.evaluations:
-            row["personal_accuracy"] = 0.5
+        for record in one.evaluations:
+            record.metrics["personal_accuracy"] = 0.5
     with pytest.raises(SpecError, match="not measured in: algorithm=fedavg"):
         compare(pair, metric="personal_accuracy")
 
@@ -189,3 +197,15 @@ def test_real_runs_as_json(cells: Make, tmp_path: Path) -> None:
     assert other["spent"]["bits"]["mean"] == pytest.approx(2 * one["spent"]["bits"]["mean"])
     assert told["reaches"][0]["seeds"]["1"]["rounds"] == 1
     assert told["differences"][0]["worlds"] == []
+
+
+def test_directions_are_those_that_runs_declare(tiny: Make) -> None:
+    """The name alone says nothing, and more would be better."""
+    run = past(tiny("seed=1"), [0.8, 0.5, 0.6])
+    run.__dict__["evaluations"] = [evaluation(t, accuracy=0.5, regret=r) for t, r in enumerate((0.8, 0.5, 0.6), 1)]
+    assert compare([run], "regret").rising
+    run.__dict__["declared_metrics"] = {"regret": {"unit": "", "better": "less"}}
+    found = compare([run], "regret")
+    assert not found.rising
+    assert found.rows[0].best is not None
+    assert found.rows[0].best.mean == 0.5

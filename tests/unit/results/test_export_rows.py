@@ -3,52 +3,58 @@
 from typing import Any
 
 import pytest
+from support.records import evaluation, exchange
 
-from fedradio.core.contracts import ExchangeRecord
-from fedradio.results.export_rows import Shape, columns, kind_of, rows
-from fedradio.runs.records import exchange_row
+from fedradio.core.contracts import Note
+from fedradio.results.export_rows import Rows, Shape, columns, kind_of
 
 
 def test_notes_go_to_those_they_are_about() -> None:
-    inner = ExchangeRecord(
-        t=0,
-        hop=0,
-        e=0,
-        active=[True] * 3,
-        arrived=[True, False, True],
-        reason=[0, 3, 0],
-        steps=[1, 1, 1],
-        cpu_hz=None,
-        power_w=None,
-        seconds=[1.0, 2.0, 3.0],
-        compute_j=None,
-        tx_j=None,
+    inner = exchange(
+        ids=[0, 1],
+        arrived=[True, False],
+        why=["none", "deadline"],
+        seconds=[1.0, 2.0],
         bits=5.0,
-        uses=None,
-        time_s=None,
         effective=[1.0, 2.0],
-        notes={"score": [0.5, 0.25, 1.0], "eligible": [1, 2]},
+        notes={
+            "score": Note("sender", [0.5, 0.25, 1.0]),
+            "power": Note("active", [7.0, 8.0], rest=-1.0),
+            "eligible": Note("receiver", [1, 2]),
+        },
     )
-    two = {"active": [True] * 2, "arrived": [True] * 2, "reason": [0, 0], "steps": [0, 0], "seconds": None}
-    outer = exchange_row(inner) | two | {"hop": 1, "notes": {"eligible": [7, 8], "score": [1, 2]}}
-    record = exchange_row(inner)
+    notes = {"eligible": Note("receiver", [7, 8]), "score": Note("sender", [1, 2])}
+    outer = exchange(hop=1, effective=[1.0, 1.0], notes=notes)
     shape = Shape()
-    for one in (outer, record):
+    for one in (outer, inner):
         shape.see(one)
+    rows = Rows(shape, [3, 2], [[0, 1, 1], [0, 1]])
     found: dict[str, list[list[Any]]] = {}
-    for one in (outer, record):
-        for name, row in rows(one, shape, [[0, 1, 1], [0, 1]]):
+    for one in (outer, inner):
+        for name, row in rows.of(one):
             found.setdefault(name, []).append(row)
     wanted = columns(shape)
     exchanges = [dict(zip(wanted["exchanges"], row, strict=True)) for row in found["exchanges"]]
     assert [row["note_score"] for row in exchanges] == [1, 2, 0.5, 0.25, 1.0]
     assert [row["receiver"] for row in exchanges] == [0, 1, 0, 1, 1]
-    assert [row["reason"] for row in exchanges] == ["none", "none", "none", "deadline", "none"]
+    assert [row["reason"] for row in exchanges] == ["none", "none", "none", "deadline", "not_selected"]
+    assert [row["seconds"] for row in exchanges] == [None, None, 1.0, 2.0, 0.0]
+    assert [row["note_power"] for row in exchanges] == [None, None, 7.0, 8.0, -1.0]
     assert "note_eligible" not in wanted["exchanges"]
     receivers = [dict(zip(wanted["receivers"], row, strict=True)) for row in found["receivers"]]
     assert [row["note_eligible"] for row in receivers] == [7, 8, 1, 2]
     assert (wanted["receivers"]["note_eligible"], wanted["exchanges"]["note_score"]) == (int, float)
-    assert found["hops"][1] == [0, 0, 0, 3, 2, 5.0, None]
+    assert found["hops"][1] == [0, 0, 0, 2, 1, 5.0, None]
+
+
+def test_evaluations_have_the_best_accuracy_so_far() -> None:
+    shape = Shape()
+    records = [evaluation(done, accuracy=accuracy) for done, accuracy in ((2, 0.5), (4, 0.7), (6, 0.7), (8, 0.6))]
+    for one in records:
+        shape.see(one)
+    rows = Rows(shape, [1], [])
+    found = [row for one in records for name, row in rows.of(one) if name == "evaluations"]
+    assert found == [[1, 2, 0.5, 0.5, 2], [3, 4, 0.7, 0.7, 4], [5, 6, 0.7, 0.7, 4], [7, 8, 0.6, 0.7, 4]]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.past import written
+from support.records import evaluation, exchange, round_
 
+from fedradio.core.contracts import Note, Record
 from fedradio.core.errors import SpecError
 from fedradio.results.measures import MEASURES, measure
 from fedradio.results.run import PastRun, open_run
@@ -20,17 +21,16 @@ LOSS = {2: 2.0, 4: 1.5, 6: 1.6, 8: 1.1, 10: 1.2}
 @pytest.fixture
 def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
     """Ten rounds of 3 J, 20 s and 5 + 1 bit each, evaluated every second round."""
-    rows: list[dict[str, Any]] = []
+    records: list[Record] = []
     for done in range(1, 11):
-        power = {"tx_power": [1.0, 3.0]} if done <= 5 else {"tx_power": [0.0, 8.0]}
-        rows.append({"type": "exchange", "hop": 0, "t": done - 1, "notes": power})
-        rows.append({"type": "exchange", "hop": 1, "t": done - 1, "notes": {"tx_power": [99.0]}})
-        rows.append({"type": "round", "t": done - 1, "time_s": 20.0, "energy_j": 3.0, "bits": [5.0, 1.0]})
+        power = Note("active", [1.0, 3.0]) if done <= 5 else Note("active", [8.0])
+        records.append(exchange(done - 1, ids=[0, 1] if done <= 5 else [1], notes={"tx_power": power}))
+        records.append(exchange(done - 1, hop=1, ids=[0], notes={"tx_power": Note("active", [99.0])}))
+        records.append(round_(done - 1, time_s=20.0, energy_j=3.0, bits=[5.0, 1.0]))
         if done in ACCURACY:
             top = {"top_2_accuracy": ACCURACY[done] + 0.1, "accuracy_spread": 0.05, "bayes": 0.9}
-            head = {"type": "eval", "t": done - 1, "rounds": done}
-            rows.append({**head, "accuracy": ACCURACY[done], "loss": LOSS[done], **top})
-    return written(tmp_path / "past", tiny(), rows)
+            records.append(evaluation(done, accuracy=ACCURACY[done], loss=LOSS[done], **top))
+    return written(tmp_path / "past", tiny(), records, senders=[2, 1], receivers=[1, 1])
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,7 @@ def test_nothing_is_known_of_a_run_without_records(tmp_path: Path, tiny: Callabl
 
 
 def test_undefined_joules_and_analogue_power(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
-    rows = [
-        {"type": "exchange", "hop": 0, "t": 0, "notes": {}},
-        {"type": "round", "t": 0, "time_s": None, "energy_j": None, "bits": [None]},
-    ]
-    past = written(tmp_path / "plain", tiny(), rows)
+    past = written(tmp_path / "plain", tiny(), [exchange(), round_()])
     assert [measure(name)(past) for name in ("energy_j", "time_s", "bits", "tx_power")] == [None] * 4
 
 

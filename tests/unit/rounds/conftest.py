@@ -11,22 +11,26 @@ from torch import Tensor
 
 from fedradio.core.contracts import (
     Allocation,
-    Batches,
+    Channel,
     ChannelState,
-    LocalRule,
-    Model,
+    EvalJob,
+    Noted,
+    Policy,
     Reason,
+    Scores,
+    Site,
     Slots,
-    Start,
     Stream,
     Tapes,
     TestSet,
     Topology,
     Trained,
+    TrainJob,
     View,
 )
 from fedradio.core.rng import Rng
 from fedradio.data.streams import static
+from fedradio.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,8 @@ class GivenChanges:
     change: Sequence[float]
     norms: Sequence[float] | None = None
 
-    def run(
-        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
-    ) -> Trained:
+    def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
+        model, start = job.model, job.start
         assert start.ids is not None
         change = start.w.new_tensor(self.change)[start.ids].unsqueeze(1)
         local = None
@@ -47,23 +50,17 @@ class GivenChanges:
             local = start.w.new_tensor(self.norms)[start.ids].unsqueeze(1).expand_as(start.local)
         return Trained(change.repeat(1, model.shared.size), local, torch.zeros(len(start.ids)), {})
 
+    def evaluate(self, job: EvalJob) -> Scores:
+        return Engine(1).evaluate(job)
+
 
 @dataclass(frozen=True)
-class Turns:
+class Turns(Policy):
     """A policy with a list: the senders ``active[e]`` take part in exchange ``e``, at full CPU and power. It notes the
     ``cycles`` of a local step as it sees them."""
 
     active: Sequence[Sequence[int]]
     steps: int = 1
-    needs = frozenset[str]()
-    reads = frozenset[str]()
-    everyone = False
-
-    def check(self, parent: Tensor, receivers: int) -> str:
-        return ""
-
-    def start(self, senders: int) -> Slots:
-        return {}
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         active = torch.zeros(view.senders, dtype=torch.bool)
@@ -74,22 +71,21 @@ class Turns:
             cpu_hz=None if view.fleet is None else view.fleet.f_max_hz,
             power_w=None if view.fleet is None else view.fleet.p_max_w,
             reason=torch.where(active, int(Reason.NONE), int(Reason.NOT_SELECTED)),
-            notes={} if view.cycles_per_step is None else {"cycles": view.cycles_per_step},
+            notes={} if view.cycles_per_step is None else {"cycles": Noted("sender", view.cycles_per_step)},
         )
         return alloc, state
 
 
 @dataclass(frozen=True)
-class GivenGains:
+class GivenGains(Channel):
     """A channel that never changes: sender ``m`` is heard with ``gain[m]``, by every receiver."""
 
     gain: Sequence[float]
     noise_w_hz: float = 0.0
-    block_fading = False
 
-    def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
-        rows = torch.tensor(self.gain, dtype=torch.float64).expand(len(receivers_m), -1)
-        return ChannelState(rows.contiguous(), self.noise_w_hz)
+    def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
+        rows = torch.tensor(self.gain, dtype=torch.float64).expand(len(site.receivers_m), -1)
+        return ChannelState(rows.contiguous(), self.noise_w_hz), state
 
 
 @pytest.fixture

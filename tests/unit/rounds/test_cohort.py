@@ -6,13 +6,11 @@ from dataclasses import replace
 import pytest
 import torch
 from support.worlds import after, tiny
-from torch import Tensor
 
 from fedradio.algorithms.apfl import Personal, costs
 from fedradio.algorithms.fedavg import fedavg
-from fedradio.core.contracts import Batches, Clock, Hop, LocalRule, Model, Start, Stream, Topology, Trained
+from fedradio.core.contracts import Hop, Stream, Topology, Trained, TrainJob
 from fedradio.core.errors import DivergenceError
-from fedradio.core.rng import Rng
 from fedradio.engine import Engine
 from fedradio.engine.rules import adam, sgd
 from fedradio.links.ideal import ideal
@@ -21,10 +19,10 @@ from fedradio.models.zoo import logistic
 from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
 from fedradio.rounds.cohort import train
-from fedradio.rounds.exchange import plan_exchange
+from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation, compose
-from fedradio.rounds.tiers import open_round
+from fedradio.rounds.tiers import open_tiers
 
 
 def test_divergence_names_round_and_clients() -> None:
@@ -39,9 +37,9 @@ def test_adam_state_is_kept_per_client_and_only_for_the_active() -> None:
     sim = tiny(rule=adam(lr=0.01, batch=16), policy=sampling(clients=2, steps=3))
     state, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
     counts = state.memory.client["rule/adam_n"]
-    assert counts.tolist() == [3.0 if active else 0.0 for active in exchange.active]
+    assert counts.tolist() == [3.0 if active else 0.0 for active in exchange.dense(6).active]
     moved = state.memory.client["rule/adam_m"].abs().sum(dim=1) > 0
-    assert moved.tolist() == exchange.active
+    assert moved.tolist() == exchange.dense(6).active
 
 
 def test_dropout_masks_belong_to_the_client() -> None:
@@ -50,14 +48,14 @@ def test_dropout_masks_belong_to_the_client() -> None:
         torch.nn.Flatten(), torch.nn.Linear(64, 8), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(8, 10)
     )
     sim = replace(tiny(), model=wrap(net, (1, 8, 8), 10))
-    work = open_round(sim, begin(sim))
-    alloc = plan_exchange(sim, work, 0, Clock(0)).alloc
-    everyone = train(sim, work.shared[0], None, work.client, work.stream, alloc, Clock(0)).trained.delta
-    one = alloc.active & (torch.arange(6) == 4)
-    alone = train(
-        sim, work.shared[0], None, work.client, work.stream, replace(alloc, active=one), Clock(0)
-    ).trained.delta
-    assert torch.equal(alone[0], everyone[4])
+    begun = begin(sim)
+    tiers = open_tiers(sim, begun.memory)
+    planned, state = plan_exchange(sim, begun, tiers, 0, sim.clock(0, 0))
+    everyone = train(sim, state, tiers, planned.x).trained.delta
+    one = planned.x.alloc.active & (torch.arange(6) == 4)
+    alone = train(sim, state, tiers, replace(planned.x, alloc=replace(planned.x.alloc, active=one)))
+    assert alone.cohort.ids.tolist() == [4]
+    assert torch.equal(alone.trained.delta[0], everyone[4])
 
 
 @pytest.fixture
@@ -98,10 +96,8 @@ def test_own_models_that_overflow_are_reported(pairs: Callable[[float, float], S
 class Poisoned(Engine):
     """An engine after whose training the second client's norm layers hold a NaN."""
 
-    def run(
-        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
-    ) -> Trained:
-        trained = super().run(model, rule, t, start, batches, updates, rng)
+    def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
+        trained = super().train(job, groups)
         assert trained.local is not None
         local = trained.local.clone()
         local[1, 0] = torch.nan

@@ -1,21 +1,25 @@
 """Combinations that are refused before a run, with path, reason and remedy."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import pytest
 from support.worlds import cells, tiny
+from torch import Tensor
 
 from fedradio.algorithms.fedavg import FedAvg, fedavg
 from fedradio.algorithms.fednova import fednova
 from fedradio.algorithms.scaffold import scaffold
-from fedradio.core.contracts import Hop
+from fedradio.core.contracts import Hop, Metric
 from fedradio.core.errors import SpecError
 from fedradio.engine.rules import adam, sgd
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.links.ideal import ideal
+from fedradio.links.over_the_air import over_the_air
+from fedradio.metrics.accuracy import top
+from fedradio.metrics.f1 import macro_f1
 from fedradio.network.channel import urban_macro
 from fedradio.network.topology import hierarchical
 from fedradio.policies.budget import budget
@@ -24,6 +28,18 @@ from fedradio.policies.fixed import Fixed, fixed
 from fedradio.policies.joint import joint
 from fedradio.policies.sampling import sampling
 from fedradio.rounds.compatibility import problems_of
+
+
+class Vague(Metric):
+    """A metric that gives another score than it announces."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("more",)
+
+    def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
+        return {"less": 0.0}
+
 
 KEPT = sgd(lr=0.1, batch=16, keep_state=True)
 
@@ -37,6 +53,10 @@ KEPT = sgd(lr=0.1, batch=16, keep_state=True)
         ({"clock": "deadline"}, "clock", "hops.0.deadline_s"),
         ({"rule": KEPT}, "rule.keep_state", "momentum"),
         ({"eval_top": 11}, "eval_top", "10 classes"),
+        ({"metrics": [macro_f1(), top(m=11)]}, "metrics.1.m", "10 classes"),
+        ({"metrics": [macro_f1(), macro_f1()]}, "metrics.1", "already that of metrics.0"),
+        ({"metrics": [top(m=3)], "eval_top": 3}, "metrics.0", "already that of eval_top=3"),
+        ({"metrics": [Vague()]}, "metrics.0", "announces the scores more, but gives less"),
         ({"policy": sampling(clients=7)}, "hops.0.policy", "only 6"),
         ({"algorithm": fednova(), "rule": adam()}, "rule.kind", "sgd"),
     ],
@@ -109,3 +129,29 @@ def test_refused_in_cells(parts: dict[str, Any], path: str) -> None:
     with pytest.raises(SpecError) as caught:
         cells(**parts)
     assert path in {problem.path for problem in caught.value.problems}
+
+
+def test_fading_that_the_link_does_not_take_is_refused_with_links_that_do() -> None:
+    with pytest.raises(SpecError) as caught:
+        tiny(link=over_the_air(), channel=urban_macro(fading="rayleigh"))
+    (problem,) = caught.value.problems
+    assert problem.path == "hops.0.channel"
+    assert "constant for a whole exchange (block), this link takes fresh, none" in problem.reason
+    assert "digital" in problem.remedy
+    assert "over_the_air" not in problem.remedy
+    tiny(link=ideal(), channel=urban_macro(fading="rayleigh"))
+
+
+@dataclass(frozen=True)
+class Curious(FedAvg):
+    """Averaging that wants to know what nobody can tell."""
+
+    @property
+    def reveals(self) -> frozenset[str]:
+        return frozenset({"samples", "updates", "start_seen", "birthday"})
+
+
+def test_an_algorithm_that_reveals_what_nobody_knows_is_refused() -> None:
+    with pytest.raises(SpecError, match="it reveals birthday to the receivers") as caught:
+        tiny(algorithm=Curious())
+    assert [problem.path for problem in caught.value.problems] == ["algorithm"]

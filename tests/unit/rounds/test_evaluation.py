@@ -7,9 +7,12 @@ import pytest
 import torch
 from support.worlds import tiny
 
+from fedradio.algorithms.apfl import apfl
 from fedradio.core.contracts import SimState
 from fedradio.data.partition import shards
 from fedradio.engine.rules import sgd
+from fedradio.metrics.accuracy import top, worst
+from fedradio.metrics.f1 import macro_f1
 from fedradio.models.convolutional import cnn_batchnorm
 from fedradio.policies.fixed import fixed
 from fedradio.rounds.evaluation import final_model
@@ -29,6 +32,25 @@ def test_top_accuracies_rise_and_change_nothing_else() -> None:
     assert {name: top[name] for name in plain} == plain
     assert set(top) - set(plain) == {f"top_{m}_accuracy{end}" for m in (2, 3) for end in ("", "_spread")}
     assert plain["accuracy"] < top["top_2_accuracy"] < top["top_3_accuracy"] <= 1
+
+
+def test_metrics_add_their_scores_and_change_nothing_else() -> None:
+    """Of every prediction, under its name; two guesses are those of ``eval_top``."""
+    world = partial(tiny, test="client", algorithm=apfl(), eval_top=2)
+    plain = run_round(*_started(world()))[1].metrics
+    judged = run_round(*_started(world(metrics=[macro_f1(), worst(), top(m=1)])))[1].metrics
+    assert {name: judged[name] for name in plain} == plain
+    predictions = ("", "global_", "local_")
+    assert set(judged) - set(plain) == {
+        f"{name}{score}" for name in predictions for score in ("macro_f1", "worst_accuracy", "top_1_accuracy")
+    }
+    for name in predictions:
+        assert judged[f"{name}top_1_accuracy"] == pytest.approx(judged[f"{name}accuracy"], rel=1e-12)
+        assert judged[f"{name}worst_accuracy"] < judged[f"{name}accuracy"]
+    alone = run_round(*_started(tiny(test="client", metrics=[top(m=2)])))[1].metrics
+    assert alone["top_2_accuracy"] == pytest.approx(
+        run_round(*_started(tiny(test="client", eval_top=2)))[1].metrics["top_2_accuracy"], rel=1e-12
+    )
 
 
 def _started(sim: Simulation) -> tuple[Simulation, SimState]:

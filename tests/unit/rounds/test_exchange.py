@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from fedradio.algorithms.fedavg import fedavg
-from fedradio.core.contracts import Backend, ExchangeRecord, Hop, Policy, Reason, Stream, Topology
+from fedradio.core.contracts import Backend, ExchangeRecord, Hop, Policy, Stream, Topology
 from fedradio.engine.rules import sgd
 from fedradio.links.ideal import ideal
 from fedradio.models.zoo import logistic
@@ -79,7 +79,7 @@ def test_masses_begin_at_0_after_every_hand_up(
     assert [exchange.hop for exchange in exchanges] == [0, 1, 0, 1, 2]
     assert w == pytest.approx([5.0] * 4)
     second, last = exchanges[3], exchanges[4]
-    assert second.active == [True, True, False]
-    assert second.reason == [Reason.NONE, Reason.NONE, Reason.NO_NEWS]
+    assert second.ids == [0, 1]
+    assert second.dense(3).reason == ["none", "none", "no_news"]
     assert second.effective == pytest.approx([9 / 5, 0.0])  # of shares 1/3 and 2/3
     assert last.effective == pytest.approx([2.0])  # of equal shares

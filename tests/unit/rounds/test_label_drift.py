@@ -1,6 +1,8 @@
 import pytest
 import torch
 
+from fedradio.core.rng import Rng
+from fedradio.rounds import label_drift
 from fedradio.rounds.label_drift import data_notes, start_signals
 
 
@@ -27,3 +29,29 @@ def test_drift_by_hand() -> None:
 def test_data_that_stays_has_no_notes() -> None:
     start = stats([4], [[3, 1]])
     assert data_notes(start | start_signals(start), start) == {}
+
+
+def test_kept_shares_change_nothing() -> None:
+    """Notes of four exchanges are equal with shares kept and computed anew, of two worlds in turn; what belongs to the
+    start is computed once a world."""
+    counts = torch.randint(0, 9, (2, 5, 20, 10), generator=Rng(1).torch())
+    worlds = [[{"seen": world.sum(dim=(1, 2))[t] + t, "label_counts": world[t]} for t in range(5)] for world in counts]
+
+    def notes(clear: bool) -> list[dict[str, torch.Tensor]]:
+        found = []
+        for world in worlds:
+            signals = world[0] | start_signals(world[0])
+            for now in world[1:]:
+                if clear:
+                    label_drift._shares.cache_clear()
+                    label_drift._extremes.cache_clear()
+                found.append(data_notes(signals, now))
+                signals = signals | now
+        return found
+
+    anew, kept = notes(clear=True), notes(clear=False)
+    label_drift._extremes.cache_clear()
+    again = notes(clear=False)
+    assert label_drift._extremes.cache_info().misses == 2
+    for notes_anew, *others in zip(anew, kept, again, strict=True):
+        assert all(torch.equal(other[name], rows) for other in others for name, rows in notes_anew.items())

@@ -10,7 +10,7 @@ from support.worlds import cells, tiny
 from torch import nn
 
 from fedradio.algorithms.fedavg import fedavg
-from fedradio.core.contracts import Backend, Channel, Hop, Stream, Topology
+from fedradio.core.contracts import Backend, Channel, Hop, Memory, Stream, Topology
 from fedradio.core.rng import Rng
 from fedradio.engine.rules import sgd
 from fedradio.links.ideal import ideal
@@ -18,11 +18,9 @@ from fedradio.links.over_the_air import over_the_air
 from fedradio.models.model import FlatModel, wrap
 from fedradio.network.topology import hierarchical
 from fedradio.policies.fixed import fixed
-from fedradio.rounds.cohort import LOCAL
-from fedradio.rounds.norm_layers import merge_norms
+from fedradio.rounds.norm_layers import LOCAL, NORMS, averaged_norms, global_norms, without_norms
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation, compose
-from fedradio.rounds.tiers import NORMS, open_round
 
 
 def with_norms(sim: Simulation, norms: str) -> Simulation:
@@ -36,11 +34,16 @@ def with_norms(sim: Simulation, norms: str) -> Simulation:
 
 def test_mean_by_hand() -> None:
     """Edge 0 hears 2 (weight .25) and 6 (weight .75), edge 1 nobody: 5, and what it had."""
-    sim = with_norms(cells(), "shared")
-    work = open_round(sim, begin(sim))
-    work.norms[0] = torch.tensor([[1.0], [9.0]])
-    merge_norms(work, 0, torch.tensor([[2.0], [6.0]]), torch.tensor([0.5, 1.5]).double(), torch.tensor([0, 0]))
-    assert torch.equal(work.norms[0], torch.tensor([[5.0], [9.0]]))
+    own, rows, weight = torch.tensor([[1.0], [9.0]]), torch.tensor([[2.0], [6.0]]), torch.tensor([0.5, 1.5]).double()
+    assert averaged_norms(own, rows, weight, torch.tensor([0, 0])).tolist() == [[5.0], [9.0]]
+
+
+def test_the_global_models_are_the_averaged_ones_or_the_clients_mean() -> None:
+    sent, kept = torch.tensor([7.0]), torch.tensor([[1.0], [3.0]])
+    assert global_norms(Memory({NORMS: sent})) is sent
+    assert global_norms(Memory({}, {LOCAL: kept})).tolist() == [2.0]  # type: ignore[union-attr]
+    assert global_norms(Memory({"w": sent})) is None
+    assert list(without_norms({"w": sent, NORMS: sent})) == ["w"]
 
 
 def test_it_travels_and_is_counted() -> None:

@@ -6,7 +6,6 @@ import pytest
 import torch
 from support.worlds import cells
 
-from fedradio.core.contracts import Reason
 from fedradio.rounds.round import begin, run_round
 
 
@@ -15,8 +14,7 @@ def test_edges_without_news_stay_silent() -> None:
     state, record, exchanges = run_round(sim, begin(sim), evaluate=False)
     last = exchanges[-1]
     assert last.hop == 1
-    assert last.active == [False, False]
-    assert last.reason == [Reason.NO_NEWS] * 2
+    assert (last.ids, last.rest, last.idle) == ([], "no_news", {})
     assert record.bits[1] == 0.0
     assert record.time_s == pytest.approx(2e-9)  # two edge rounds of waiting for the deadline
     assert torch.equal(state.memory.shared["w"], begin(sim).memory.shared["w"])

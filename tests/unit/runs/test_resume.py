@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.sealing import blank_summary, write_summary
 
 from fedradio.core.errors import SpecError, StoreError
-from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE, SUMMARY_FILE
+from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE
 from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer
-from fedradio.runs.summary import Summary
 from fedradio.spec.spec import Spec
 
 
@@ -28,26 +25,18 @@ class Notes(Observer):
         self.texts.append(text)
 
 
-def stored(spec: Spec, **changes: Any) -> Summary:
-    """The summary of a complete run of two rounds that was never made."""
-    blank = dict.fromkeys(Summary.__dataclass_fields__)
-    plain = Summary(**blank)  # type: ignore[arg-type]
-    found = replace(plain, status="complete", name=spec.name, rounds=2, wall_s=1.0, seed=spec.seed)
-    return replace(found, spec_sha256=spec.sha256(), metrics={}, hop_bits=[], **changes)
-
-
 @pytest.fixture
 def complete(tiny: Callable[..., Spec], tmp_path: Path) -> Path:
     (tmp_path / SPEC_FILE).write_text(tiny().yaml())
     (tmp_path / RECORDS_FILE).touch()
-    (tmp_path / SUMMARY_FILE).write_text(json.dumps(asdict(stored(tiny(), accuracy=0.5))))
+    write_summary(tmp_path, blank_summary(tiny(), accuracy=0.5))
     return tmp_path
 
 
 def test_a_complete_run_gives_its_summary(complete: Path, tiny: Callable[..., Spec]) -> None:
     watch = Notes()
-    assert resume(complete, observer=watch) == stored(tiny(), accuracy=0.5)
-    assert resume(str(complete), rounds=2) == stored(tiny(), accuracy=0.5)
+    assert resume(complete, observer=watch) == blank_summary(tiny(), accuracy=0.5)
+    assert resume(str(complete), rounds=2) == blank_summary(tiny(), accuracy=0.5)
     assert "is complete" in watch.texts[0]
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from fedradio.runs.folder import read_summary
 from fedradio.runs.run import run
+from fedradio.runs.stored import read_summary
 from fedradio.spec.spec import Spec
 
 

@@ -5,40 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.records import evaluation, exchange, round_
 
-from fedradio.core.contracts import ExchangeRecord, RoundRecord
+from fedradio.core.contracts import Note
 from fedradio.runs.summary import RunningSummary
 
-ROUND = RoundRecord(0, None, None, None, [0.0], [5.0, None], None, {}, {})
-EXCHANGE = ExchangeRecord(
-    t=0,
-    hop=0,
-    e=0,
-    active=[True, True, False],
-    arrived=[True, False, False],
-    reason=[0, 3, 1],
-    steps=[1, 1, 0],
-    cpu_hz=None,
-    power_w=None,
-    seconds=None,
-    compute_j=None,
-    tx_j=None,
-    bits=5.0,
-    uses=None,
-    time_s=None,
-    effective=[1.0],
-    notes={},
-)
+ROUND = round_(tx_j=[0.0], bits=[5.0, None])
+EXCHANGE = exchange(ids=[0, 1], arrived=[True, False], why=["none", "deadline"], bits=5.0)
 
 
 def test_means_over_edge_rounds_by_hand() -> None:
     """Two edge rounds with 2 and 3 clients of which 1 and 3 arrive; the hop above does not count."""
     found = RunningSummary()
     assert found.mean("clients") is None
-    everyone = replace(EXCHANGE, active=[True] * 3, arrived=[True] * 3)
+    everyone = exchange(ids=[0, 1, 2])
     found.count(ROUND, [EXCHANGE, everyone, replace(everyone, hop=1)])
     assert (found.mean("clients"), found.mean("arrived"), found.mean("eligible")) == (2.5, 2.0, None)
-    found.count(ROUND, [replace(EXCHANGE, notes={"eligible": [2.0, 3.0]})])
+    found.count(ROUND, [replace(EXCHANGE, notes={"eligible": Note("receiver", [2.0, 3.0])})])
     assert found.mean("eligible") == pytest.approx(5 / 3)
 
 
@@ -59,15 +42,7 @@ def test_channel_uses_are_those_of_exchanges_that_have_some() -> None:
 
 def test_the_best_evaluation_stays_and_the_first_of_equals_is_it() -> None:
     found = RunningSummary()
-    for t, accuracy in enumerate((0.4, 0.7, 0.7, 0.5), start=1):
-        found.see(t, {"accuracy": accuracy, "loss": t})
-    assert (found.best_round, found.best) == (2, {"accuracy": 0.7, "loss": 2})
-    assert found.row(4) == {
-        "type": "eval",
-        "t": 3,
-        "rounds": 4,
-        "accuracy": 0.5,
-        "loss": 4,
-        "best_accuracy": 0.7,
-        "best_round": 2,
-    }
+    for done, accuracy in enumerate((0.4, 0.7, 0.7, 0.5), start=1):
+        found.see(evaluation(done, accuracy=accuracy, loss=float(done)))
+    assert (found.best_round, found.best) == (2, {"accuracy": 0.7, "loss": 2.0})
+    assert found.last == {"accuracy": 0.5, "loss": 4.0}

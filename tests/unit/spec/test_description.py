@@ -43,6 +43,21 @@ def test_units_and_keys_beside_the_parts() -> None:
     assert not set(FAMILIES) & {key for keys in description["keys"].values() for key in keys}
 
 
+def test_scores_of_metrics_have_units_and_directions() -> None:
+    spec = load_spec("demo", ["metrics=[macro_f1, {kind: calibration, bins: 4}, {kind: top, m: 3}]"])
+    description = describe(spec)
+    assert description["metrics"] == {
+        "macro_f1": {"unit": "", "better": "more"},
+        "calibration_error": {"unit": "", "better": "less"},
+        "top_3_accuracy": {"unit": "", "better": "more"},
+    }
+    assert set(description["parts"]["metric"]) == {"macro_f1", "calibration", "top"}
+    foreign = Spec(spec.plain | {"metrics": [{"kind": "nobody's"}, {"kind": "worst", "share": 0.5}]})
+    assert set(describe(foreign)["metrics"]) == {"worst_accuracy"}
+    assert set(describe(foreign)["parts"]["metric"]) == {"nobody's", "worst"}
+    assert describe(load_spec("demo"))["metrics"] == {}
+
+
 def test_a_part_that_is_not_installed_keeps_its_values() -> None:
     spec = load_spec("demo")
     foreign = Spec(spec.plain | {"algorithm": {"kind": "nobody's", "lr": 3}})
@@ -53,7 +68,9 @@ def test_a_part_that_is_not_installed_keeps_its_values() -> None:
 
 
 @pytest.mark.parametrize(
-    "overrides", [[], ["rounds=7"], ["rule.momentum=0.5", "seed=9"], ["rule.lr=0.03", "hops.0.period=2"]], ids=" ".join
+    "overrides",
+    [[], ["rounds=7"], ["rule.momentum=0.5", "seed=9"], ["rule.lr=0.03", "hops.0.period=2"], ["metrics=[top]"]],
+    ids=" ".join,
 )
 def test_the_shipped_command_makes_the_same_run(overrides: list[str]) -> None:
     spec = load_spec("demo", overrides)

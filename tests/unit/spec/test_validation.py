@@ -1,8 +1,12 @@
 """Wrong specs: every problem at once, with its path and what was meant."""
 
+from typing import Annotated
+
 import pytest
 
+from fedradio.core import registry
 from fedradio.core.errors import SpecError
+from fedradio.core.registry import Arg, parts, register
 from fedradio.spec.spec import check_spec
 
 
@@ -40,13 +44,49 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"topology": 7}, "topology", ""),
         ({"model": None}, "model", ""),
         ({"name": "../../etc"}, "name", "letters, digits"),
+        ({"name": "a\x1b]0;x\x07"}, "name", "letters, digits"),
+        ({"name": "a\n"}, "name", "letters, digits"),
+        ({"about": "a\x1b]0;x\x07"}, "about", "holds the control character U+001B plain text"),
+        ({"about": "a\rb"}, "about", "U+000D"),
+        ({"about": "\x9b31m"}, "about", "U+009B"),
+        ({"about": "a\u202eb"}, "about", "U+202E"),
         ({"clock": "sundial"}, "clock", "slowest"),
+        ({"grouping": "pairs"}, "grouping", "'auto' or 'single'"),
+        ({"metrics": ["macro_f1", {"kind": "calibration", "bins": 0}]}, "metrics.1.bins", "greater than or equal to 1"),
+        ({"metrics": ["macro_f1", {"kind": "calibration", "bns": 4}]}, "metrics.1.bns", "did you mean 'bins'"),
+        ({"metrics": ["macrof1"]}, "metrics.0", "unknown metric did you mean 'macro_f1'"),
+        ({"metrics": ["top", {"kind": "magic"}]}, "metrics.1", "one of: calibration, macro_f1, top, worst"),
+        ({"metrics": [{"bins": 4}]}, "metrics.0", "one of: calibration"),
+        ({"metrics": [7]}, "metrics.0", "object"),
+        ({"metrics": [None]}, "metrics.0", "must not be null"),
+        ({"metrics": "macro_f1"}, "metrics", "must be a list metrics=[macro_f1]"),
+        ({"metrics": {"kind": "top", "m": 3}}, "metrics", "must be a list metrics=[{kind: top, m: 3}]"),
+        ({"metrics": {"0": {"bins": 4}}}, "metrics", "must be a list [...]"),
+        ({"metrics": ["top"] * 17}, "metrics", "at most 16 items"),
+        ({"hops": 3}, "hops", "must be a list"),
     ],
 )
 def test_wrong_fields_are_named(plain: dict[str, object], path: str, words: str) -> None:
     found, reason, remedy = problem_of(plain)
     assert found == path
     assert words in f"{reason} {remedy}"
+
+
+def test_a_keyword_with_the_name_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pydantic adds to a path is told apart from what the user wrote, in lists of parts too."""
+    parts()
+    monkeypatch.setattr(registry, "_PARTS", dict(registry._PARTS))
+
+    @register("metric", "share")
+    def share(*, share: Annotated[float, Arg("of what", le=1)] = 0.5) -> None:
+        """A share of something."""
+
+    assert problem_of({"metrics": ["top", {"kind": "share", "share": 7.0}]})[0] == "metrics.1.share"
+    assert problem_of({"metrics": [{"kind": "share", "share": 0.5, "shares": 0.1}]})[0] == "metrics.0.shares"
+
+
+def test_a_text_may_have_lines() -> None:
+    assert check_spec({"about": "Zürich,\n上海\n"}).plain["about"] == "Zürich,\n上海\n"
 
 
 def test_all_problems_at_once() -> None:

@@ -1,5 +1,6 @@
 """Specs as text: axes, overrides, bases, files."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from fedradio.core.errors import SpecError
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import apply_overrides, parse_axis, read_spec
+from fedradio.spec.yaml import apply_overrides, flatten, parse_axis, parse_yaml, read_spec
 
 
 @pytest.mark.parametrize(
@@ -58,11 +59,69 @@ def test_overrides() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["rounds", "=3", "hops.1.period=2", "hops.x=1", "rounds.x=1", "rule={", "rule.lr=2020-13-45", "hops.².period=1"],
+    [
+        "rounds",
+        "=3",
+        "hops.1.period=2",
+        "hops.x=1",
+        "rounds.x=1",
+        "rule={",
+        "rule.lr=!!timestamp 2020",
+        "hops.².period=1",
+    ],
 )
 def test_wrong_overrides(text: str) -> None:
     with pytest.raises(SpecError):
         apply_overrides({"hops": [{}], "rounds": 3}, [text])
+
+
+TAGGED = ("!!timestamp 2020", "!!timestamp 2020-01-01", "!!binary x", "!!set {a}", "!!omap [a: 1]", "!!pairs [a: 1]")
+BEYOND_YAML = (
+    *TAGGED,
+    "!mine x",
+    "!!bool maybe",
+    "!!int x",
+    "!!int ''",
+    "!!map [1]",
+    "=",
+    "1:" * 4000 + "1",
+    "9" * 5000,
+)
+
+
+@pytest.mark.parametrize("value", BEYOND_YAML)
+def test_what_no_spec_can_hold_is_refused_in_a_sentence(value: str) -> None:
+    """On the command line, on an axis of a sweep, and in a file."""
+    for refused in (
+        lambda: apply_overrides({}, [f"rule.lr={value}"]),
+        lambda: parse_axis(f"rule.lr={value},1"),
+        lambda: parse_yaml(f"rule:\n  lr: {value}", "mine.yaml"),
+    ):
+        with pytest.raises(SpecError) as caught:
+            refused()
+        (problem,) = caught.value.problems
+        assert problem.path in ("rule.lr", "mine.yaml")
+        assert "YAML" in problem.reason
+        assert "\n" not in str(problem)
+
+
+def test_a_date_is_text() -> None:
+    assert apply_overrides({}, ["about=2020-01-01"]) == {"about": "2020-01-01"}
+    assert parse_axis("about=2020-13-45,2001-12-14t21:59:43.10-05:00") == (
+        "about",
+        ["2020-13-45", "2001-12-14t21:59:43.10-05:00"],
+    )
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "/".join(["y" * 200] * 25), "file/below", "a\0b"])
+def test_paths_that_no_file_can_have(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SpecError) as caught:
+        read_spec(tmp_path / name)
+    assert len(caught.value.problems[0].path) <= 300
+    (tmp_path / "mine.yaml").write_text(f"base: {json.dumps(name)}")
+    with pytest.raises(SpecError):
+        read_spec(tmp_path / "mine.yaml")
 
 
 def test_reading_files(tmp_path: Path) -> None:
@@ -76,8 +135,13 @@ def test_reading_files(tmp_path: Path) -> None:
         ("!!python/object/apply:os.system ['true']", "YAML"),
         ("when: 2026-01-01\n", "when"),
         ("a: &x [*x]", "aliases"),
-        ("2020-01-01: 3", "plain data"),
-        ("!!binary aGk=: 3", "plain data"),
+        ("2020-01-01: 3", "2020-01-01: unknown key"),
+        ("!!binary aGk=: 3", "the tag !!binary is not taken"),
+        ("rule: {lr: !!set {a}}", "the tag !!set is not taken"),
+        ("hops: !!map [1]", "expected a mapping"),
+        ("seed: !!bool maybe", "does not fit its tag: 'maybe'"),
+        ("seed: !!int ''", "YAML"),
+        ('about: "\\ud800"', "plain data"),
     ]:
         bad = tmp_path / "bad.yaml"
         bad.write_text(text)
@@ -121,3 +185,23 @@ def test_a_wrong_base_is_named(text: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(SpecError, match=words):
         load_spec(str(tmp_path / "mine.yaml"))
+
+
+def test_items_of_a_list_are_changed_by_their_position() -> None:
+    plain: dict[str, Any] = {"metrics": ["macro_f1", {"kind": "calibration"}]}
+    changed = apply_overrides(plain, ["metrics.1.bins=4", "metrics[0]=worst", "metrics.0.share=0.5"])
+    assert changed == {"metrics": [{"kind": "worst", "share": 0.5}, {"kind": "calibration", "bins": 4}]}
+    assert apply_overrides(plain, ["metrics=[top]"]) == {"metrics": ["top"]}
+    for empty, words in (([], "the list is empty"), (["top"], "positions 0 to 0")):
+        with pytest.raises(SpecError, match=words):
+            apply_overrides({"metrics": empty}, ["metrics.1.bins=4"])
+
+
+def test_values_that_are_not_taken_apart() -> None:
+    plain = {"metrics": [{"kind": "top"}], "hops": [{"metrics": [], "link": {"kind": "ideal"}}]}
+    assert dict(flatten(plain)) == {"metrics.0.kind": "top", "hops.0.metrics": [], "hops.0.link.kind": "ideal"}
+    assert dict(flatten(plain, whole={"metrics"})) == {
+        "metrics": [{"kind": "top"}],
+        "hops.0.metrics": [],
+        "hops.0.link.kind": "ideal",
+    }

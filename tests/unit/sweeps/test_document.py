@@ -1,33 +1,46 @@
 """The file of a sweep: read back as it was written, refused where it is damaged."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fedradio.core.errors import StoreError
-from fedradio.core.files import write_json
-from fedradio.results.run import MARKER
+from fedradio.core.files import sealed, unsealed
+from fedradio.results.sweep_file import MARKER
+from fedradio.spec.later_keys import without_neutral
 from fedradio.sweeps.document import read_sweep, sweep_document
 from fedradio.sweeps.grid import plan_sweep
+from fedradio.sweeps.sweep import joined
 
 
 def stored(source: Path, folder: Path) -> Path:
     """A folder with the file of a sweep that has not begun."""
-    write_json(folder / MARKER, sweep_document(plan_sweep(source)))
+    (folder / MARKER).write_bytes(sealed(sweep_document(plan_sweep(source))))
     return folder
 
 
 def test_a_sweep_is_read_back_as_it_was_written(source: Path, tmp_path: Path) -> None:
     plan = plan_sweep(source, ["rule.lr=0.1,0.2", "algorithm=fedavg,scaffold"], seeds=[4, 2])
-    write_json(tmp_path / MARKER, sweep_document(plan))
+    (tmp_path / MARKER).write_bytes(sealed(sweep_document(plan)))
     again = read_sweep(tmp_path)
     assert (again.name, again.base, again.seeds) == (plan.name, plan.base, plan.seeds)
     assert [(one.label, one.stem, one.seeds, one.sha256) for one in again.variants] == [
         (one.label, one.stem, one.seeds, one.sha256) for one in plan.variants
     ]
     assert again.holds(plan)
+
+
+def test_a_sweep_that_was_stored_before_a_key_came_is_the_same(source: Path, tmp_path: Path) -> None:
+    plan = plan_sweep(source, ["rule.lr=0.1,0.2"], seeds=[1])
+    plain = sweep_document(plan)
+    old = [cell | {"spec": without_neutral(cell["spec"])} for cell in plain["cells"]]
+    assert old[0]["spec"].keys() < plain["cells"][0]["spec"].keys()
+    (tmp_path / MARKER).write_bytes(sealed(plain | {"cells": old, "base": without_neutral(plain["base"])}))
+    again = read_sweep(tmp_path)
+    assert [one.spec for one in again.variants] == [one.spec for one in plan.variants]
+    longer = joined(tmp_path, plan_sweep(source, ["rule.lr=0.1,0.2"], seeds=[1, 2]))
+    assert [(one.stem, one.seeds) for one in longer.variants] == [(one.stem, (1, 2)) for one in plan.variants]
 
 
 @pytest.mark.parametrize(
@@ -46,20 +59,20 @@ def test_a_sweep_is_read_back_as_it_was_written(source: Path, tmp_path: Path) ->
 )
 def test_damaged_variants_are_refused(source: Path, tmp_path: Path, change: dict[str, Any]) -> None:
     folder = stored(source, tmp_path)
-    found = json.loads((folder / MARKER).read_text())
-    write_json(folder / MARKER, found | {"cells": [found["cells"][0] | change]})
-    with pytest.raises(StoreError, match="damaged"):
+    found = unsealed((folder / MARKER).read_bytes(), folder / MARKER)
+    (folder / MARKER).write_bytes(sealed(found | {"cells": [found["cells"][0] | change]}))
+    with pytest.raises(StoreError, match=r"sweep.json is damaged: cells\.0\."):
         read_sweep(folder)
 
 
 def test_missing_keys_of_a_sweep_are_refused(source: Path, tmp_path: Path) -> None:
     folder = stored(source, tmp_path)
-    found = json.loads((folder / MARKER).read_text())
+    found = unsealed((folder / MARKER).read_bytes(), folder / MARKER)
     cell = found["cells"][0]
     lacking = [{key: cell[key] for key in cell if key != left} for left in cell]
     documents = [found | {"cells": [one]} for one in lacking]
     documents += [{key: found[key] for key in found if key != left} for left in found]
     for document in documents:
-        write_json(folder / MARKER, document)
-        with pytest.raises(StoreError):
+        (folder / MARKER).write_bytes(sealed(document))
+        with pytest.raises(StoreError, match=r"sweep.json is damaged"):
             read_sweep(folder)

@@ -100,3 +100,12 @@ def test_stems_are_short_safe_and_different(source: Path) -> None:
     assert len({stem.casefold() for stem in stems}) == 4
     assert all(len(stem) <= LONGEST_STEM for stem in stems)
     assert all(character.isalnum() or character in "._+-" for stem in stems for character in stem)
+
+
+def test_lists_of_parts_are_an_axis_and_so_are_their_keywords(source: Path) -> None:
+    plan = plan_sweep(source, ["metrics=[macro_f1],[top, worst],[]"])
+    assert [len(variant.spec.plain["metrics"]) for variant in plan.variants] == [1, 2, 0]
+    assert len({variant.label for variant in plan.variants}) == 3
+    assert [variant.stem for variant in plan.variants] == ["metrics-macro-f1", "metrics-top-worst", "metrics-"]
+    bins = plan_sweep(source, ["metrics=[{kind: calibration}]", "metrics.0.bins=5,10"])
+    assert [variant.label for variant in bins.variants] == ["metrics.0.bins=5", "metrics.0.bins=10"]

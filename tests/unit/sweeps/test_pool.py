@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 from support.batches import Watch, jobs_in
+from support.sealing import reseal
 
-from fedradio.core.files import write_json
 from fedradio.runs.folder import (
     SUMMARY_FILE,
-    read_summary,
 )
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -25,8 +24,7 @@ def test_what_is_there_is_not_run_again(tiny: Make, tmp_path: Path, monkeypatch:
     for name in ("good", "other"):
         run(tiny(), tmp_path / name)
     run(specs["diverged"], tmp_path / "diverged")
-    summary = read_summary(tmp_path / "diverged") | {"status": "diverged"}
-    write_json(tmp_path / "diverged" / SUMMARY_FILE, summary)
+    reseal(tmp_path / "diverged", status="diverged")
     watch = Watch()
     outcomes = run_batch(jobs_in(tmp_path, specs), observer=watch)
     assert [(one.status, one.fresh, one.exit_code) for one in outcomes] == [

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.sealing import reseal
 
 from fedradio.core.errors import DataError, SpecError, StoreError
-from fedradio.core.files import locked, write_json
-from fedradio.results.run import MARKER
-from fedradio.runs.folder import SUMMARY_FILE, read_summary
+from fedradio.core.files import locked, sealed
+from fedradio.results.sweep_file import MARKER
+from fedradio.runs.folder import SUMMARY_FILE
 from fedradio.spec.spec import Spec
 from fedradio.sweeps import sweep
 from fedradio.sweeps.grid import plan_sweep
@@ -45,14 +46,14 @@ def test_results_leave_out_what_is_not_complete(source: Path, tmp_path: Path, at
     folder = tmp_path / "s"
     sweep.sweep(source, ["rule.lr=0.1,0.2"], seeds=(1, 2), out=folder)
     diverged = folder / "runs/rule.lr-0.1-seed1"
-    write_json(diverged / SUMMARY_FILE, read_summary(diverged) | {"status": "diverged", "accuracy": None})
+    reseal(diverged, status="diverged", accuracy=None)
     for seed in (1, 2):
         (folder / f"runs/rule.lr-0.2-seed{seed}" / SUMMARY_FILE).unlink()
     one, other = sweep.results(folder)
     assert (one.complete, one.seeds) == (1, 2)
     assert one.accuracy is not None
     assert one.accuracy.n == 1
-    assert (other.complete, other.accuracy, other.bits) == (0, None, None)
+    assert (other.complete, other.accuracy, other.means["bits"]) == (0, None, None)
 
 
 def test_the_default_folder(source: Path, at_once: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +75,7 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
     with pytest.raises(StoreError, match="not empty and not a sweep"):
         sweep.run_sweep(plan, foreign)
     assert [path.name for path in foreign.iterdir()] == ["thesis.tex"]
-    with pytest.raises(StoreError, match="not empty and not a sweep"):
+    with pytest.raises(StoreError, match="is a file where a folder is needed"):
         sweep.run_sweep(plan, foreign / "thesis.tex")
     (tmp_path / "mine/runs/precious").mkdir(parents=True)
     with pytest.raises(StoreError, match="not empty and not a sweep"):
@@ -89,12 +90,27 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
     with locked(folder), pytest.raises(StoreError, match="in use"):
         sweep.run_sweep(plan, folder)
     found = json.loads((folder / MARKER).read_text())
-    write_json(folder / MARKER, found | {"format": 99})
+    del found["sha256"]
+    (folder / MARKER).write_bytes(sealed(found | {"format": 99}))
     with pytest.raises(StoreError, match="format 99"):
         sweep.run_sweep(plan, folder)
     (folder / MARKER).write_text("{")
-    with pytest.raises(StoreError, match="not a sweep"):
+    with pytest.raises(StoreError, match=r"sweep.json is damaged: line 1"):
         sweep.results(folder)
+
+
+def test_no_sweep_inside_a_run_and_no_variant_is_built_for_it(
+    source: Path, tmp_path: Path, at_once: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_sweep(source, ["rule.lr=0.1,0.2"])
+    sweep.run_sweep(plan, tmp_path / "s")
+    monkeypatch.setattr(sweep, "build", lambda *_: pytest.fail("it was built"))
+    inner = tmp_path / "s/runs/rule.lr-0.1-seed3/more"
+    with pytest.raises(StoreError, match="is inside the run folder"):
+        sweep.check_variants(plan, inner)
+    with pytest.raises(StoreError, match="is inside the run folder"):
+        sweep.run_sweep(plan, inner)
+    assert not inner.exists()
 
 
 @pytest.mark.parametrize(

@@ -33,5 +33,5 @@ def test_a_worker_tells_what_is_noted_and_what_it_waits_for(
     sent.clear()
     worker.perform(job, sent.append)
     notes = [message["text"] for message in sent if message["event"] == "noted"]
-    assert notes == ["there is no checkpoint to go on from: the run starts from the beginning"]
+    assert notes == []  # it takes over a folder whose process was killed before it wrote anything
     assert sent[-1]["status"] == "complete"

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.exchanges import realised
 from torch import Tensor
 
 from fedradio.core.rng import Rng
-from fedradio.network.clusters import clusters
+from fedradio.network.clusters import clusters, without_edges
 from fedradio.network.power_law import power_law
 from fedradio.theory import whfl
 from fedradio.theory.whfl import Moments, Printed
@@ -22,11 +23,9 @@ def doubles(*values: float) -> Tensor:
 def world(layout: int, **rules: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Gains of clients at edges, parents, edges at the server and clients at the server, with W-HFL's defaults."""
     topology = clusters(Rng(7), layout=layout, **rules)  # type: ignore[arg-type]
-    (clients, edges, server), (parent, above) = topology.positions, topology.parents
-    channel = power_law()
-    gain = channel.realise(edges, clients, parent, Rng(0)).gain
-    straight = channel.realise(server, clients, torch.zeros(20).long(), Rng(0)).gain[0]
-    return gain, parent, channel.realise(server, edges, above, Rng(0)).gain[0], straight
+    near, far = (realised(power_law(), topology, hop=hop).gain for hop in (0, 1))
+    straight = realised(power_law(), without_edges(topology)).gain[0]
+    return near, topology.parents[0], far[0], straight
 
 
 def test_hand_computed_flat_error() -> None:

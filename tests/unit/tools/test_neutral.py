@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from fedradio import load_spec
+from fedradio.spec.later_keys import LATER_KEYS
 
 ROOT = Path(__file__).parents[3]
 FETCHED = {"mnist", "fashion_mnist", "cifar10"}
@@ -123,8 +124,26 @@ def test_a_row_too_few_or_too_many(tool: ModuleType, write: Write, rows: list[di
 def test_summary_and_spec(tool: ModuleType, write: Write) -> None:
     other = write("b", summary=SUMMARY | {"accuracy": 0.5}, text=TEXT.replace("1", "2"))
     assert differences(tool, write("a"), other) == [
-        ("spec.yaml", 2, "", "seed: 1", "seed: 2"),
+        ("spec.yaml", None, "seed", 1, 2),
         ("summary.json", None, "accuracy", 0.25, 0.5),
+    ]
+
+
+def test_neutral_values_of_later_keys_are_no_difference(
+    tool: ModuleType, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the spec, and in its hops; any other value is one."""
+    compared = sys.modules["neutral_compare"]
+    assert compared.LATER_KEYS == LATER_KEYS
+    monkeypatch.setattr(compared, "LATER_KEYS", {"metrics": [], "hops.*.receiver": None})
+    old = write("old", text="seed: 1\nhops:\n- period: 2\n- period: 1\n")
+    new = "seed: 1\nhops:\n- period: 2\n  receiver: {}\n- period: 1\n  receiver: null\nmetrics: {}\n"
+    assert differences(tool, old, write("neutral", text=new.format("null", "[]"))) == []
+    assert differences(tool, old, write("judged", text=new.format("null", "[top]"))) == [
+        ("spec.yaml", None, "metrics", "(absent)", ["top"])
+    ]
+    assert differences(tool, write("adam", text=new.format("adam", "[]")), old) == [
+        ("spec.yaml", None, "hops[0].receiver", "adam", "(absent)")
     ]
 
 
@@ -140,7 +159,7 @@ def test_a_file_that_is_not_there(tool: ModuleType, write: Write, name: str) -> 
 def test_a_difference_in_words(tool: ModuleType, write: Write) -> None:
     rows = [ROWS[0], ROWS[1] | {"accuracy": 0.5}]
     assert [str(found) for found in tool.compare(write("a"), write("b", rows=rows, text="name: tiny\n"))] == [
-        "spec.yaml, line 2: base seed: 1, changed (absent)",
+        "spec.yaml, seed: base 1, changed (absent)",
         "records.jsonl, record 2, accuracy: base 0.25, changed 0.5",
     ]
 

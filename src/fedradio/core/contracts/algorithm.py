@@ -10,7 +10,17 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts.learning import LocalRule, Start, Trained
-from fedradio.core.contracts.radio import Delivery, Slots
+from fedradio.core.contracts.payload import ReceiverRule
+from fedradio.core.contracts.radio import Delivery, LinkTrait
+from fedradio.core.contracts.state import Memory, Slots
+from fedradio.core.contracts.time import Clock
+from fedradio.core.rng import Rng
+
+MODEL = "w"
+"""Name of the model among the shared vectors of every algorithm."""
+
+VARIATE = "c"
+"""Name of control variates, among the shared vectors and the client slots of algorithms that have them."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +35,34 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Cohort:
+    """The active clients ``ids [A]`` of an exchange, as they know themselves: the received shared vectors ``got [G,
+    d]``, of which client ``i`` has row ``row[i]``, and their own slots ``mine [A, ...]``.
+
+    ``damping`` is the factor by which clients and receivers move what both accumulate, below 1 where a coder of the hop
+    adds noise to it; ``lossy``: receivers decode something else than is sent.
+    """
+
+    ids: Tensor
+    row: Tensor
+    got: Slots
+    mine: Slots
+    clock: Clock
+    rng: Rng
+    damping: float = 1.0
+    lossy: bool = False
+
+
+@dataclass(frozen=True)
 class Info:
     """Knowledge of the receivers of hop 0 when they weigh and merge the payloads of one exchange.
 
     ``ids [A]`` are the active clients, ``group [A]`` their receivers, ``parent [C]`` the receiver of every client;
-    ``arrived [A]`` and ``expect [A]`` are those of :class:`~fedradio.core.contracts.Airtime`. ``known`` holds the
-    per-client vectors ``[A]`` that the algorithm ``reveals``, and nothing else: a subset of ``samples, start_seen,
-    labelled, label_counts, steps, updates, effective, rate``; ``announced [C]`` those of them that every client can
-    report before it trains, whether it takes part or not.
+    ``arrived [A]`` and ``expect [A]`` are those of :class:`~fedradio.core.contracts.Airtime`; ``staleness [A]`` counts
+    the merges since a client received its model (0 in rounds). ``known`` holds the per-client vectors ``[A]`` that the
+    algorithm ``reveals``, and nothing else: a subset of ``samples, start_seen, labelled, label_counts, steps, updates,
+    effective, rate``; ``announced [C]`` those of them that every client can report before it trains, whether it takes
+    part or not. ``damping`` and ``lossy`` as of :class:`Cohort`.
     """
 
     ids: Tensor
@@ -41,8 +71,13 @@ class Info:
     parent: Tensor
     arrived: Tensor
     expect: Tensor
+    staleness: Tensor
     known: Slots
+    clock: Clock
+    rng: Rng
     announced: Slots = field(default_factory=dict)
+    damping: float = 1.0
+    lossy: bool = False
 
     @property
     def members(self) -> Tensor:
@@ -51,13 +86,23 @@ class Info:
 
 
 @dataclass(frozen=True)
-class Memory:
-    """State of an algorithm: ``shared`` vectors ``[d]`` are broadcast and relayed up; ``client`` rows ``[C, ...]``
-    never leave the client; ``ledger`` rows ``[C, ...]`` are what the receivers remember of each client."""
+class Held:
+    """What the receivers of hop 0 have: ``shared [R, d]`` vectors, ``ledger [C, ...]`` and ``receiver [R, ...]`` rows;
+    see :class:`~fedradio.core.contracts.Memory`."""
 
     shared: Slots
-    client: Slots = field(default_factory=dict)
     ledger: Slots = field(default_factory=dict)
+    receiver: Slots = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What the receivers have after merging, the signals ``published [C]``, and, where all whom they remember count,
+    the weight ``counted [C]`` of each."""
+
+    held: Held
+    published: Slots = field(default_factory=dict)
+    counted: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +116,120 @@ class Ensemble:
     learned: bool = False
 
 
+Normalise = Literal["arrived", "selected", "inverse"]
+"""Whose weights sum to 1: of the arrived, of the selected, or of the latter divided by their chance to arrive."""
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """Merging that is plain averaging: ``w += server_lr sum_i a_i D_i``, weights normalised in one of three ways."""
+
+    normalise: Normalise
+    server_lr: float = 1.0
+
+
+class Algorithm(Protocol):
+    """A federated learning algorithm: what clients send and how receivers merge it; parts subclass it.
+
+    It never sums: it gives weights, and the link returns a weighted total. The vectors of a payload are in units of a
+    model change. The defaults are those of plain averaging with equal weights.
+    """
+
+    @property
+    def blocks(self) -> int:
+        """Vectors of a payload."""
+        return 1
+
+    @property
+    def memory_blocks(self) -> frozenset[int]:
+        """Numbers of the blocks that clients and receivers accumulate; they are their own error feedback."""
+        return frozenset()
+
+    @property
+    def averaging(self) -> Averaging | None:
+        """How it averages, if it does nothing else: what theorems on averaging cover. None for all others."""
+        return None
+
+    @property
+    def single_hop(self) -> bool:
+        """Whether it is defined for one hop only."""
+        return False
+
+    @property
+    def server_rule(self) -> ReceiverRule | None:
+        """Optimiser of the last hop's receiver that belongs to the algorithm; None for most."""
+        return None
+
+    @property
+    def needs(self) -> frozenset[LinkTrait]:
+        """Traits of the link that it cannot do without."""
+        return frozenset()
+
+    @property
+    def reveals(self) -> frozenset[str]:
+        """What receivers may know of a client, see :class:`Info`."""
+        return frozenset()
+
+    @property
+    def publishes(self) -> frozenset[str]:
+        """Signals ``[C]`` that merging gives to policies and records."""
+        return frozenset()
+
+    @property
+    def relay(self) -> Literal["arrived", "fixed"]:
+        """Weights of outer hops: the mass that ``arrived`` (averaging), or ``fixed`` shares (control variates)."""
+        return "arrived"
+
+    @property
+    def remembers(self) -> bool:
+        """Whether receivers move on remembered contributions, even when no payload has arrived."""
+        return False
+
+    def rule(self, rule: LocalRule) -> LocalRule:
+        """The local update rule as this algorithm changes it; refuses one that it cannot use."""
+        return rule
+
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        """Memory before the first round, from the initial model ``w [d]``."""
+        return Memory(shared={MODEL: w})
+
+    # client side: never sees what the receiver knows
+    def start(self, cohort: Cohort) -> Start:
+        """Starting point of local training."""
+        return Start(cohort.got[MODEL], cohort.row)
+
+    def upload(self, cohort: Cohort, trained: Trained, work: Work) -> Tensor:
+        """The payload ``[A, k, d]``; ``trained.delta`` may be overwritten only where ``keep`` does not read it."""
+        return trained.delta.unsqueeze(1)
+
+    def keep(self, cohort: Cohort, trained: Trained, work: Work, heard: Tensor, acked: Tensor) -> Slots:
+        """New slots of the active clients, after the upload: ``heard [A, k, d]`` is what receivers decode of each
+        payload, ``acked [A]`` marks those that arrived."""
+        return {}
+
+    # receiver side
+    def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
+        """Relative aggregation mass of each client, ``[n]`` for ``known`` vectors of length ``n``."""
+        return torch.ones(clients, dtype=torch.float64)
+
+    def weights(self, held: Held, info: Info) -> Tensor:
+        """Aggregation weight ``[A]`` of each active client's payload in its receiver's total."""
+        ...
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        """The receivers' update: what they have after the exchange, and what they publish."""
+        ...
+
+    # both sides
+    def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
+        """Predictors by name; the first one's accuracy is the run's ``accuracy``."""
+        return {"global": Ensemble((shared[MODEL],))}
+
+    def measures(self, memory: Memory, mass: Tensor) -> dict[str, float]:
+        """Further metrics of a state; ``mass [C]`` is every client's importance."""
+        return {}
+
+
 @dataclass(frozen=True)
 class Pooling:
     """Central training: the network is replaced by a single client that has all data, no radio, and trains for so many
@@ -81,72 +240,8 @@ class Pooling:
 
 
 @runtime_checkable
-class Algorithm(Protocol):
-    """A federated learning algorithm: what clients send and how receivers merge it.
-
-    It never sums: it gives weights, and the link returns a weighted total. A payload has ``blocks`` vectors, each in
-    units of a model change. ``needs``: traits of the link; ``reveals``: see :class:`Info`; ``publishes``: signals
-    ``[C]`` for policies and records. ``relay``: outer hops weigh their senders by the mass that ``arrived`` (averaging)
-    or by ``fixed`` shares (control variates).
-    """
+class Pools(Protocol):
+    """An algorithm that trains on the union of all data instead of a network's."""
 
     @property
-    def blocks(self) -> int: ...
-
-    @property
-    def needs(self) -> frozenset[str]: ...
-
-    @property
-    def reveals(self) -> frozenset[str]: ...
-
-    @property
-    def publishes(self) -> frozenset[str]: ...
-
-    @property
-    def relay(self) -> Literal["arrived", "fixed"]: ...
-
-    @property
-    def remembers(self) -> bool:
-        """Whether receivers move on remembered contributions, even when no payload has arrived."""
-        ...
-
-    @property
-    def pooling(self) -> Pooling | None: ...
-
-    def rule(self, rule: LocalRule) -> LocalRule:
-        """The local update rule as this algorithm changes it; refuses one that it cannot use."""
-        ...
-
-    def init(self, w: Tensor, clients: int) -> Memory: ...
-
-    # client side: never sees what the receiver knows
-    def start(self, got: Slots, group: Tensor, mine: Slots) -> Start:
-        """Starting point of local training; ``got`` are the received shared vectors ``[G, d]``, of which client ``i``
-        has row ``group[i]``, ``mine`` the active clients' own slots ``[A, ...]``."""
-        ...
-
-    def upload(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work) -> Tensor:
-        """The payload ``[A, k, d]``; called after ``keep``, it may overwrite ``trained.delta``."""
-        ...
-
-    def keep(self, got: Slots, group: Tensor, mine: Slots, trained: Trained, work: Work, acked: Tensor) -> Slots:
-        """New slots of the active clients; ``acked [A]`` marks the uploads that arrived."""
-        ...
-
-    # receiver side
-    def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
-        """Relative aggregation mass of each client, ``[n]`` for ``known`` vectors of length ``n``."""
-        ...
-
-    def weights(self, ledger: Slots, info: Info) -> Tensor:
-        """Aggregation weight ``[A]`` of each active client's payload in its receiver's total."""
-        ...
-
-    def merge(self, shared: Slots, ledger: Slots, delivery: Delivery, info: Info) -> tuple[Slots, Slots, Slots]:
-        """The receivers' update: new shared vectors ``[R, d]``, ledger and published signals ``[C]``."""
-        ...
-
-    # both sides
-    def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
-        """Predictors by name; the first one's accuracy is the run's ``accuracy``."""
-        ...
+    def pooling(self) -> Pooling: ...

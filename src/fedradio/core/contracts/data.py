@@ -9,11 +9,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts.radio import Clock, Slots
+from fedradio.core.contracts.state import Slots
+from fedradio.core.contracts.time import Clock
 from fedradio.core.rng import Rng
 
 Fetch = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""Loads samples: sample numbers ``index`` of any shape to ``(x [*index, *shape], y [*index])``."""
+"""Loads samples: sample numbers ``index`` of any shape to ``(x [*index, *shape], y [*index])``. Those of this package
+are frozen dataclasses and can be sent to other processes."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class TestSet:
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
     def to(self, device: torch.device | str) -> TestSet:
-        fetch = _onto(self.fetch, self.index.device, device)
+        fetch = _Onto(self.fetch, self.index.device, device)
         return replace(self, index=self.index.to(device), group=self.group.to(device), fetch=fetch)
 
 
@@ -99,20 +101,23 @@ class Tapes:
             offset=self.offset.to(device),
             label=self.label.to(device),
             labelled=self.labelled.to(device),
-            fetch=_onto(self.fetch, self.index.device, device),
+            fetch=_Onto(self.fetch, self.index.device, device),
             test=self.test.to(device),
             validation=None if self.validation is None else self.validation.to(device),
         )
 
 
-def _onto(fetch: Fetch, home: torch.device, device: torch.device | str) -> Fetch:
+@dataclass(frozen=True)
+class _Onto:
     """A :data:`Fetch` that gathers samples on their ``home`` device and copies them to ``device``."""
 
-    def fetched(index: Tensor) -> tuple[Tensor, Tensor]:
-        x, y = fetch(index.to(home))
-        return x.to(device), y.to(device)
+    fetch: Fetch
+    home: torch.device
+    device: torch.device | str
 
-    return fetched
+    def __call__(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        x, y = self.fetch(index.to(self.home))
+        return x.to(self.device), y.to(self.device)
 
 
 @dataclass(frozen=True)

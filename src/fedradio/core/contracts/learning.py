@@ -1,17 +1,21 @@
-"""Contracts of learning: the model, the local update rule, its objective, and the backend that trains a cohort."""
+"""Contracts of learning: the model, the local update rule, its objective, metrics, and the backend that trains a
+cohort and scores predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from torch import Tensor, nn
 
-from fedradio.core.contracts.data import Batches
-from fedradio.core.contracts.radio import Slots
+from fedradio.core.contracts.data import Batches, TestSet
+from fedradio.core.contracts.state import Slots
 from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
+
+if TYPE_CHECKING:
+    from fedradio.core.contracts.algorithm import Ensemble
 
 
 class Model(Protocol):
@@ -51,7 +55,16 @@ class Model(Protocol):
 
 
 Schedule = Callable[[int, int], float]
-"""Learning-rate schedule: the factor on the rate in round ``t`` at local update ``j``."""
+"""Learning-rate schedule: the factor on the rate in round ``t`` at local update ``j``. Those of this package are frozen
+dataclasses and can be sent to other processes."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Constant learning rate."""
+
+    def __call__(self, t: int, j: int) -> float:
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -95,7 +108,7 @@ class LocalRule:
     eps: float = 1e-7
     keep_state: bool = False
     updates_per_step: int = 1
-    schedule: Schedule = field(default=lambda _t, _j: 1.0)
+    schedule: Schedule = Constant()
     objective: Objective | None = None
 
     @property
@@ -169,9 +182,100 @@ class Trained:
     pseudo: Tensor | None = None
 
 
-class Backend(Protocol):
-    """Trainer of a cohort of clients; every implementation equals the reference loop of ``engine/reference.py``."""
+Grouping = Literal["auto", "single"]
+"""Which clients are trained together: stacks that suit the processor's caches, or every client alone."""
 
-    def run(
-        self, model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: Tensor, rng: Rng
-    ) -> Trained: ...
+
+@dataclass(frozen=True)
+class TrainJob:
+    """Local training of a cohort in round ``t``: everything that its result depends on, but for the groups.
+
+    Client ``a`` makes ``updates[a]`` updates, from its row of ``start``, on its row of ``batches``. A job can be sent
+    to another process: its parts can be pickled.
+    """
+
+    model: Model
+    rule: LocalRule
+    t: int
+    start: Start
+    batches: Batches
+    updates: Tensor
+    rng: Rng
+
+
+class Metric(Protocol):
+    """Judgement of predictions on test samples, beside accuracy and loss. It has no state and draws nothing.
+
+    ``names`` are those of its scores in the records, whatever the data; each is in ``unit`` (empty for shares and other
+    plain numbers) and ``better`` when it is more, or when it is less.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def unit(self) -> str:
+        return ""
+
+    @property
+    def better(self) -> Literal["more", "less"]:
+        return "more"
+
+    def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
+        """Scores by name, finite, from log-probabilities ``logits [n, C]`` of the ensemble's mixture, labels ``y [n]``,
+        and the evaluation group ``client [n]`` of each sample; at least one sample, all on the CPU."""
+        ...
+
+
+@dataclass(frozen=True)
+class EvalJob:
+    """Evaluation of an ensemble on test samples.
+
+    Members are ``[1, d]`` (one for all) or ``[C, d]`` (one a client), ``local [1 or C, d_local]`` their local parts.
+    Hits are counted among the ``1..top`` likeliest classes; ``metrics`` judge the predictions beside that. It can be
+    sent to another process, as a :class:`TrainJob`.
+    """
+
+    model: Model
+    ensemble: Ensemble
+    test: TestSet
+    local: Tensor | None
+    top: int = 1
+    metrics: tuple[Metric, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Top-1 accuracy and cross entropy in nats, per group ``[G]`` (NaN without samples), and plain means over groups.
+
+    ``top [M]`` and ``group_top [G, M]`` are top-m accuracies, ``m = 1..M``. A group is one of the test set's, or, where
+    every client has a model of its own and all share the samples, a client. ``metrics`` are those of the job's metrics.
+    """
+
+    accuracy: float
+    loss: float
+    group_accuracy: Tensor
+    group_loss: Tensor
+    top: Tensor
+    group_top: Tensor
+    metrics: dict[str, float] = field(default_factory=dict)
+
+
+class Backend(Protocol):
+    """Trainer and evaluator; every implementation equals the reference loop of ``engine/reference.py``."""
+
+    def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
+        """Train the cohort; a client without updates has a delta and loss of 0.
+
+        ``groups`` are rows that are trained together, each sorted by falling updates; every client with updates is in
+        one of them. The coordinator cuts them, never a backend: two backends agree bit for bit on equal groups only.
+        """
+        ...
+
+    def evaluate(self, job: EvalJob) -> Scores:
+        """Score the ensemble. Probabilities are mixed, ``p = sum_m a_m softmax(z_m)``.
+
+        One model per client is evaluated on its client's samples if the test set has them (``per_client``), and on all
+        samples otherwise.
+        """
+        ...

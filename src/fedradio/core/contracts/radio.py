@@ -1,25 +1,31 @@
-"""Contracts of the radio: clock, topology, channel, fleet, policy, link and hop."""
+"""Contracts of the radio: topology, channel, fleet, policy, link and hop, and the exchange that they share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal, Protocol
 
-import torch
 from torch import Tensor
 
+from fedradio.core.contracts.payload import Message, ReceiverRule, Sent, Transform
+from fedradio.core.contracts.records import Axis
+from fedradio.core.contracts.state import Slots
+from fedradio.core.contracts.time import Clock
 from fedradio.core.rng import Rng
 
-Slots = dict[str, Tensor]
-"""Named tensors, the only kind of state."""
+LinkTrait = Literal["individual", "rate", "superposition", "lossless"]
+"""Trait of a link: it delivers single payloads; seconds follow from a sender's own power; symbols add up in the air;
+every payload in time arrives."""
 
+SUPERPOSITION: LinkTrait = "superposition"
+"""Trait of links whose senders are heard all at once; their transmit power is that of the payload."""
 
-@dataclass(frozen=True)
-class Clock:
-    """Simulated time in counts: round ``t`` and exchange ``e`` of the hop inside it (hop 0: the edge round), from 0."""
+Piece = Literal["fleet", "channel", "deadline", "steps"]
+"""Piece of a hop that a policy or a link may need; only hop 0 has local steps."""
 
-    t: int
-    e: int = 0
+Fading = Literal["none", "block", "fresh"]
+"""Small-scale fading: none, constant for a whole exchange (or a block of its symbols), or fresh for every symbol."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +55,9 @@ class Topology:
     def receivers(self, hop: int) -> int:
         return len(self.positions[hop + 1])
 
-    def flat(self) -> Topology:
-        """The same clients, of the same cells, sending straight to the server."""
-        parent = torch.zeros(self.clients, dtype=torch.long)
-        return Topology((parent,), (self.positions[0], self.positions[-1]), self.cells)
+    def site(self, hop: int, clock: Clock) -> Site:
+        """Where the nodes of a hop are in one of its exchanges."""
+        return Site(self.positions[hop + 1], self.positions[hop], self.parents[hop], clock)
 
     @property
     def cells(self) -> Tensor:
@@ -61,24 +66,66 @@ class Topology:
 
 
 @dataclass(frozen=True)
+class Site:
+    """Where the nodes of a hop are in one exchange: ``receivers_m [R, 2]``, ``senders_m [S, 2]``, and the receiver
+    ``parent [S]`` of every sender."""
+
+    receivers_m: Tensor
+    senders_m: Tensor
+    parent: Tensor
+    clock: Clock
+
+
+@dataclass(frozen=True)
 class ChannelState:
-    """Channel realisation: linear power ``gain [R, S]`` of ALL pairs (foreign ones interfere), noise in W/Hz."""
+    """Channel realisation: linear power ``gain [R, S]`` of ALL pairs (foreign ones interfere), and the noise.
+
+    Noise is a density ``noise_w_hz``, or the variance ``noise_symbol`` of an analogue symbol in units of its square;
+    exactly one is set. ``coefficient [R, K, S]``: complex small-scale fading of mean power 1 at ``K`` antennas, which
+    the gain does not contain; it lasts for ``coherence`` symbols (None: for the whole exchange).
+    """
 
     gain: Tensor
-    noise_w_hz: float
+    noise_w_hz: float | None = None
+    noise_symbol: float | None = None
+    coefficient: Tensor | None = None
+    coherence: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.noise_w_hz is None) == (self.noise_symbol is None):
+            raise ValueError("a channel has either noise_w_hz or noise_symbol")
+
+    @property
+    def noise(self) -> float:
+        """The noise that is set, whichever it is."""
+        noise = self.noise_symbol if self.noise_w_hz is None else self.noise_w_hz
+        assert noise is not None
+        return noise
+
+    @property
+    def power(self) -> Tensor:
+        """Power gain ``[R, S]`` with small-scale fading, the mean over the antennas."""
+        return self.gain if self.coefficient is None else self.gain * self.coefficient.abs().square().mean(dim=1)
 
 
 class Channel(Protocol):
-    """Propagation model: power gains of all pairs of nodes, drawn anew for every exchange from ``rng``."""
+    """Propagation model: power gains of all pairs of nodes; parts subclass it."""
 
     @property
-    def block_fading(self) -> bool:
-        """Whether the gains contain small-scale fading, constant for a whole exchange; links that superpose symbols
-        draw fresh fading for every symbol themselves and cannot be combined with it."""
-        ...
+    def fading(self) -> Fading:
+        """Small-scale fading of the gains or coefficients; a link says which it takes."""
+        return "none"
 
-    def realise(self, receivers_m: Tensor, senders_m: Tensor, parent: Tensor, rng: Rng) -> ChannelState:
-        """Gains between ``receivers_m [R, 2]`` and ``senders_m [S, 2]``; ``parent [S]`` is each sender's receiver."""
+    def start(self, senders: int, receivers: int) -> Slots:
+        """Memory before the first round; empty for a channel without any."""
+        return {}
+
+    def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
+        """The channel in one exchange, and the memory after it.
+
+        ``rng`` is the hop's and the same in every exchange: what is drawn anew in each draws from ``rng.child(clock.t,
+        clock.e)``, what lasts from a child without the clock.
+        """
         ...
 
 
@@ -99,10 +146,25 @@ class Fleet:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """Further quantity that a part notes for the records: values of the active senders ``[A]``, of all senders ``[S]``
+    or of the receivers ``[R]``; ``rest`` is the value of senders that are not active."""
+
+    axis: Axis
+    values: Tensor
+    rest: float = 0.0
+
+
+def noted(axis: Axis, values: Mapping[str, Tensor]) -> dict[str, Noted]:
+    """Notes of the same axis, by name."""
+    return {name: Noted(axis, rows) for name, rows in values.items()}
+
+
+@dataclass(frozen=True)
 class Allocation:
     """A policy's decision for every sender ``[S]``: participation, local steps, CPU frequency and transmit power.
 
-    ``notes`` go into the records as they are: further results of the policy, per receiver ``[R]`` or sender ``[S]``.
+    ``notes`` go into the records as they are: further results of the policy.
     ``amplitude [S]`` multiplies analogue symbols (None: 1); the transmit power then depends on the payload.
     """
 
@@ -111,23 +173,28 @@ class Allocation:
     cpu_hz: Tensor | None
     power_w: Tensor | None
     reason: Tensor
-    notes: Slots = field(default_factory=dict)
+    notes: dict[str, Noted] = field(default_factory=dict)
     amplitude: Tensor | None = None
 
 
 @dataclass(frozen=True)
 class View:
-    """A policy's input, all that it may see of an exchange. ``signals`` are plain per-sender vectors ``[S]`` (sizes,
-    losses, scores...); ``able [S]`` marks the senders that have data, or a change to relay (None: all)."""
+    """A policy's input, all that it may see of an exchange of hop ``hop``.
+
+    ``parent [S]`` is every sender's receiver, ``message`` what each of them would send, ``cycles_per_step [S]`` the CPU
+    cycles of a local step. ``signals`` are plain per-sender vectors ``[S]`` (sizes, losses, scores...); ``able [S]``
+    marks the senders that have data, or a change to relay (None: all).
+    """
 
     clock: Clock
+    hop: int
     parent: Tensor
     receivers: int
     channel: ChannelState | None
     link: Link
     fleet: Fleet | None
     cycles_per_step: Tensor | None
-    payload_bits: float | None
+    message: Message
     deadline_s: float | None
     signals: Slots
     able: Tensor | None = None
@@ -136,30 +203,56 @@ class View:
     def senders(self) -> int:
         return len(self.parent)
 
+    @property
+    def payload_bits(self) -> float | None:
+        """Bits of a payload on this hop's link; None for links without bits."""
+        return self.link.bits(self.message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange(View):
+    """A view with the decision: the allocation, and the seconds ``ready_s [S]`` from the receiver's last broadcast
+    until each sender's payload is ready (None where time is undefined)."""
+
+    alloc: Allocation
+    ready_s: Tensor | None
+
+    @classmethod
+    def of(cls, view: View, alloc: Allocation, ready_s: Tensor | None) -> Exchange:
+        """The exchange of a view in which ``alloc`` was decided."""
+        seen = {entry.name: getattr(view, entry.name) for entry in fields(View)}
+        return cls(**seen, alloc=alloc, ready_s=ready_s)
+
 
 class Policy(Protocol):
-    """Client selection and resource allocation. ``needs``: link traits, or parts of the hop; ``reads``: signals."""
+    """Client selection and resource allocation; parts subclass it, and override what differs from its defaults."""
 
     @property
-    def needs(self) -> frozenset[str]: ...
+    def needs(self) -> frozenset[LinkTrait | Piece]:
+        """Traits of the link and pieces of the hop that it cannot do without."""
+        return frozenset()
 
     @property
-    def reads(self) -> frozenset[str]: ...
+    def reads(self) -> frozenset[str]:
+        """Signals that it reads."""
+        return frozenset()
 
     @property
     def everyone(self) -> bool:
         """Whether all senders always take part."""
-        ...
+        return False
 
     def check(self, parent: Tensor, receivers: int) -> str:
         """Why this policy cannot serve these senders; empty if it can."""
-        ...
+        return ""
 
     def start(self, senders: int) -> Slots:
-        """The policy's state before the first round."""
-        ...
+        """Memory before the first round; empty for a policy without any."""
+        return {}
 
-    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]: ...
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        """The allocation, and the memory after it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -184,61 +277,48 @@ class Delivery:
     """Received sums of an exchange: ``total [R, k, d]`` estimates the sum over arrived of weight times payload.
 
     ``rows [A, k, d]`` are the single payloads, for links that offer them; ``tx_j [S]`` the senders' transmit energy.
-    ``notes`` go into the records: further results of the link, per receiver ``[R]`` or sender ``[S]``.
+    ``notes`` go into the records: further results of the link.
     """
 
     total: Tensor
     rows: Tensor | None
     tx_j: Tensor | None
-    notes: Slots = field(default_factory=dict)
+    notes: dict[str, Noted] = field(default_factory=dict)
 
 
 class Link(Protocol):
-    """Uplink of a hop: turns the senders' payloads into one weighted sum per receiver.
-
-    ``offers`` is a subset of ``{"individual", "rate", "superposition", "lossless"}`` (lossless: every payload in time
-    arrives), ``needs`` of ``{"channel", "fleet"}``.
-    """
+    """Uplink of a hop: turns the senders' payloads into one weighted sum per receiver; parts subclass it."""
 
     @property
-    def offers(self) -> frozenset[str]: ...
+    def offers(self) -> frozenset[LinkTrait]:
+        """Traits that algorithms and policies may rely on."""
+        return frozenset()
 
     @property
-    def needs(self) -> frozenset[str]: ...
+    def needs(self) -> frozenset[Piece]:
+        """Pieces of the hop that it cannot do without."""
+        return frozenset()
 
-    def bits(self, values: int) -> float | None:
-        """Bits of a payload of ``values`` numbers; None for links without bits."""
+    @property
+    def takes(self) -> frozenset[Fading]:
+        """Small-scale fading of the channel that it can deal with."""
+        return frozenset({"none", "block"})
+
+    def bits(self, message: Message) -> float | None:
+        """Bits that a sender puts on the link; None for links without bits."""
+        return None
+
+    def start(self, senders: int, receivers: int) -> Slots:
+        """Memory before the first round; empty for a link without any."""
+        return {}
+
+    def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
+        """Forecast of arrivals and airtimes, before any payload exists."""
         ...
 
-    def plan(
-        self,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        parent: Tensor,
-        values: int,
-        ready_s: Tensor | None,
-        deadline_s: float | None,
-        rng: Rng,
-        blocks: int = 1,
-    ) -> Airtime:
-        """Forecast of arrivals and airtimes; at ``ready_s [S]`` each sender has its payload of ``values`` numbers in
-        ``blocks`` blocks ready."""
-        ...
-
-    def combine(
-        self,
-        payload: Tensor,
-        weight: Tensor,
-        ids: Tensor,
-        parent: Tensor,
-        receivers: int,
-        channel: ChannelState | None,
-        alloc: Allocation,
-        airtime: Airtime,
-        rng: Rng,
-    ) -> Delivery:
-        """Weighted sums of ``payload [A, k, d]`` of the senders ``ids [A]`` at their receivers ``parent [A]``; ``weight
-        [A]`` is 0 where the payload does not arrive."""
+    def combine(self, x: Exchange, airtime: Airtime, sent: Sent, state: Slots, rng: Rng) -> tuple[Delivery, Slots]:
+        """Weighted sums of the payloads at their receivers, and the memory after the exchange. Not called where nobody
+        is active."""
         ...
 
 
@@ -253,7 +333,8 @@ class RateLink(Link, Protocol):
 class Hop:
     """One hop of the network with everything radio: link, policy, channel, fleet and deadline.
 
-    It is run ``period`` times for one run of the hop above.
+    It is run ``period`` times for one run of the hop above. ``transforms`` are what senders do to their payloads, in
+    their order; ``receiver`` is the optimiser of the tier above (None: the merged change is added).
     """
 
     link: Link
@@ -262,3 +343,5 @@ class Hop:
     fleet: Fleet | None = None
     period: int = 1
     deadline_s: float | None = None
+    transforms: tuple[Transform, ...] = ()
+    receiver: ReceiverRule | None = None

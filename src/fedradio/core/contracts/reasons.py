@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Reason(IntEnum):
-    """Why a sender's payload did not count, as data in the records."""
+    """Why a sender's payload did not count: a number in tensors, its name in the records."""
 
     NONE = 0
     NOT_SELECTED = 1
@@ -13,3 +13,7 @@ class Reason(IntEnum):
     OUTAGE = 4
     NO_DATA = 5
     NO_NEWS = 6
+
+
+REASON_NAMES = {int(reason): reason.name.lower() for reason in Reason}
+"""Name of every reason in the records, by its number."""

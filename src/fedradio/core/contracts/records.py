@@ -1,40 +1,149 @@
-"""Contracts of results: the simulation's state and the records of exchanges and rounds."""
+"""Records of a run: its header, exchanges, rounds and evaluations, as plain data that needs no torch to be read.
+
+None is undefined. A record of an exchange lists the active senders only, so that its size is theirs and not that of
+everybody who is registered; :meth:`ExchangeRecord.dense` has a value for every sender.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from fedradio.core.contracts.algorithm import Memory
-    from fedradio.core.contracts.radio import Slots
+FORMAT = 2
+"""Number of the records' format. Version 0.1 wrote format 1: dense rows without a header."""
+
+STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""How readers check records: no foreign fields, no conversions, no NaN or infinity."""
+
+Axis = Literal["active", "sender", "receiver"]
+"""What the values of a note belong to: the active senders of an exchange, all senders, or the receivers."""
+
+Number = bool | int | float
+
+NOTHING = "none"
+"""Reason of a payload that counts; also the commonest reason of the idle where nobody is idle."""
 
 
 @dataclass(frozen=True)
-class SimState:
-    """State of a simulation, all that is checkpointed: counters and named tensors; random numbers have no state. Totals
-    of seconds, joules and bits are None where they are undefined."""
+class Header:
+    """First record of a run: format, version of fedradio, and how many senders and receivers every hop has."""
 
-    t: int
-    time_s: float | None
-    energy_j: float | None
-    bits: float | None
-    memory: Memory
-    stream: Slots
-    policy: tuple[Slots, ...]
-    signals: Slots
+    format: int
+    fedradio: str
+    senders: list[int]
+    receivers: list[int]
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
+class Note:
+    """Further quantity of an exchange: one value for each of its ``axis``.
+
+    If only active senders have values, ``rest`` is that of all others.
+    """
+
+    axis: Axis
+    values: list[Number]
+    rest: Number = 0.0
+
+    __pydantic_config__ = STRICT
+
+    def dense(self, ids: Sequence[int], senders: int) -> list[Number]:
+        """A value for every sender or receiver."""
+        return self.values if self.axis != "active" else _spread(self.values, ids, senders, self.rest)
 
 
 @dataclass(frozen=True)
 class ExchangeRecord:
-    """Record of one exchange of a hop: per-sender vectors, totals, seconds per receiver. None is undefined."""
+    """Record of one exchange of a hop: the active senders with their values, totals, seconds per receiver.
+
+    ``ids [A]`` are the active senders, rising; ``why [A]`` names the reason of a payload that did not count, else
+    ``none``. ``rest`` names the commonest reason of the idle, who are not listed; ``idle`` lists those with any other
+    reason. ``seconds [A]`` end a sender's upload, ``time_s [R]`` the exchange at a receiver; ``bits`` were put on the
+    link by all senders, ``uses`` counts channel uses. ``now_s`` is the simulated time at which the exchange opened;
+    ``rx_j [A]``, ``down_bits``, ``down_s [R]`` and ``down_j [R]`` belong to the way down.
+    """
+
+    t: int
+    hop: int
+    e: int
+    ids: list[int]
+    arrived: list[bool]
+    why: list[str]
+    steps: list[int]
+    cpu_hz: list[float] | None
+    power_w: list[float] | None
+    seconds: list[float] | None
+    compute_j: list[float] | None
+    tx_j: list[float] | None
+    rest: str
+    idle: dict[str, list[int]]
+    bits: float | None
+    uses: float | None
+    time_s: list[float] | None
+    effective: list[float]
+    notes: dict[str, Note]
+    now_s: float | None = None
+    rx_j: list[float] | None = None
+    down_bits: float | None = None
+    down_s: list[float] | None = None
+    down_j: list[float] | None = None
+
+    __pydantic_config__ = STRICT
+
+    @property
+    def joules(self) -> list[float] | None:
+        """Joules of computing and sending of the active senders, ``[A]``; None where either is undefined."""
+        if self.compute_j is None or self.tx_j is None:
+            return None
+        return [compute_j + tx_j for compute_j, tx_j in zip(self.compute_j, self.tx_j, strict=True)]
+
+    def dense(self, senders: int) -> DenseExchange:
+        """The same record with a value for each of the hop's ``senders``: 0 for the idle, everybody's reason."""
+        reason = [self.rest] * senders
+        for name, idle in self.idle.items():
+            for sender in idle:
+                reason[sender] = name
+        for sender, name in zip(self.ids, self.why, strict=True):
+            reason[sender] = name
+
+        def spread(values: list[float] | None) -> list[float] | None:
+            return None if values is None else _spread(values, self.ids, senders, 0.0)
+
+        return DenseExchange(
+            t=self.t,
+            hop=self.hop,
+            e=self.e,
+            active=_spread([True] * len(self.ids), self.ids, senders, False),
+            arrived=_spread(self.arrived, self.ids, senders, False),
+            reason=reason,
+            steps=_spread(self.steps, self.ids, senders, 0),
+            cpu_hz=spread(self.cpu_hz),
+            power_w=spread(self.power_w),
+            seconds=spread(self.seconds),
+            compute_j=spread(self.compute_j),
+            tx_j=spread(self.tx_j),
+            bits=self.bits,
+            uses=self.uses,
+            time_s=self.time_s,
+            effective=self.effective,
+            notes={name: note.dense(self.ids, senders) for name, note in self.notes.items()},
+        )
+
+
+@dataclass(frozen=True)
+class DenseExchange:
+    """Record of an exchange with a value for every sender, ``[S]``, active or not: the rows of format 1, with reasons
+    by name."""
 
     t: int
     hop: int
     e: int
     active: list[bool]
     arrived: list[bool]
-    reason: list[int]
+    reason: list[str]
     steps: list[int]
     cpu_hz: list[float] | None
     power_w: list[float] | None
@@ -45,15 +154,31 @@ class ExchangeRecord:
     uses: float | None
     time_s: list[float] | None
     effective: list[float]
-    notes: dict[str, list[float]]
+    notes: dict[str, list[Number]]
+
+
+@dataclass(frozen=True)
+class EvaluationRecord:
+    """Record of an evaluation after ``round`` rounds: metrics, and what had been spent by then.
+
+    With several evaluation groups, ``groups[metric] [G]`` has the accuracy of each (None: a group without samples).
+    """
+
+    round: int
+    metrics: dict[str, float]
+    groups: dict[str, list[float | None]] = field(default_factory=dict)
+    time_s: float | None = None
+    energy_j: float | None = None
+    bits: float | None = None
+
+    __pydantic_config__ = STRICT
 
 
 @dataclass(frozen=True)
 class RoundRecord:
     """Record of one round: simulated seconds, joules (computing, transmitting per hop), bits per hop, training loss.
 
-    If the round was evaluated: metrics, and, with several evaluation groups, the accuracies of each of them,
-    ``groups[metric] [G]`` (None for a group without samples).
+    ``wall_s`` are the seconds that it took to simulate; ``evaluation`` is that of the state after it, if there was one.
     """
 
     t: int
@@ -63,5 +188,28 @@ class RoundRecord:
     tx_j: list[float | None]
     bits: list[float | None]
     train_loss: float | None
-    metrics: dict[str, float]
-    groups: dict[str, list[float | None]]
+    wall_s: float | None = None
+    evaluation: EvaluationRecord | None = None
+
+    __pydantic_config__ = STRICT
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Metrics of the round's evaluation; empty without one."""
+        return {} if self.evaluation is None else self.evaluation.metrics
+
+    @property
+    def groups(self) -> dict[str, list[float | None]]:
+        """Accuracies of the evaluation groups; empty without an evaluation or with a single group."""
+        return {} if self.evaluation is None else self.evaluation.groups
+
+
+Record = ExchangeRecord | RoundRecord | EvaluationRecord
+
+
+def _spread(values: Iterable[Any], ids: Iterable[int], senders: int, rest: Any) -> list[Any]:
+    """Values of the senders ``ids`` in a list of all senders."""
+    spread = [rest] * senders
+    for sender, value in zip(ids, values, strict=True):
+        spread[sender] = value
+    return spread

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 
-from fedradio.algorithms.fedavg import FedAvg
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_sum
 from fedradio.core.progress import Progress, silent
@@ -100,9 +99,9 @@ def assess(
 
 def _rawhfl(run: StoredRun, rounds: int, given: dict[str, float], progress: Progress) -> Assessment:
     """RawHFL's Theorem 1 on a run. ``f`` is (18); local steps are SGD updates; a flat network is one edge."""
-    averaging = run.sim.algorithm
+    averaging = run.sim.algorithm.averaging
     problems = uncovered(run)
-    if problems or not isinstance(averaging, FedAvg):
+    if problems or averaging is None:
         raise SpecError(problems)
     shares, trained = participation(run, averaging)
     refuse_weights(shares, averaging, run)
@@ -206,7 +205,7 @@ def _run_notes(run: StoredRun, shares: Shares, replayed: list[ReplayedRound]) ->
     if bool((shares.p_sc < 1).any()):
         lowest = float(shares.p_sc.min())
         notes.append(f"p_sc is the share of a client's payloads that arrived in the whole run; lowest {lowest:.3g}")
-    elif any(row["active"] != row["arrived"] for rows in run.exchanges for row in rows if row["hop"] == 0):
+    elif any(not all(record.arrived) for records in run.exchanges for record in records if record.hop == 0):
         notes.append("payloads were lost; weights are shares of the arrived, who count as the selected clients")
     present = group_sum(shares.alpha_u.flatten(0, 1).T, shares.edge, shares.alpha_b.shape[1])  # [B, K E]
     if bool((present <= 0).any()):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fedradio.algorithms.fedavg import FedAvg
+from fedradio.core.contracts import Averaging
 from fedradio.core.errors import Problem, SpecError
 from fedradio.models.dropout import has_dropout
 from fedradio.papers.bounds.replay import StoredRun
 from fedradio.theory.rawhfl import Shares
+from fedradio.transforms.chain import lossy
 
 WHY = "not covered by RawHFL's theorem: "
 
@@ -18,14 +19,15 @@ def uncovered(run: StoredRun) -> list[Problem]:
 
 def _algorithm_problems(run: StoredRun) -> list[Problem]:
     algorithm = run.sim.algorithm
-    if type(algorithm) is not FedAvg:
+    averaging = algorithm.averaging
+    if averaging is None:
         kind = run.spec.plain["algorithm"]["kind"]
         reason = WHY + "it is about averages of accumulated gradients"
         return [Problem("algorithm", reason, "algorithm=fedavg", kind)]
     problems = []
-    if algorithm.server_lr != 1.0:
+    if averaging.server_lr != 1.0:
         reason = WHY + "the mean change is added as it is"
-        problems.append(Problem("algorithm.server_lr", reason, "server_lr=1", algorithm.server_lr))
+        problems.append(Problem("algorithm.server_lr", reason, "server_lr=1", averaging.server_lr))
     if run.sim.rule.prox != 0.0:
         reason = WHY + "local steps have no proximal term"
         problems.append(Problem("algorithm.mu", reason, "algorithm=fedavg", run.sim.rule.prox))
@@ -61,10 +63,14 @@ def _network_problems(run: StoredRun) -> list[Problem]:
         if "individual" not in hop.link.offers:
             reason = WHY + "payloads arrive exactly or not at all"
             problems.append(Problem(f"hops.{h}.link", reason, "a link that offers individual payloads"))
+        if lossy(hop.transforms):
+            problems.append(Problem(f"hops.{h}.transforms", WHY + "payloads arrive exactly", "no lossy transform"))
+        if hop.receiver is not None:
+            problems.append(Problem(f"hops.{h}.receiver", WHY + "the mean change is added as it is", "receiver=null"))
     return problems
 
 
-def refuse_weights(shares: Shares, averaging: FedAvg, run: StoredRun) -> None:
+def refuse_weights(shares: Shares, averaging: Averaging, run: StoredRun) -> None:
     """Refuse weights that do not add up to 1: losses without correction, or absent edges with fixed weights."""
     if not shares.rounds:
         raise SpecError(Problem(str(run.folder), WHY + "nobody trained in any round"))

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.fedavg import FedAvg
-from fedradio.core.contracts import Clock, ExchangeRecord, Slots
+from fedradio.core.contracts import Averaging, ExchangeRecord, Slots
 from fedradio.core.errors import StoreError
 from fedradio.core.params import group_share, group_sum
 from fedradio.core.progress import Progress, silent
+from fedradio.data.streams import arrivals_rng
 from fedradio.engine.threads import parallel_map
+from fedradio.results.run import open_run
+from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.runs.folder import SPEC_FILE, read_summary
-from fedradio.runs.records import read_records
 from fedradio.spec.build import build
-from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.spec import Spec, check_spec
 from fedradio.theory import estimate
 from fedradio.theory.rawhfl import Constants, Shares
 
 BATCHES = 8
 """Mini-batches per client and round from which the gradient noise is estimated, at most an epoch."""
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,23 +35,23 @@ class StoredRun:
     folder: Path
     spec: Spec
     sim: Simulation
-    exchanges: list[list[Row]]
+    exchanges: list[list[ExchangeRecord]]
 
 
 def replayed_run(folder: Path) -> StoredRun:
     """Read a run folder and build its simulation; a folder that was changed since is refused."""
-    summary = read_summary(folder)
-    spec = load_spec(folder / SPEC_FILE)
-    if spec.sha256() != summary["spec_sha256"]:
-        raise StoreError(f"{folder}: {SPEC_FILE} is not the spec of this run (its fingerprint differs)")
-    rows = read_records(folder, "exchange")
-    exchanges = [list(records) for _, records in groupby(rows, key=lambda row: row["t"])]
+    run = open_run(folder)
+    if run.damage:
+        raise StoreError(f"{folder} is {run.trouble}")
+    spec = check_spec(run.spec.plain)
+    records = run.records(ExchangeRecord)
+    exchanges = [list(of_round) for _, of_round in groupby(records, key=lambda record: record.t)]
     if not exchanges:
         raise StoreError(f"{folder}: the run ended before its first round")
     return StoredRun(folder, spec, build(spec), exchanges)
 
 
-def participation(run: StoredRun, averaging: FedAvg) -> tuple[Shares, list[int]]:
+def participation(run: StoredRun, averaging: Averaging) -> tuple[Shares, list[int]]:
     """Weights, SGD steps and arrivals of the rounds in which somebody trained, and which rounds these are.
 
     Selected are the active clients; where weights are normalised over the arrived, the arrived, who then arrive for
@@ -62,18 +59,20 @@ def participation(run: StoredRun, averaging: FedAvg) -> tuple[Shares, list[int]]
     """
     sim, edge, edges = run.sim, run.sim.topology.parents[0], run.sim.topology.receivers(0)
     stream, alpha_b, alpha_u, steps = sim.stream.start(), [], [], []
-    for t, rows in enumerate(run.exchanges):
+    for t, records in enumerate(run.exchanges):
         mass, everyone = torch.zeros(edges, dtype=torch.float64), torch.zeros(len(edge), dtype=torch.float64)
         alphas, done = [], []
-        for row in (row for row in rows if row["hop"] == 0):
-            stream = sim.stream.arrive(stream, Clock(t, row["e"]), sim.rng.child("arrive", t, row["e"]))
-            everyone = _importance(averaging, sim, stream)
-            arrived = torch.tensor(row["arrived"])
-            chosen = arrived if averaging.normalise == "arrived" else torch.tensor(row["active"])
+        for record in (record for record in records if record.hop == 0):
+            clock = sim.clock(0, t, record.e)
+            stream = sim.stream.arrive(stream, clock, arrivals_rng(sim.rng, clock))
+            everyone = _importance(sim, stream)
+            row = record.dense(len(edge))
+            arrived = torch.tensor(row.arrived)
+            chosen = arrived if averaging.normalise == "arrived" else torch.tensor(row.active)
             alphas.append(group_share(everyone * chosen, edge, edges))
-            done.append(torch.tensor(row["steps"]) * sim.rule.updates_per_step)
+            done.append(torch.tensor(row.steps) * sim.rule.updates_per_step)
             mass += group_sum(everyone * arrived, edge, edges)
-        alpha_b.append(_edge_shares(averaging, rows, mass, group_sum(everyone, edge, edges)))
+        alpha_b.append(_edge_shares(sim, records, mass, group_sum(everyone, edge, edges)))
         alpha_u.append(torch.stack(alphas))
         steps.append(torch.stack(done))
     p_sc = torch.ones(len(edge), dtype=torch.float64) if averaging.normalise == "arrived" else _frequency(run)
@@ -86,27 +85,28 @@ def participation(run: StoredRun, averaging: FedAvg) -> tuple[Shares, list[int]]
     return Shares(edge, *rest), trained.tolist()
 
 
-def _importance(averaging: FedAvg, sim: Simulation, stream: Slots) -> Tensor:
+def _importance(sim: Simulation, stream: Slots) -> Tensor:
     """What each client counts relative to the others ``[C]``."""
-    known = {name: rows.cpu() for name, rows in sim.stream.stats(stream).items() if name in averaging.reveals}
-    return averaging.importance(known, sim.topology.clients)
+    known = {name: rows.cpu() for name, rows in sim.stream.stats(stream).items() if name in sim.algorithm.reveals}
+    return sim.algorithm.importance(known, sim.topology.clients)
 
 
-def _edge_shares(averaging: FedAvg, rows: list[Row], mass: Tensor, fixed: Tensor) -> Tensor:
+def _edge_shares(sim: Simulation, records: list[ExchangeRecord], mass: Tensor, fixed: Tensor) -> Tensor:
     """Weights of the edges on the outer hop in a round, ``alpha_b [B]``; a flat network is one edge."""
-    outer = [row for row in rows if row["hop"] == 1]
+    outer = [record for record in records if record.hop == 1]
     if not outer:
         return torch.ones(1, dtype=torch.float64)
-    arrived = torch.tensor(outer[-1]["arrived"])
-    mass = fixed if averaging.relay == "fixed" else mass * arrived
+    arrived = torch.tensor(outer[-1].dense(len(mass)).arrived)
+    mass = fixed if sim.algorithm.relay == "fixed" else mass * arrived
     return mass / mass.sum().clamp(min=1e-300) * arrived
 
 
 def _frequency(run: StoredRun) -> Tensor:
     """Arrived over sent payloads of every client ``[U]``; 1 for those that never sent."""
-    rows = [row for rows in run.exchanges for row in rows if row["hop"] == 0]
-    sent = torch.tensor([row["active"] for row in rows]).double().sum(0)
-    got = torch.tensor([row["arrived"] for row in rows]).double().sum(0)
+    clients = run.sim.topology.clients
+    rows = [record.dense(clients) for records in run.exchanges for record in records if record.hop == 0]
+    sent = torch.tensor([row.active for row in rows]).double().sum(0)
+    got = torch.tensor([row.arrived for row in rows]).double().sum(0)
     return torch.where(sent > 0, got / sent.clamp(min=1), 1.0)
 
 
@@ -138,7 +138,8 @@ def replay(
     for t in range(rounds):
         progress(f"replaying round {t + 1} of {rounds}", t / rounds)
         w = state.memory.shared["w"]
-        stream = sim.stream.arrive(state.stream, Clock(t, 0), sim.rng.child("arrive", t, 0))
+        clock = sim.clock(0, t)
+        stream = sim.stream.arrive(recall(state.parts, STREAM), clock, arrivals_rng(sim.rng, clock))
         state, _, records = run_round(sim, state, evaluate=False)
         _refuse_mismatch(run, t, records)
         if t in trained:
@@ -150,11 +151,14 @@ def replay(
 
 def _refuse_mismatch(run: StoredRun, t: int, records: list[ExchangeRecord]) -> None:
     """Refuse a replay that chose other clients or steps than the records of the run."""
-    stored = [{key: row[key] for key in ("hop", "e", "active", "arrived", "steps")} for row in run.exchanges[t]]
-    replayed = [{key: asdict(record)[key] for key in ("hop", "e", "active", "arrived", "steps")} for record in records]
-    if stored != replayed:
+    if [_choice(record) for record in run.exchanges[t]] != [_choice(record) for record in records]:
         reason = "the replay chose other clients or steps than the records say; was the run made by another version?"
         raise StoreError(f"{run.folder}, round {t}: {reason}")
+
+
+def _choice(record: ExchangeRecord) -> tuple[int, int, list[int], list[bool], list[int]]:
+    """Who took part in an exchange, with how many steps, and who arrived."""
+    return record.hop, record.e, record.ids, record.arrived, record.steps
 
 
 def _measured(

@@ -12,7 +12,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.links.over_the_air import OverTheAir
 from fedradio.papers.studies.planned import Finding, ShareProgress
 from fedradio.policies.ramp import Ramp
-from fedradio.rounds.exchange import Planned
+from fedradio.rounds.planning import Planned, realise
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
@@ -43,7 +43,7 @@ def bound(spec: Spec, progress: ShareProgress) -> Finding:
     rate, amplitude, edge = figure_4(spec.rounds)
     loss = loss_33(setting, rate)
     if len(kinds) == 2:
-        near, far = (_gain(sim, h) for h in (0, 1))
+        near, far = (_channel(sim, h).gain for h in (0, 1))
         air = {"noise": hops[0]["channel"]["noise"], "antennas": hops[0]["link"]["antennas"]}
         setting = replace(setting, gain=near, edge_gain=far[0], edge_antennas=hops[1]["link"]["antennas"], **air)
         loss = loss_33(setting, rate, amplitude, edge)
@@ -51,11 +51,13 @@ def bound(spec: Spec, progress: ShareProgress) -> Finding:
     return {"x": [t * iterations for t in range(spec.rounds + 1)], "y": loss.tolist(), "last": float(loss[-1])}
 
 
-def _gain(sim: Simulation, h: int) -> Tensor:
-    """Gains of a hop, receivers first; without fading they are the same in every round."""
-    channel, places = sim.hops[h].channel, sim.topology.positions
-    assert channel is not None
-    return channel.realise(places[h + 1], places[h], sim.topology.parents[h], sim.rng).gain
+def _channel(sim: Simulation, h: int) -> ChannelState:
+    """The channel of a hop in its first exchange; without fading it is the same in every round."""
+    channel, topology = sim.hops[h].channel, sim.topology
+    start = {} if channel is None else channel.start(topology.senders(h), topology.receivers(h))
+    state, _ = realise(sim, h, topology.site(h, sim.clock(h, 0)), start)
+    assert state is not None
+    return state
 
 
 def is_air(sim: Simulation) -> bool:
@@ -80,15 +82,15 @@ def unforeseen(sim: Simulation, planned: Planned) -> str:
 
 def shares(sim: Simulation, planned: Planned) -> Tensor:
     """The share of each client in the global mean ``[C]``; over one hop its gain's share."""
-    assert planned.channel is not None
+    assert planned.x.channel is not None
     if len(sim.hops) == 1:
-        return planned.channel.gain[0] / planned.channel.gain[0].sum()
-    return client_shares(planned.channel.gain, sim.topology.parents[0], _edge_channel(sim).gain[0])
+        return planned.x.channel.gain[0] / planned.x.channel.gain[0].sum()
+    return client_shares(planned.x.channel.gain, sim.topology.parents[0], _channel(sim, 1).gain[0])
 
 
 def expected_error(sim: Simulation, planned: Planned) -> AggregationError:
     """The exact error of the global mean per symbol, for independent payloads of power 1 from every client."""
-    assert planned.channel is not None
+    assert planned.x.channel is not None
     first = _link(sim, 0)
     iterations, clients = sim.hops[0].period, sim.topology.clients
     sent = Moments(
@@ -96,20 +98,20 @@ def expected_error(sim: Simulation, planned: Planned) -> AggregationError:
         power=torch.full((clients,), float(iterations), dtype=torch.float64),
         iterations=iterations,
     )
-    amplitude = 1.0 if planned.alloc.amplitude is None else float(planned.alloc.amplitude.mean())
-    noise = planned.channel.noise_w_hz / first.sigma_h2
+    amplitude = 1.0 if planned.x.alloc.amplitude is None else float(planned.x.alloc.amplitude.mean())
+    noise = planned.x.channel.noise / first.sigma_h2
     if len(sim.hops) == 1:
-        return flat_error(planned.channel.gain[0], sent, amplitude, noise, first.antennas)
-    above, policy = _edge_channel(sim), sim.hops[1].policy
+        return flat_error(planned.x.channel.gain[0], sent, amplitude, noise, first.antennas)
+    above, policy = _channel(sim, 1), sim.hops[1].policy
     return aggregation_error(
-        planned.channel.gain,
+        planned.x.channel.gain,
         sim.topology.parents[0],
         above.gain[0],
         sent,
         amplitude=amplitude,
-        edge_amplitude=policy.amplitude(planned.clock.t) if isinstance(policy, Ramp) else 1.0,
+        edge_amplitude=policy.amplitude(planned.x.clock.t) if isinstance(policy, Ramp) else 1.0,
         noise=noise,
-        edge_noise=above.noise_w_hz / _link(sim, 1).sigma_h2,
+        edge_noise=above.noise / _link(sim, 1).sigma_h2,
         antennas=first.antennas,
         edge_antennas=_link(sim, 1).antennas,
     )
@@ -119,9 +121,3 @@ def _link(sim: Simulation, h: int) -> OverTheAir:
     link = sim.hops[h].link
     assert isinstance(link, OverTheAir)
     return link
-
-
-def _edge_channel(sim: Simulation) -> ChannelState:
-    channel, positions = sim.hops[1].channel, sim.topology.positions
-    assert channel is not None
-    return channel.realise(positions[2], positions[1], sim.topology.parents[1], sim.rng.child("channel", 1, 0, 0))

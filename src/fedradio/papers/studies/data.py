@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from fedradio.core.contracts import Clock
+from fedradio.data.streams import arrivals_rng
 from fedradio.papers.studies.planned import Finding, Floats, ShareProgress
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
@@ -72,8 +72,9 @@ def _label_counts(sim: Simulation, rounds: int, progress: ShareProgress) -> Floa
     """How many samples of every label every client holds in every round, ``[rounds, C, labels]``."""
     state, counts = sim.stream.start(), []
     for t in range(rounds):
-        for e in range(prod(hop.period for hop in sim.hops)):
-            state = sim.stream.arrive(state, Clock(t, e), sim.rng.child("arrive", t, e))
+        for e in range(sim.edge_rounds):
+            clock = sim.clock(0, t, e)
+            state = sim.stream.arrive(state, clock, arrivals_rng(sim.rng, clock))
         counts.append(sim.stream.stats(state)["label_counts"].double().numpy())
         progress((t + 1) / rounds)
     return np.stack(counts)

@@ -49,7 +49,7 @@ def client_energy(spec: Spec, progress: ShareProgress) -> Finding:
 
 def _joules(sim: Simulation, progress: ShareProgress) -> Floats:
     """Joules of computing and sending of every client in every edge round of 100 rounds, ``[E, C]``."""
-    rows = [planned_j(sim.hops[0], planned) for planned in planned_slots(sim, ROUNDS, progress)]
+    rows = [planned_j(planned) for planned in planned_slots(sim, ROUNDS, progress)]
     known = [row.double().numpy() for row in rows if row is not None]
     if len(known) < len(rows):
         reason = "joules are known beforehand only of clients with a fleet and a link with a rate"

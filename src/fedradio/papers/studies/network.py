@@ -17,7 +17,7 @@ OFTEN = 0.5
 def eligibility(spec: Spec, progress: ShareProgress) -> Finding:
     """In how many edge rounds of 100 rounds each client was ``eligible`` and ``selected``, ``[C]``."""
     sim = build(for_rounds(spec, ROUNDS))
-    allocations = [planned.alloc for planned in planned_slots(sim, ROUNDS, progress)]
+    allocations = [planned.x.alloc for planned in planned_slots(sim, ROUNDS, progress)]
     able = [
         torch.isin(alloc.reason, torch.tensor([int(Reason.NONE), int(Reason.NOT_SELECTED)])) for alloc in allocations
     ]
@@ -39,7 +39,7 @@ def stragglers(spec: Spec, progress: ShareProgress) -> Finding:
     ``samples``: how many cannot in each edge round; ``median_share`` is their median as a share of the clients.
     """
     sim = build(spec)
-    active = torch.stack([planned.alloc.active for planned in planned_slots(sim, spec.rounds, progress)])
+    active = torch.stack([planned.x.alloc.active for planned in planned_slots(sim, spec.rounds, progress)])
     out = ~active  # [E, C]
     often = out.double().mean(dim=0) >= OFTEN
     each = out.sum(dim=1)
@@ -61,7 +61,6 @@ def network(spec: Spec, progress: ShareProgress) -> Finding:
 def payload(spec: Spec, progress: ShareProgress) -> Finding:
     """Size of a client's payload: ``parameters``, and their ``bits`` and ``mbit`` on the first hop."""
     sim = build(spec)
-    parameters = sim.model.shared.size * sim.algorithm.blocks
-    bits = sim.hops[0].link.bits(parameters)
+    bits = sim.hops[0].link.bits(sim.message(0))
     progress(1.0)
-    return {"parameters": parameters, "bits": bits, "mbit": None if bits is None else bits / 1e6}
+    return {"parameters": sim.message(0).values, "bits": bits, "mbit": None if bits is None else bits / 1e6}

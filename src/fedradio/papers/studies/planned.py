@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedradio.rounds.exchange import Planned, plan_slots
+from fedradio.rounds.planning import Planned, plan_slots
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.spec import Spec, check_spec
@@ -35,14 +34,14 @@ def for_rounds(spec: Spec, rounds: int) -> Spec:
     plain = plain_copy(spec.plain) | {"rounds": rounds}
     source, stream = plain["data"]["source"], plain["data"]["stream"]
     if "requests" in source and stream["kind"] == "growing":
-        slots = rounds * prod(hop["period"] for hop in plain["hops"]) * stream["slots"]
+        slots = rounds * spec.edge_rounds * stream["slots"]
         source["requests"] = max(source["requests"], stream["history"] + slots + 1)
     return check_spec(plain)
 
 
 def planned_slots(sim: Simulation, rounds: int, progress: ShareProgress) -> Iterator[Planned]:
     """The planned edge rounds of so many rounds."""
-    total = rounds * prod(hop.period for hop in sim.hops)
+    total = rounds * sim.edge_rounds
     for done, planned in enumerate(plan_slots(sim, begin(sim), rounds), start=1):
         yield planned
         progress(done / total)

@@ -21,8 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fedradio.core.files import replacing
+from fedradio.core.text import harmless
 from fedradio.report.style import STYLES, Style
-from fedradio.results.compare import percent
+from fedradio.results.quantities import QUANTITIES, entry
+from fedradio.results.quantity import Quantity
 
 COLUMN_IN = 3.5
 """Width of a column of a two-column paper, in inches."""
@@ -107,6 +109,7 @@ def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None) 
         return
     key = 8 if handles is None else 5
     labels = [textwrap.fill(shortened(str(artist.get_label())), LETTERS - key) for artist in artists]
+    labels = [literal(label) for label in labels]
     columns = _columns([max(map(len, label.splitlines())) + key for label in labels])
     rows = -(-sum(label.count("\n") + 1 for label in labels) // columns)
     figure.set_figheight(figure.get_figheight() + 0.15 * rows)
@@ -128,15 +131,13 @@ def whole_numbers(axis: Axis) -> None:
 
 
 def axis(against: str, most: float) -> tuple[float, str]:
-    """Scale and title of an axis of rounds, seconds, joules or bits: what to divide by, the title with its unit."""
-    if against == "rounds":
-        return 1.0, "Round"
-    if against == "seconds":
+    """Scale and title of an axis of what was spent, such as joules: what to divide by, the title with its unit."""
+    quantity = QUANTITIES[against]
+    if quantity.format == "clock":
         size, unit = next((size, unit) for size, (start, unit) in CLOCK.items() if most >= start)
-        return size, f"Simulated time ({unit})"
-    title, unit = {"joules": ("Energy of all clients", "J"), "bits": ("Uplink of all hops", "bit")}[against]
-    factor, scaled_unit = scaled(most, unit)
-    return factor, f"{title} ({scaled_unit})"
+        return size, _titled(quantity, unit)
+    factor, unit = scaled(most, quantity.unit) if quantity.format == "prefix" else (1.0, quantity.unit)
+    return factor, _titled(quantity, unit)
 
 
 def scaled(most: float, unit: str) -> tuple[float, str]:
@@ -147,15 +148,22 @@ def scaled(most: float, unit: str) -> tuple[float, str]:
 
 def metric_axis(metric: str) -> tuple[float, str]:
     """Scale and title of a metric's axis: 100 for shares, else 1."""
-    name = metric.replace("_", " ")
-    title = f"Test {name}" if metric in ("accuracy", "loss") else name[0].upper() + name[1:]
-    if percent(metric):
-        return 100.0, f"{title} (%)"
-    return 1.0, f"{title} (nat)" if metric.endswith("loss") else title
+    return entry(metric).scale, _titled(entry(metric), entry(metric).unit)
+
+
+def _titled(quantity: Quantity, unit: str) -> str:
+    """The title of an axis with its unit, if there is one."""
+    title = literal(quantity.long or quantity.title)
+    return title[0].upper() + title[1:] + (f" ({unit})" if unit else "")
 
 
 CLOCK = {3600.0: (6 * 3600.0, "h"), 60.0: (600.0, "min"), 1.0: (1.0, "s"), 1e-3: (0.0, "ms")}
 """Units of time: their seconds, and from how many on they are used."""
+
+
+def literal(text: str) -> str:
+    """A text from elsewhere as matplotlib shows it: no mathematics between dollars, no control characters."""
+    return harmless(text).replace("$", r"\$")
 
 
 def shortened(label: str) -> str:

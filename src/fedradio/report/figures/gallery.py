@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,17 @@ from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spre
 from fedradio.report.figures.run import network_figure, reasons_figure, selection_figure, spread_rounds_figure
 from fedradio.report.style import Style, style, styles
 from fedradio.results.compare import bands
-from fedradio.results.run import AXES, Floats, PastRun
+from fedradio.results.quantities import QUANTITIES, axes
+from fedradio.results.run import Floats, PastRun
 from fedradio.results.variants import Variant
 
 FORMATS = ("pdf", "png")
 DPI = 300
 """Resolution of PNG files, and of images inside PDF files."""
+
+
+ONE_TEST_SET = "one test set for all"
+"""Why there are no accuracies of single clients."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ def drawings(variants: Sequence[Variant]) -> list[Drawing]:
     """All figures of these variants; those of a single run only where there is just one."""
     shared = [
         *curve_drawings(variants, "accuracy"),
-        *curve_drawings(variants, "loss", axes=("rounds",)),
+        *curve_drawings(variants, "loss", against=("rounds",)),
         *_energy(variants),
         _spread(variants),
     ]
@@ -50,25 +56,20 @@ def drawings(variants: Sequence[Variant]) -> list[Drawing]:
 
 
 def curve_drawings(
-    variants: Sequence[Variant], metric: str, axes: Iterable[str] = AXES, target: float | None = None
+    variants: Sequence[Variant], metric: str, against: Iterable[str] | None = None, target: float | None = None
 ) -> list[Drawing]:
-    """Figures of a metric against rounds, seconds, joules and bits."""
+    """Figures of a metric against what was spent: by default rounds, seconds, joules and all other axes."""
     looks = looks_of(variants)
+    recorded = any(run.rounds for variant in variants for run in variant.runs.values())
     curves = []
-    for against in axes:
-        known = bands(variants, metric, against)
-        reason = f"{metric} is not measured" if against == "rounds" else f"{against} are undefined"
-        reason = (
-            reason
-            if any(run.rounds for variant in variants for run in variant.runs.values())
-            else "no round is recorded"
-        )
-        make = (
-            (lambda known=known, against=against: curves_figure(known, looks, metric, against, target))
-            if known
-            else None
-        )
-        curves.append(Drawing(f"{metric}-{against}", make, _without(variants, known, reason)))
+    for quantity in axes() if against is None else [QUANTITIES[name] for name in against]:
+        known = bands(variants, metric, quantity.name)
+        if not known and not quantity.absent:
+            continue
+        lacking = f"{metric} is not measured" if quantity.name == "rounds" else f"{quantity.name} are undefined"
+        why = _without(variants, known, lacking if recorded else "no round is recorded")
+        draw = partial(curves_figure, known, looks, metric, quantity.name, target) if known else None
+        curves.append(Drawing(f"{metric}-{quantity.name}", draw, why))
     return curves
 
 
@@ -124,15 +125,14 @@ def _spread(variants: Sequence[Variant]) -> Drawing:
         values = np.concatenate([rows[0] for rows in last if len(rows)] or [np.zeros(0)])
         if len(known := values[np.isfinite(values)]) and all(map(len, last)):
             accuracies[variant.label] = known
-    runs = [run for variant in variants if variant.label not in accuracies for run in variant.runs.values()]
-    looks, why = looks_of(variants), _without(variants, accuracies, _spread_lack(runs))
+    looks, why = looks_of(variants), _without(variants, accuracies, ONE_TEST_SET)
     return Drawing("spread", (lambda: spread_figure(accuracies, looks)) if accuracies else None, why)
 
 
 def _of_one(run: PastRun) -> list[Drawing]:
     """Figures of a single run."""
     accuracies, who = _client_accuracies(run), run.participation
-    rounds = [int(row["rounds"]) for row in run.evaluations]
+    rounds = [record.round for record in run.evaluations]
     colour = style(run.algorithm).colour
     spread = (lambda: spread_rounds_figure(rounds, accuracies, colour)) if len(accuracies) else None
     empty = "" if len(who.reason) else "no edge round is recorded"
@@ -142,7 +142,7 @@ def _of_one(run: PastRun) -> list[Drawing]:
     out = empty or ("" if (who.reason != Reason.NONE).any() else "every client arrived in every edge round")
     parent = None if why else run.network["parents"][0]
     return [
-        Drawing("spread-rounds", spread, "" if spread else _spread_lack([run])),
+        Drawing("spread-rounds", spread, "" if spread else ONE_TEST_SET),
         Drawing("network", network, why),
         Drawing("selection", None if out else lambda: selection_figure(who.reason, parent), out),
         Drawing("reasons", None if out else lambda: reasons_figure(who.reason), out),
@@ -151,15 +151,9 @@ def _of_one(run: PastRun) -> list[Drawing]:
 
 def _client_accuracies(run: PastRun) -> Floats:
     """Accuracies ``[evaluations, clients]``, NaN without samples; empty if clients are not tested one by one."""
-    rows = [row.get("groups", {}).get("accuracy") for row in run.evaluations]
+    rows = [record.groups.get("accuracy") for record in run.evaluations]
     known = [row for row in rows if row]
     return np.array(known if len(known) == len(rows) else [], dtype=np.float64)
-
-
-def _spread_lack(runs: Sequence[PastRun]) -> str:
-    """Why there are no accuracies of single clients."""
-    old = any("groups" not in row for run in runs for row in run.evaluations)
-    return "the records have no accuracies of single clients: an older version" if old else "one test set for all"
 
 
 def _network_lack(run: PastRun) -> str:

@@ -20,7 +20,6 @@ from fedradio.report.figures.axes import (
     metric_axis,
     printed,
     save,
-    scaled,
     whole_numbers,
 )
 from fedradio.report.style import STYLES, Style, style, styles
@@ -105,8 +104,8 @@ def _y_axis(picture: Picture) -> tuple[float, str]:
     """Factor and title of the y axis."""
     if picture["y"] != "energy_j":
         return metric_axis(picture["y"])
-    factor, unit = scaled(max(max(row["mean"]) for row in picture["series"]), "J")
-    return 1 / factor, f"Energy of all clients ({unit})"
+    factor, title = axis("joules", max(max(row["mean"]) for row in picture["series"]))
+    return 1 / factor, title
 
 
 def _hollow(look: Style) -> dict[str, Any]:

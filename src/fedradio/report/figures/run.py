@@ -72,7 +72,7 @@ def network_figure(network: Mapping[str, Any], share: Floats, joules: Floats | N
     return figure
 
 
-def selection_figure(reason: NDArray[np.int64], parent: Sequence[int] | None = None) -> Figure:
+def selection_figure(reason: NDArray[np.int8], parent: Sequence[int] | None = None) -> Figure:
     """Heat map of every client in every edge round, ``reason [E, C]``, clients sorted by their ``parent [C]``.
 
     If there are more clients than rows of the picture, also by how often they arrived.
@@ -100,7 +100,7 @@ def selection_figure(reason: NDArray[np.int64], parent: Sequence[int] | None = N
     return figure
 
 
-def reasons_figure(reason: NDArray[np.int64]) -> Figure:
+def reasons_figure(reason: NDArray[np.int8]) -> Figure:
     """Stacked counts of clients by reason in every edge round, ``reason [E, C]``."""
     counts = np.stack([(reason == why).sum(axis=1) for why in REASONS], axis=1).astype(np.float64)  # [E, reasons]
     ends = np.unique(np.linspace(0, len(reason), min(len(reason), MOST_BARS) + 1).round().astype(int)) + 0.5
@@ -199,7 +199,7 @@ def _separate(axes: Axes, edges: NDArray[np.int64]) -> None:
     axes.set_ylabel("Clients of edge")
 
 
-def _reason_keys(reason: NDArray[np.int64]) -> list[Patch]:
+def _reason_keys(reason: NDArray[np.int8]) -> list[Patch]:
     """Legend keys of the reasons that occur."""
     present = set(np.unique(reason).tolist())
     return [Patch(color=colour, label=label) for why, (label, colour) in REASONS.items() if int(why) in present]

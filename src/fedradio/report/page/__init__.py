@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fedradio.core.progress import Progress, silent
+from fedradio.core.progress import Progress, silent, unheard
 from fedradio.report.page.document import document
 from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.palette import variables
@@ -22,21 +22,30 @@ from fedradio.report.page.sections.settings import settings
 from fedradio.report.page.sections.sweep import sweep_page
 from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.report.style import style
-from fedradio.results.run import MARKER, PastRun, open_run
+from fedradio.results.run import PastRun, open_run
+from fedradio.results.sweep_file import is_sweep
 
 __all__ = ["page", "run_page", "sweep_page"]
 
 
-def page(folder: Path, progress: Progress = silent) -> str:
-    """The page of a run folder or of a sweep."""
-    if (folder / MARKER).is_file():
-        return sweep_page(read_sweep_data(folder, progress))
-    return run_page(open_run(folder), progress)
+def page(folder: Path, progress: Progress = silent, note: Callable[[str], None] = unheard) -> str:
+    """The page of a run folder or of a sweep; damaged runs are shown as such, and ``note`` is told."""
+    if is_sweep(folder):
+        data = read_sweep_data(folder, progress)
+        for damaged in data.damaged():
+            note(f"{damaged.trouble}: {damaged.folder}")
+        return sweep_page(data)
+    run = open_run(folder)
+    if run.damage:
+        note(f"{run.trouble}: {run.folder}")
+    return run_page(run, progress)
 
 
 def run_page(run: PastRun, progress: Progress = silent) -> str:
     """The page of a run."""
     data, colour = RunData(run), "@algorithm"
+    progress("Records", 0.0)
+    data.read()
     makers: dict[str, tuple[str, Callable[[], Html]]] = {
         "headline": ("Summary", lambda: section("headline", "Summary", warning(data, place(run)), headline(data))),
         "learning": ("Learning", lambda: learning(data, colour)),

@@ -5,7 +5,7 @@ Colours are names of the page's palette, such as ``@blue``, which the page's scr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -172,7 +172,8 @@ def thinned(count: int, most: int = POINTS) -> NDArray[np.int64]:
 
 def plain(values: NDArray[Any] | Sequence[float | None], digits: int = 5) -> list[Any]:
     """Numbers for JSON, rounded to significant digits; undefined ones are None, whole ones integers."""
-    return [None if value is None or value != value else _short(float(value), digits) for value in values]
+    numbers = values.tolist() if isinstance(values, np.ndarray) else values
+    return [None if value is None or value != value else _short(float(value), digits) for value in numbers]
 
 
 def _short(value: float, digits: int) -> float | int:
@@ -180,8 +181,25 @@ def _short(value: float, digits: int) -> float | int:
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
-def numbers_table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | None]], what: str) -> Html:
+def numbers_table(caption: str, head: Sequence[str], rows: Rows, what: str) -> Html:
     """The table of a chart's numbers, thinned if there are many; ``what`` names the rows, such as ``clients``."""
     chosen = thinned(len(rows), ROWS)
     title = caption if len(chosen) == len(rows) else f"{caption}; {len(chosen)} of {len(rows)} {what}, evenly spread"
-    return table(title, head, [rows[number] for number in chosen])
+    return table(title, head, [rows[number] for number in chosen.tolist()])
+
+
+@dataclass(frozen=True)
+class MadeRows:
+    """Rows of a table that are made when they are asked for: ``make(0)`` to ``make(count - 1)``."""
+
+    count: int
+    make: Callable[[int], Sequence[str | None]]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, number: int) -> Sequence[str | None]:
+        return self.make(number)
+
+
+Rows = Sequence[Sequence[str | None]] | MadeRows

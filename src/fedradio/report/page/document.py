@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
@@ -56,12 +57,12 @@ def document(title: str, header: Sequence[Piece], sections: Mapping[str, tuple[s
             ),
             _footer(),
             Html(f"<!--\n{asset('plotly-licence.txt')}-->"),
-            _raw("script", scripts[1]),
-            _raw("script", scripts[2]),
         ],
         "\n",
     )
-    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
+    start = f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n'
+    plotly, own = (_element("script", script) for script in scripts[1:])
+    return "".join((start, *plotly, "\n", *own, "\n</body>\n</html>\n"))  # at once: plotly.js is long
 
 
 def _policy(scripts: Sequence[str]) -> str:
@@ -76,9 +77,14 @@ def _policy(scripts: Sequence[str]) -> str:
 
 def _raw(name: str, content: str) -> Html:
     """A script or style element whose content is not escaped."""
-    if f"</{name}" in content.lower():
+    return Html("".join(_element(name, content)))
+
+
+def _element(name: str, content: str) -> tuple[str, str, str]:
+    """The pieces of an element whose content is not escaped."""
+    if re.search(f"</{name}", content, re.IGNORECASE):
         raise ValueError(f"a {name} must not hold its own end")
-    return Html(f"<{name}>{content}</{name}>")
+    return f"<{name}>", content, f"</{name}>"
 
 
 def _mode_button() -> Html:

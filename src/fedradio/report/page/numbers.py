@@ -5,40 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fedradio.core.units import show, show_seconds
+from fedradio.core.units import show, show_count, show_number, show_percent, show_seconds
 from fedradio.report.page.html import DASH, UNDEFINED
-from fedradio.report.terminal.summary import WORDS
+from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval
-
-AXIS_TITLES = {
-    "rounds": "Rounds",
-    "seconds": "Simulated time [s]",
-    "joules": "Energy [J]",
-    "bits": "Uplink [bit]",
-    "uses": "Channel uses",
-}
-"""Axis titles of what a curve can be drawn against."""
-
-AXIS_WORDS = {
-    "rounds": "rounds",
-    "seconds": "simulated time",
-    "joules": "energy",
-    "bits": "uplink bits",
-    "uses": "channel uses",
-}
-"""The same as words in a sentence."""
-
-AXIS_ABSENT = {
-    "seconds": "Simulated time is undefined: no part says how long things take (a fleet or a link with rates does).",
-    "joules": "Energy is undefined: no part says what computing and sending cost (a fleet does).",
-    "bits": "Bits are undefined: payloads are not sent as bits.",
-}
-"""Sentences that say why a run lacks an axis."""
 
 
 def percent(value: float | None, digits: int = 2) -> str:
     """A share in percent."""
-    return UNDEFINED if value is None else f"{100 * value:.{digits}f} %"
+    return UNDEFINED if value is None else show_percent(value, digits)
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -53,35 +28,22 @@ def seconds(value: float | None) -> str:
 
 def count(value: float | None) -> str:
     """A count, whole or a mean."""
-    if value is None:
-        return UNDEFINED
-    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1e4 else f"{value:.3g}"
+    return UNDEFINED if value is None else show_count(value)
 
 
 def number(value: float | None) -> str:
     """A number with four digits."""
-    return UNDEFINED if value is None else f"{value:.4g}"
+    return UNDEFINED if value is None else show_number(value)
 
 
-def metric_words(name: str) -> str:
-    """The name of a metric in words."""
-    names = WORDS | {"loss": "test loss", "train_loss": "training loss"}
-    return names.get(name, name.replace("_", " "))
+def text_of(quantity: Quantity, value: float | None) -> str:
+    """A value of a quantity with its unit."""
+    return UNDEFINED if value is None else quantity.text(value)
 
 
-def metric(name: str, value: float | None) -> str:
-    """A metric's value: shares in percent, all others as plain numbers."""
-    shares = name in WORDS or name.endswith(("accuracy", "accuracy_spread"))
-    return percent(value) if shares else number(value)
-
-
-def spent(axis: str, value: float | None) -> str:
-    """A position on an axis with its unit."""
-    if axis == "seconds":
-        return seconds(value)
-    if axis in ("joules", "bits"):
-        return quantity(value, {"joules": "J", "bits": "bit"}[axis])
-    return count(value)
+def axis_title(quantity: Quantity) -> str:
+    """The title of an axis with its unit."""
+    return f"{quantity.heading} [{quantity.unit}]" if quantity.unit else quantity.heading
 
 
 def plus_minus(mean: Interval | None, formatted: Callable[[float], str]) -> str:

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fedradio.core.progress import Progress, silent
-from fedradio.report.page.numbers import AXIS_TITLES
 from fedradio.report.page.run_data import RunData
-from fedradio.report.page.sections.headline import facts
 from fedradio.report.page.sections.learning import curve
 from fedradio.report.style import Style, styles
-from fedradio.results.run import Curve, Floats, PastRun, is_run, open_run
+from fedradio.results.quantities import axes, of_runs
+from fedradio.results.run import Curve, Floats, LeftOut, PastRun, open_listed
 from fedradio.results.statistics import Interval, interval, paired
 from fedradio.results.variants import Variant
-from fedradio.sweeps.document import RUNS, read_sweep
+from fedradio.sweeps.document import read_sweep
 from fedradio.sweeps.grid import GridVariant, SweepPlan
 
 DRAWN = ("accuracy", "loss")
@@ -25,19 +24,21 @@ DRAWN = ("accuracy", "loss")
 
 @dataclass(frozen=True)
 class SweptRun:
-    """What the page shows of a run: headline numbers, curves by metric and axis, joules by kind.
+    """What the page shows of a run: numbers by quantity, curves by metric and axis, joules by kind.
 
-    ``client_j`` are joules of its clients, ``slot_j`` of its edge rounds; ``done`` rounds are on record.
+    ``client_j`` are joules of its clients, ``slot_j`` of its edge rounds; ``done`` rounds are on record. Of a damaged
+    run there is nothing but its ``trouble``.
     """
 
     folder: Path
     status: str
     done: int
-    facts: Mapping[str, Any]
+    facts: Mapping[str, float | None]
     curves: Mapping[tuple[str, str], Curve]
     client_j: Mapping[str, Floats]
     slot_j: Mapping[str, Floats]
     environment: Mapping[str, Any]
+    trouble: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,12 @@ class SweptVariant:
         return {seed: run for seed, run in self.runs.items() if run is not None and run.status == "complete"}
 
     def values(self, key: str) -> dict[int, float]:
-        """A headline number of the complete runs that have it, by seed."""
-        return {seed: run.facts[key] for seed, run in self.complete().items() if run.facts.get(key) is not None}
+        """A number of the complete runs that have it, by seed."""
+        numbers = {seed: run.facts.get(key) for seed, run in self.complete().items()}
+        return {seed: number for seed, number in numbers.items() if number is not None}
 
     def mean(self, key: str) -> Interval | None:
-        """The mean of a headline number over complete runs; None if any of them lacks it."""
+        """The mean of a number over complete runs; None if any of them lacks it."""
         values = self.values(key)
         return interval(list(values.values())) if values and len(values) == len(self.complete()) else None
 
@@ -83,6 +85,11 @@ class SweepData:
     plan: SweepPlan
     variants: Sequence[SweptVariant]
 
+    def damaged(self) -> list[SweptRun]:
+        """The runs that are damaged."""
+        runs = [run for variant in self.variants for run in variant.runs.values()]
+        return [run for run in runs if run is not None and run.trouble]
+
     def colours(self) -> dict[str, str]:
         """The colour of every variant by its identity."""
         return {variant.identity: variant.style.colour for variant in self.variants}
@@ -98,30 +105,38 @@ def read_sweep_data(folder: Path, progress: Progress = silent) -> SweepData:
     for number, (grid, look) in enumerate(zip(plan.variants, looks, strict=True)):
         runs: dict[int, SweptRun | None] = {}
         for seed in grid.seeds:
-            path = folder / RUNS / grid.folder(seed)
-            runs[seed] = swept_run(open_run(path)) if is_run(path) else None
+            runs[seed] = _swept(open_listed(grid.listed(folder, seed)))
             done += 1
             progress(f"{grid.label}, seed {seed}", done / plan.runs)
         variants.append(SweptVariant(f"variant-{number}", grid, look, runs))
     return SweepData(folder, plan, variants)
 
 
+def _swept(run: PastRun | LeftOut) -> SweptRun | None:
+    """What the page shows of a run that a sweep lists; None if it has not begun."""
+    if isinstance(run, PastRun) and not run.damage:
+        return swept_run(run)
+    trouble = run.trouble if isinstance(run, PastRun) else run.status
+    return None if trouble == "not begun" else SweptRun(Path(run.folder), "damaged", 0, {}, {}, {}, {}, {}, trouble)
+
+
 def swept_run(run: PastRun) -> SweptRun:
     """What the page shows of a run."""
     data = RunData(run)
+    data.read()
     curves = {
-        (name, against): points
+        (name, against.name): points
         for name in DRAWN
-        for against in AXIS_TITLES
-        if (points := curve(data, name, against)) is not None
+        for against in axes()
+        if (points := curve(data, name, against.name)) is not None
     }
     return SweptRun(
         folder=run.folder,
         status=run.status,
         done=len(run.rounds),
-        facts=facts(data),
+        facts={each.name: each.of(run) for each in of_runs()},
         curves=curves,
-        client_j={name: values.sum(axis=0) for name, values in data.joules.items()},
-        slot_j={name: values.sum(axis=1) for name, values in data.joules.items()},
+        client_j={name: values.clients for name, values in data.joules.items()},
+        slot_j={name: values.edge_rounds for name, values in data.joules.items()},
         environment=run.environment,
     )

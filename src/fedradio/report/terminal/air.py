@@ -7,7 +7,7 @@ from dataclasses import asdict
 from rich.table import Table
 
 from fedradio.papers.studies.air import expected_error, shares
-from fedradio.rounds.exchange import Planned
+from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
 from fedradio.theory.whfl import effective_clients
 

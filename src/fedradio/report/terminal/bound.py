@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from rich.console import Group
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -58,7 +57,7 @@ def constants_table(assessment: Assessment) -> Table:
     for name in ("constant", "symbol", "value", "source"):
         table.add_column(name, overflow="fold")
     for row in assessment.constants:
-        table.add_row(row.name.replace("_", " "), escape(row.symbol), number(row.value), row.source)
+        table.add_row(row.name.replace("_", " "), row.symbol, number(row.value), row.source)
     return table
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from types import TracebackType
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TaskID
+
+from fedradio.report.terminal.console import SafeConsole, text_column
 
 LATE_S = 2.0
 """Work that takes longer than this shows its progress."""
@@ -19,8 +19,8 @@ class LateProgress:
     A context manager, so that the bar is removed.
     """
 
-    def __init__(self, console: Console) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn())
+    def __init__(self, console: SafeConsole) -> None:
+        columns = (text_column("{task.description}"), BarColumn())
         self.bar = Progress(*columns, console=console, transient=True)
         self._task: TaskID | None = None
         self._began = time.monotonic()
@@ -38,4 +38,4 @@ class LateProgress:
                 return
             self._task = self.bar.add_task("", total=1.0)
             self.bar.start()
-        self.bar.update(self._task, description=escape(what), completed=share)
+        self.bar.update(self._task, description=what, completed=share)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
     TaskID,
-    TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.units import show, show_seconds
+from fedradio.report.terminal.console import SafeConsole, say, text_column
 from fedradio.report.terminal.summary import simulation_lines
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.estimate import estimate_s
@@ -40,14 +39,14 @@ STOPPING = b"\nstopping after this round; Ctrl-C again stops at once, and the ro
 class RunProgress(Observer):
     """Observer that shows a run: its header, a bar or lines, notes. A context manager, so that the bar is removed."""
 
-    def __init__(self, console: Console, changes: Sequence[str] = ()) -> None:
+    def __init__(self, console: SafeConsole, changes: Sequence[str] = ()) -> None:
         self.console = console
         self.changes = changes
         self.bar: Progress | None = None
         self._task = TaskID(0)
         self._rounds = 0
         self._next_line = 0.0
-        self._accuracy = ""
+        self._accuracy: tuple[float, int] | None = None  # the last one, and its round
 
     def __enter__(self) -> RunProgress:
         return self
@@ -57,27 +56,26 @@ class RunProgress(Observer):
             self.bar.stop()
 
     def started(self, sim: Simulation, spec: Spec, folder: Path | None, done: int) -> None:
-        show_line = self.console.print
-        show_line(f"[bold]{spec.name}[/]  {escape(spec.plain['about'])}".rstrip())
-        if self.changes:
-            show_line(f"  with      {escape('  '.join(self.changes))}", highlight=False)
-        for line in simulation_lines(sim, spec):
-            show_line(f"  {escape(line)}", highlight=False)
+        about = f"  {spec.plain['about']}" if spec.plain["about"] else ""
+        say(self.console, (spec.name, "bold"), about)
+        lines = [f"with      {'  '.join(self.changes)}"] if self.changes else []
+        for line in [*lines, *simulation_lines(sim, spec)]:
+            say(self.console, f"  {line}")
         for warning in sim.warnings:
-            show_line(f"  [yellow]warning[/]   {escape(warning)}", highlight=False)
+            self._flagged("warning", warning)
         if done:
-            show_line(f"  goes on   after round {done} of {spec.rounds}", highlight=False)
+            say(self.console, f"  goes on   after round {done} of {spec.rounds}")
         left = spec.rounds - done
         expected = estimate_s(sim, left, spec.eval_every)
         if expected > LONG_S:
-            show_line(f"  [yellow]expected[/]  about {show_seconds(expected)} for {left} rounds", highlight=False)
+            self._flagged("expected", f"about {show_seconds(expected)} for {left} rounds")
         self._rounds = spec.rounds
         if self.console.is_terminal:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            columns = (text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self.bar = Progress(
                 *columns,
                 TimeRemainingColumn(),
-                TextColumn("{task.fields[status]}"),
+                text_column("{task.fields[status]}"),
                 console=self.console,
                 transient=True,
             )
@@ -86,28 +84,36 @@ class RunProgress(Observer):
 
     def advanced(self, state: SimState, record: RoundRecord) -> None:
         if "accuracy" in record.metrics:
-            self._accuracy = f"accuracy {100 * record.metrics['accuracy']:.2f} %"
+            self._accuracy = record.metrics["accuracy"], state.t
         if self.bar is not None:
             self.bar.update(self._task, completed=state.t, status=self._status(state))
             return
         tenth = max(1, self._rounds // 10)
         if state.t % tenth == 0 or state.t == self._rounds or time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + LINE_EVERY_S
-            self.console.print(f"  round {state.t}/{self._rounds}  {self._status(state)}", highlight=False)
+            say(self.console, f"  round {state.t}/{self._rounds}  {self._status(state)}")
 
     def noted(self, text: str) -> None:
-        self.console.print(f"  [yellow]note[/]      {escape(text)}", highlight=False, soft_wrap=True)
+        self._flagged("note", text)
 
     def stopping(self) -> None:
-        os.write(2, STOPPING)  # straight to standard error: this may interrupt a print
+        with suppress(OSError):  # nobody may be listening
+            os.write(2, STOPPING)  # straight to standard error: this may interrupt a print
+
+    def _flagged(self, word: str, text: str) -> None:
+        """Print a line that stands out."""
+        say(self.console, "  ", (word, "yellow"), f"{'':{10 - len(word)}}{text}")
 
     def _status(self, state: SimState) -> str:
-        """Last accuracy, and what was spent so far."""
-        pieces = [self._accuracy]
+        """Last accuracy, with its round if that was an earlier one, a dash if there is none yet; and what was spent."""
+        pieces = ["accuracy -"]
+        if self._accuracy is not None:
+            accuracy, at = self._accuracy
+            pieces = [f"accuracy {100 * accuracy:.2f} %" + ("" if at == state.t else f" (round {at})")]
         if state.time_s is not None:
             pieces.append(show_seconds(state.time_s))
         if state.energy_j is not None:
             pieces.append(show(state.energy_j, "J"))
         if state.bits is not None:
             pieces.append(show(state.bits, "bit"))
-        return "  ".join(item for item in pieces if item)
+        return "  ".join(pieces)

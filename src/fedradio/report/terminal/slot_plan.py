@@ -12,7 +12,7 @@ from torch import Tensor
 from fedradio.core.contracts import Reason, Topology
 from fedradio.core.units import show, w_to_dbm
 from fedradio.rounds.accounts import planned_j
-from fedradio.rounds.exchange import Planned
+from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
 
 MARKS = {
@@ -27,8 +27,8 @@ MARKS = {
 
 def placement(planned: Planned) -> list[str]:
     """Each client's place in the edge round: ``selected``, ``eligible`` (but not selected) or ``out``."""
-    able = planned.alloc.reason == int(Reason.NOT_SELECTED)
-    pairs = zip(planned.alloc.active.tolist(), able.tolist(), strict=True)
+    able = planned.x.alloc.reason == int(Reason.NOT_SELECTED)
+    pairs = zip(planned.x.alloc.active.tolist(), able.tolist(), strict=True)
     return ["selected" if active else "eligible" if eligible else "out" for active, eligible in pairs]
 
 
@@ -60,17 +60,17 @@ def clients_table(sim: Simulation, planned: Planned) -> Table:
         table.add_column(name, justify="left" if name in ("", "reason") else "right", no_wrap=True)
     parent, positions = sim.topology.parents[0], sim.topology.positions
     distance = (positions[0] - positions[1][parent]).norm(dim=1)
-    joules = planned_j(sim.hops[0], planned)
+    joules = planned_j(planned)
     for i, place in enumerate(placement(planned)):
         row: list[str | Text] = [str(i), str(int(parent[i])), f"{distance[i]:.3g}", _gain(planned, int(parent[i]), i)]
         row.append(Text(*MARKS[place]))
         if place == "selected":
-            cpu = _value(planned.alloc.cpu_hz, i)
-            power = _value(planned.alloc.power_w, i)
-            row += ["", str(int(planned.alloc.steps[i])), "-" if cpu is None else f"{cpu / 1e6:.4g}", _dbm(power)]
+            cpu = _value(planned.x.alloc.cpu_hz, i)
+            power = _value(planned.x.alloc.power_w, i)
+            row += ["", str(int(planned.x.alloc.steps[i])), "-" if cpu is None else f"{cpu / 1e6:.4g}", _dbm(power)]
             row += [_short(_value(planned.airtime.done_s, i)), _short(_value(joules, i))]
         else:
-            row += [Reason(int(planned.alloc.reason[i])).name.lower().replace("_", " "), *[""] * 5]
+            row += [Reason(int(planned.x.alloc.reason[i])).name.lower().replace("_", " "), *[""] * 5]
         table.add_row(*row)
     return table
 
@@ -80,18 +80,18 @@ def compare_table(by_mode: Mapping[str, tuple[Simulation, Planned, float]]) -> T
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("mode", "eligible", "selected", "steps", "joules", "median CPU", "median dBm", "ms"):
         table.add_column(name, justify="left" if name == "mode" else "right")
-    for mode, (sim, planned, milliseconds) in by_mode.items():
-        on = planned.alloc.active
-        joules = planned_j(sim.hops[0], planned)
+    for mode, (_, planned, milliseconds) in by_mode.items():
+        on = planned.x.alloc.active
+        joules = planned_j(planned)
         places = placement(planned)
         table.add_row(
             mode,
             str(len(places) - places.count("out")),
             str(places.count("selected")),
-            str(int(planned.alloc.steps.sum())),
+            str(int(planned.x.alloc.steps.sum())),
             "-" if joules is None else f"{float(joules.sum()):.4g}",
-            show(_median(planned.alloc.cpu_hz, on), "Hz"),
-            _dbm(_median(planned.alloc.power_w, on)),
+            show(_median(planned.x.alloc.cpu_hz, on), "Hz"),
+            _dbm(_median(planned.x.alloc.power_w, on)),
             f"{milliseconds:.1f}",
         )
     return table
@@ -100,13 +100,13 @@ def compare_table(by_mode: Mapping[str, tuple[Simulation, Planned, float]]) -> T
 def cells_table(sim: Simulation, planned: Planned) -> Table:
     """The table of cells: clients, selected clients, and the policy's notes."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    notes = {name: values for name, values in planned.alloc.notes.items() if len(values) == sim.topology.receivers(0)}
+    notes = {name: note.values for name, note in planned.x.alloc.notes.items() if note.axis == "receiver"}
     for name in ("cell", "clients", "selected", *notes):
         table.add_column(name, justify="right")
     parent = sim.topology.parents[0]
     for cell in range(sim.topology.receivers(0)):
         mine = parent == cell
-        selected = int(planned.alloc.active[mine].sum())
+        selected = int(planned.x.alloc.active[mine].sum())
         table.add_row(str(cell), str(int(mine.sum())), str(selected), *(f"{float(v[cell]):g}" for v in notes.values()))
     return table
 
@@ -128,6 +128,6 @@ def _dbm(watts: float | None) -> str:
 
 
 def _gain(planned: Planned, receiver: int, client: int) -> str:
-    if planned.channel is None:
+    if planned.x.channel is None:
         return "-"
-    return f"{10 * torch.log10(planned.channel.gain[receiver, client]):.0f}"
+    return f"{10 * torch.log10(planned.x.channel.gain[receiver, client]):.0f}"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from fedradio.core.units import show, show_seconds
-from fedradio.runs.summary import Summary
+from fedradio.results.quantities import QUANTITIES, entry, of_runs
+from fedradio.results.quantity import Quantity
+from fedradio.results.run import PastRun
 from fedradio.spec.spec import Spec
 
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
+    from fedradio.runs.summary import Summary
 
 
 def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
@@ -24,7 +27,7 @@ def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
     periods = " x ".join(str(hop.period) for hop in reversed(sim.hops))
     network = f"{tiers}; links {kinds}; exchanges a round {periods}"
     return [
-        f"network   {network if sim.algorithm.pooling is None else 'none: all data in one place'}",
+        f"network   {'none: all data in one place' if sim.pooled else network}",
         f"model     {sim.model.shared.size:,} shared parameters"
         + (f" and {sim.model.local.size + sim.model.buffers.size:,} local" if sim.model.local.size else ""),
         f"learning  {spec.plain['algorithm']['kind']}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
@@ -32,78 +35,83 @@ def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
     ]
 
 
-def summary_table(summary: Summary) -> Table:
+def summary_table(run: PastRun) -> Table:
     """The headline numbers of a run; a dash is a quantity that no part defines."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
-    rows = {
-        "accuracy": _percent(summary.accuracy),
-        "best accuracy": f"{_percent(summary.best_accuracy)} (round {summary.best_round})",
-        "test loss": "-" if summary.loss is None else f"{summary.loss:.4f}",
-    }
-    extra = {name: value for name, value in summary.metrics.items() if name not in ("accuracy", "loss")}
-    rows |= {WORDS.get(name, name.replace("_", " ")): _metric(name, value) for name, value in extra.items()}
-    each = None if summary.energy_j is None or not summary.rounds else summary.energy_j / summary.rounds
-    rows |= {
-        "rounds": str(summary.rounds),
-        "clients": _clients(summary),
-        "simulated time": show_seconds(summary.time_s),
-        "energy": show(summary.energy_j, "J") + ("" if each is None else f" ({show(each, 'J')} a round)"),
-        "uplink": _uplink(summary),
-        "wall time": show_seconds(summary.wall_s) + _overhead(summary),
-        "disk": show(summary.disk_bytes, "B"),
-        "peak memory": show(summary.memory_bytes, "B"),
-        "seed": str(summary.seed),
-    }
-    for name, value in rows.items():
-        table.add_row(name, value)
+    for each in _quantities(run):
+        value = each.of(run)
+        if each.listed([value]):
+            more = MORE[each.name](run) if each.name in MORE and value is not None else ""
+            table.add_row(each.title, each.text(value) + more)
+    table.add_row("seed", str(run.spec.seed))
     return table
 
 
-WORDS = {"bayes": "Bayes ceiling, expected", "top_popular": "Top-Popular"}
-"""Names of reference metrics."""
+def participation_warning(summary: Summary) -> str | None:
+    """A warning about a run whose model never changed, because nobody took part or nothing arrived; else None."""
+    if summary.clients == 0:
+        return "nobody took part in any round, so nothing was learnt; a longer deadline_s or more energy may help"
+    if summary.arrived == 0:
+        return "nothing that clients sent arrived, so nothing was learnt; a longer deadline_s or more power may help"
+    return None
 
 
-def _metric(name: str, value: float) -> str:
-    """A metric's value: losses and variates as numbers, all others in percent."""
-    plain = name.endswith("loss") or name.startswith("variate")
-    return f"{value:.4g}" if plain else _percent(value)
+def _quantities(run: PastRun) -> list[Quantity]:
+    """What is shown of a run: metrics of its summary, further ones in the order of the evaluations, what was spent."""
+    first = [each for each in of_runs() if each.per == "evaluation" and each.field]
+    further = [entry(name) for name in run.last if name not in {each.name for each in first}]
+    return [*first, *further, *(each for each in of_runs() if each.per != "evaluation")]
 
 
-def _overhead(summary: Summary) -> str:
+def _best(run: PastRun) -> str:
+    return f" (round {_text(run, 'best_round')})"
+
+
+def _each_round(run: PastRun) -> str:
+    """Joules of a round, on average."""
+    joules, rounds = QUANTITIES["joules"], QUANTITIES["rounds"].of(run)
+    return f" ({joules.text((joules.of(run) or 0.0) / rounds)} a round)" if rounds else ""
+
+
+def _hops(run: PastRun) -> str:
+    """Bits of either hop, where there are two."""
+    hops = [QUANTITIES["bits"].text(bits) for bits in (run.summary or {}).get("hop_bits", ())]
+    return f" ({hops[0]} access, {hops[1]} backhaul)" if len(hops) == 2 else ""
+
+
+def _clients(run: PastRun) -> str:
+    """Clients of an edge round that arrived, if these are fewer, and that were eligible, on average."""
+    clients, arrived = _text(run, "clients"), _text(run, "arrived")
+    more = f", {arrived} arrived" if arrived != clients else ""
+    eligible = QUANTITIES["eligible"].of(run)
+    return f" an edge round{more}" + ("" if eligible is None else f", {_text(run, 'eligible')} eligible")
+
+
+def _overhead(run: PastRun) -> str:
     """The share of the wall time that went into checkpoints."""
-    if summary.checkpoint_s is None or summary.wall_s <= 0:
+    wall_s, checkpoint_s = ((run.summary or {}).get(name) for name in ("wall_s", "checkpoint_s"))
+    if not wall_s or checkpoint_s is None:
         return ""
-    return f" ({100 * summary.checkpoint_s / summary.wall_s:.2g} % of it for checkpoints)"
+    return f" ({100 * checkpoint_s / wall_s:.2g} % of it for checkpoints)"
 
 
-def _clients(summary: Summary) -> str:
-    """Mean clients of an edge round."""
-    if summary.clients is None:
-        return "-"
-    text = f"{summary.clients:.3g} an edge round"
-    if summary.arrived is not None and summary.arrived < summary.clients:
-        text += f", {summary.arrived:.3g} arrived"
-    return text if summary.eligible is None else f"{text}, {summary.eligible:.3g} eligible"
+def _text(run: PastRun, name: str) -> str:
+    return QUANTITIES[name].text(QUANTITIES[name].of(run))
 
 
-def _uplink(summary: Summary) -> str:
-    """Bits of the uplink by hop, or channel uses."""
-    if summary.uses is not None:
-        side = "" if summary.bits is None else f", {show(summary.bits, 'bit')} beside"
-        return f"{summary.uses:,.0f} channel uses{side}"
-    if len(summary.hop_bits) != 2:
-        return show(summary.bits, "bit")
-    access, backhaul = summary.hop_bits
-    return f"{show(access, 'bit')} access, {show(backhaul, 'bit')} backhaul"
+MORE: dict[str, Callable[[PastRun], str]] = {
+    "best_accuracy": _best,
+    "joules": _each_round,
+    "bits": _hops,
+    "clients": _clients,
+    "wall_s": _overhead,
+}
+"""What stands behind a number, by the name of its quantity."""
 
 
 def _tier_names(sim: Simulation) -> list[str]:
     middle = len(sim.topology.positions) - 2
     between = ["edges"] if middle == 1 else [f"tier-{i + 1} nodes" for i in range(middle)]
     return ["clients", *between, "server"]
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.2f} %"

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from rich.console import Console, Group
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.console import Group
+from rich.progress import BarColumn, Progress, TaskID, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from fedradio.core.errors import StoreError
-from fedradio.core.units import show, show_seconds
-from fedradio.results.statistics import Interval
-from fedradio.runs.folder import read_summary
+from fedradio.core.units import show_percent
+from fedradio.report.terminal.columns import Column, bare, bare_title, means, variant_tables
+from fedradio.report.terminal.console import SafeConsole, say, text_column
+from fedradio.results.quantities import of_variants, spent
+from fedradio.runs.stored import read_summary
 from fedradio.sweeps.grid import SweepPlan
 from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask
 from fedradio.sweeps.sweep import VariantResult
 
 LINE_EVERY_S = 10.0
 """Time between two lines of a run where there is no bar."""
-
-WIDE = 110
-"""Columns of a terminal from which on results and costs are one table."""
 
 NUMBERS_WIDTH = 38
 """Columns of counts and times on a line with a bar; label and bar share the rest."""
@@ -40,7 +39,7 @@ class BatchProgress(PoolObserver):
     A context manager, so that the bars are removed.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: SafeConsole) -> None:
         self.console = console
         self.bar: Progress | None = None
         self._all = TaskID(0)
@@ -58,10 +57,10 @@ class BatchProgress(PoolObserver):
     def started(self, tasks: Sequence[RunTask], parallel: int) -> None:
         self._rounds = sum(task.spec.rounds for task in tasks)
         if not self.console.is_terminal:
-            self.console.print(f"{_count(len(tasks), 'run')}, {parallel} at a time", highlight=False)
+            say(self.console, f"{_count(len(tasks), 'run')}, {parallel} at a time")
             return
         bar = BarColumn(bar_width=max(10, min(40, self.console.width // 4)))
-        columns = (TextColumn("{task.description}"), bar, TextColumn("{task.fields[count]}"))
+        columns = (text_column("{task.description}"), bar, text_column("{task.fields[count]}"))
         self.bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self.console, transient=True)
         self._all = self.bar.add_task("all runs", total=self._rounds, count=f"0/{len(tasks)} runs")
         self.bar.start()
@@ -78,10 +77,10 @@ class BatchProgress(PoolObserver):
             self.bar.update(self._all, completed=self._made, total=self._rounds)
         elif time.monotonic() >= shown.next_line:
             shown.next_line = time.monotonic() + LINE_EVERY_S
-            self.console.print(f"  {escape(task.label)}: {done}/{rounds} rounds", highlight=False, soft_wrap=True)
+            say(self.console, f"  {task.label}: {done}/{rounds} rounds")
 
     def noted(self, task: RunTask, text: str) -> None:
-        self.console.print(Text(f"  {task.label}: {text}"), soft_wrap=True)
+        say(self.console, f"  {task.label}: {text}")
 
     def ended(self, outcome: Outcome, number: int, total: int) -> None:
         shown = self._runs.pop(outcome.task.folder, None)
@@ -91,10 +90,11 @@ class BatchProgress(PoolObserver):
             if shown is not None and shown.row is not None:
                 self.bar.remove_task(shown.row)
         if outcome.status != "complete" or (outcome.fresh and self.bar is None):
-            self.console.print(f"[{number}/{total}] {_line(outcome)}", markup=False, highlight=False, soft_wrap=True)
+            say(self.console, f"[{number}/{total}] {_line(outcome)}")
 
     def stopping(self) -> None:
-        os.write(2, STOPPING)  # straight to standard error: this may interrupt a print
+        with suppress(OSError):  # nobody may be listening
+            os.write(2, STOPPING)  # straight to standard error: this may interrupt a print
 
     def _row(self, task: RunTask) -> TaskID | None:
         """A new bar for a run; None where there are no bars."""
@@ -102,7 +102,7 @@ class BatchProgress(PoolObserver):
             return None
         longest = max(12, self.console.width * 3 // 4 - NUMBERS_WIDTH)
         label = task.label if len(task.label) <= longest else f"...{task.label[3 - longest :]}"
-        return self.bar.add_task(f"  {escape(label)}", total=task.spec.rounds, count="")
+        return self.bar.add_task(f"  {label}", total=task.spec.rounds, count="")
 
 
 class _ShownRun:
@@ -115,34 +115,16 @@ class _ShownRun:
 
 
 def results_view(results: Sequence[VariantResult], width: int = 120) -> Group:
-    """The results of a sweep, one row per variant: means over complete runs, accuracy with its 95 % interval.
+    """The results of a sweep, one row per variant: means over complete runs, metrics with their 95 % interval.
 
-    A dash is undefined. Below ``WIDE`` columns, costs are a table of their own.
+    A dash is undefined. What does not fit the width is a table of its own.
     """
-    seeds = {"seeds": [f"{row.complete}/{row.seeds}" for row in results]}
-    ends = {
-        "accuracy": [_percent(row.accuracy) for row in results],
-        "best": ["-" if row.best is None else f"{100 * row.best.mean:.2f} %" for row in results],
-    }
-    spent = {
-        "time": [show_seconds(row.time_s) for row in results],
-        "energy": [show(row.energy_j, "J") for row in results],
-        "uplink": [show(row.bits, "bit") for row in results],
-    }
-    labels = [row.label for row in results]
-    if width >= WIDE:
-        return Group(_results_table(labels, ends | spent | seeds))
-    return Group(_results_table(labels, ends | seeds), Text(), _results_table(labels, spent))
-
-
-def _results_table(labels: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("variant", overflow="fold")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    for number, label in enumerate(labels):
-        table.add_row(Text(label), *(column[number] for column in columns.values()))
-    return table
+    metrics = [each for each in of_variants() if each.per == "evaluation"]
+    ends: dict[str, Column] = {"seeds": [f"{row.complete}/{row.seeds}" for row in results]}
+    ends |= {bare_title(each): [bare(each, row.means[each.name]) for row in results] for each in metrics}
+    costs = means(spent(), [row.means for row in results])
+    tables = variant_tables([row.label for row in results], ends, costs, width)
+    return Group(*[piece for table in tables for piece in (table, Text())][:-1])
 
 
 def variants_table(plan: SweepPlan) -> Table:
@@ -186,16 +168,8 @@ def _line(outcome: Outcome) -> str:
             accuracy = read_summary(outcome.task.folder)["accuracy"]
         except StoreError:
             accuracy = None
-        details = [] if accuracy is None else [f"accuracy {100 * accuracy:.2f} %"]
+        details = [] if accuracy is None else [f"accuracy {show_percent(accuracy)}"]
     return ", ".join([f"{outcome.task.label}: {outcome.status}", *(detail for detail in details if detail)])
-
-
-def _percent(mean: Interval | None) -> str:
-    """A mean in percent with the half width of its interval."""
-    if mean is None:
-        return "-"
-    spread = "" if mean.half is None else f" ± {100 * mean.half:.2f}"
-    return f"{100 * mean.mean:.2f}{spread} %"
 
 
 def _count(number: int, word: str) -> str:

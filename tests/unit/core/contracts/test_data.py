@@ -1,8 +1,10 @@
 """Test sets and tapes: bounds of groups, and moving to another device."""
 
 import torch
+from support.elsewhere import received
 
 from fedradio.core.contracts import Samples, Tapes, TestSet
+from fedradio.data.tapes import Pool
 
 
 def test_bounds_of_groups_by_hand() -> None:
@@ -30,3 +32,12 @@ def test_tapes_stay_where_they_are() -> None:
     )
     assert tapes.clients == 2
     assert tapes.to("cpu") is tapes
+
+
+def test_what_is_fetched_from_home_can_be_sent_to_another_process() -> None:
+    """Samples are gathered where they are, on the CPU, and then moved: to the device that knows shapes alone."""
+    pool = Pool(torch.randn(5, 2), torch.arange(5))
+    moved = TestSet(torch.arange(5), torch.zeros(5).long(), 1, False, pool).to("meta")
+    for fetch in (moved.fetch, received(moved.fetch)):
+        x, y = fetch(torch.tensor([4, 1]))
+        assert (x.device.type, tuple(x.shape), tuple(y.shape)) == ("meta", (2, 2), (2,))

@@ -103,9 +103,9 @@ def test_losses_enter_with_their_frequency(cells: Maker, tmp_path: Path) -> None
     found = assess(folder, rounds=2)
     assert all(column.bound.arrival > 0 for column in found.columns)
     opened = replayed_run(folder)
-    part, _ = participation(opened, opened.sim.algorithm)  # type: ignore[arg-type]
-    rows = [row for rows in opened.exchanges for row in rows if row["hop"] == 0]
-    wanted = [sum(row["arrived"][u] for row in rows) / len(rows) for u in range(6)]
+    part, _ = participation(opened, opened.sim.algorithm.averaging)  # type: ignore[arg-type]
+    rows = [record.dense(6) for records in opened.exchanges for record in records if record.hop == 0]
+    wanted = [sum(row.arrived[u] for row in rows) / len(rows) for u in range(6)]
     assert part.p_sc[0, 0].tolist() == pytest.approx(wanted)
     assert any("p_sc" in note for note in found.notes)
     other = made(cells(*RADIO, "rounds=6", "algorithm.normalise=arrived"), tmp_path / "b")

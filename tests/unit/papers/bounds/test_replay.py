@@ -5,7 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.records import exchange
+from support.sealing import reseal
 
+from fedradio.core.contracts import ExchangeRecord
 from fedradio.core.errors import StoreError
 from fedradio.papers.bounds.assess import assess
 from fedradio.papers.bounds.replay import participation, replayed_run
@@ -24,25 +27,28 @@ def made(spec: Spec, folder: Path) -> Path:
 def test_weights_are_those_of_the_records(cells: Maker, tmp_path: Path) -> None:
     spec = cells("hops.0.policy={kind: sampling, clients: 2, steps: [1, 4]}", "rule.updates_per_step=3")
     opened = replayed_run(made(spec, tmp_path / "a"))
-    part, busy = participation(opened, opened.sim.algorithm)  # type: ignore[arg-type]
+    part, busy = participation(opened, opened.sim.algorithm.averaging)  # type: ignore[arg-type]
     assert busy == [0, 1]
     assert (part.rounds, part.edge_rounds) == (2, 2)
-    rows = [row for rows in opened.exchanges for row in rows if row["hop"] == 0]
+    rows = [record.dense(6) for records in opened.exchanges for record in records if record.hop == 0]
     for alpha, steps, row in zip(part.alpha_u.flatten(0, 1), part.steps.flatten(0, 1), rows, strict=True):
         squares = [float(alpha[part.edge == b].square().sum()) for b in range(2)]
-        assert [1 / square for square in squares] == pytest.approx(row["effective"])
-        assert steps.tolist() == [3 * n for n in row["steps"]]
+        assert [1 / square for square in squares] == pytest.approx(row.effective)
+        assert steps.tolist() == [3 * n for n in row.steps]
     assert part.alpha_b.sum(1).tolist() == pytest.approx([1.0, 1.0])
     assert part.omega.tolist() == pytest.approx((part.alpha * part.steps).sum((1, 2)).tolist())
 
 
+def only(record: ExchangeRecord, ids: list[int]) -> ExchangeRecord:
+    """The record of an exchange in which only these senders took part."""
+    return exchange(record.t, record.hop, ids=ids, e=record.e, steps=record.steps[: len(ids)])
+
+
 def test_idle_rounds_and_empty_cells_are_told(cells: Maker, tmp_path: Path) -> None:
     opened = replayed_run(made(cells("rounds=3"), tmp_path / "a"))
-    for row in opened.exchanges[1]:
-        row["active"] = row["arrived"] = [False] * len(row["active"])
-    for row in opened.exchanges[2][:1]:
-        row["active"] = row["arrived"] = [True] * 3 + [False] * 3
-    part, busy = participation(opened, opened.sim.algorithm)  # type: ignore[arg-type]
+    opened.exchanges[1] = [only(record, []) for record in opened.exchanges[1]]
+    opened.exchanges[2][0] = only(opened.exchanges[2][0], [0, 1, 2])
+    part, busy = participation(opened, opened.sim.algorithm.averaging)  # type: ignore[arg-type]
     assert busy == [0, 2]
     assert part.rounds == 2
     assert float(part.alpha_u[1, 0, 3:].sum()) == 0.0
@@ -57,17 +63,21 @@ def test_idle_rounds_and_empty_cells_are_told(cells: Maker, tmp_path: Path) -> N
 def test_a_changed_folder_is_refused(tiny: Maker, tmp_path: Path) -> None:
     folder = made(tiny(), tmp_path / "a")
     lines = (folder / RECORDS_FILE).read_text().splitlines()
-    row = json.loads(lines[0])
+    row = json.loads(lines[1])
     row["steps"] = [n + 1 for n in row["steps"]]
-    (folder / RECORDS_FILE).write_text("\n".join([json.dumps(row), *lines[1:]]) + "\n")
+    (folder / RECORDS_FILE).write_text("\n".join([lines[0], json.dumps(row), *lines[2:]]) + "\n")
+    with pytest.raises(StoreError, match=r"is damaged: records.jsonl"):
+        assess(folder)
+    reseal(folder)
     with pytest.raises(StoreError, match="another version"):
         assess(folder)
-    (folder / RECORDS_FILE).write_text("")
+    (folder / RECORDS_FILE).write_text(lines[0] + "\n")
+    reseal(folder)
     with pytest.raises(StoreError, match="before its first round"):
         assess(folder)
     text = (folder / SPEC_FILE).read_text()
     (folder / SPEC_FILE).write_text(text.replace("seed: 3", "seed: 4"))
-    with pytest.raises(StoreError, match="fingerprint"):
+    with pytest.raises(StoreError, match=r"is damaged: spec.yaml"):
         assess(folder)
-    with pytest.raises(StoreError, match="summary"):
+    with pytest.raises(StoreError, match="does not exist"):
         assess(tmp_path / "nowhere")

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
+from support.exchanges import realised
 from support.studies import study
 from support.whfl import FLAT, planned
 
 from fedradio.core.errors import SpecError
-from fedradio.core.rng import Rng
 from fedradio.network.power_law import power_law
 from fedradio.papers.studies.air import expected_error, is_air, shares, unforeseen
 from fedradio.spec.build import build
@@ -27,9 +27,7 @@ def test_bound_over_two_hops_of_air() -> None:
     found = study("bound", spec)
     assert found["x"] == [0, 4, 8, 12, 16, 20]
     topology = build(spec).topology
-    (clients, edges, server), (parent, above) = topology.positions, topology.parents
-    near = power_law().realise(edges, clients, parent, Rng(0)).gain
-    far = power_law().realise(server, edges, above, Rng(0)).gain[0]
+    near, far = realised(power_law(), topology).gain, realised(power_law(), topology, hop=1).gain[0]
     eta, amplitude, edge = figure_4(5)
     printed = loss_33(Printed(near, far, iterations=4, d=650), eta, amplitude, edge)
     assert torch.tensor(found["y"]).double().allclose(printed)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.studies import BUFFERS, RAW, study
 
+from fedradio.core.contracts import ExchangeRecord
 from fedradio.results.run import open_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec, load_spec
@@ -34,7 +35,8 @@ def test_reference_accuracies(tmp_path: Path, tiny: Callable[..., Spec]) -> None
 def test_labels_are_those_of_a_run(tmp_path: Path) -> None:
     spec = load_spec("osafl", BUFFERS)
     run(spec, tmp_path / "run")
-    last = list(open_run(tmp_path / "run").records("exchange"))[-1]["notes"]
+    *_, record = open_run(tmp_path / "run").records(ExchangeRecord)
+    last = {name: note.values for name, note in record.notes.items()}
     found = study("labels", spec)
     assert found["at"] == [1, 2, 3, 4]
     assert [sum(row) for row in found["shares"]] == pytest.approx([1.0] * 4)

@@ -26,6 +26,6 @@ def test_other_data_stay_as_they_are(tiny: Callable[..., Spec]) -> None:
 
 def test_every_edge_round_is_planned_and_told(cells: Callable[..., Spec]) -> None:
     told: list[float] = []
-    found = [(one.clock.t, one.clock.e) for one in planned_slots(build(cells()), 3, told.append)]
+    found = [(one.x.clock.t, one.x.clock.e) for one in planned_slots(build(cells()), 3, told.append)]
     assert found == [(t, e) for t in range(3) for e in range(2)]
     assert told == [n / 6 for n in range(1, 7)]

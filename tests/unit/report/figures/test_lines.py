@@ -1,10 +1,12 @@
 """Curves, distributions and spreads."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from fedradio.report.figures.axes import COLUMN_IN
+from fedradio.report.figures.axes import COLUMN_IN, save
 from fedradio.report.figures.gallery import looks_of
 from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
 from fedradio.report.style import style
@@ -71,3 +73,12 @@ def test_spread_is_sorted() -> None:
     (line,) = spread_figure({"one": np.array([0.9, 0.5])}, LOOKS).axes[0].lines
     assert np.asarray(line.get_xdata()).tolist() == [25, 75]
     assert np.asarray(line.get_ydata()).tolist() == [50, 90]
+
+
+def test_names_from_elsewhere_are_drawn_as_they_are(tmp_path: Path) -> None:
+    """Not read as mathematics, which would fail, and without control characters."""
+    names = ["$\\frac{$ \x1b[31m", "$\\undefined^^$"]
+    looks = looks_of([Variant(name, "fedavg", {}) for name in names])
+    figure = curves_figure({name: flat_band(0.5) for name in names}, looks, "$\\frac{$", "rounds")
+    save(figure, tmp_path / "a.png")
+    assert words_of(figure) == ["\\$\\frac{\\$ [31m", "\\$\\undefined^^\\$"]

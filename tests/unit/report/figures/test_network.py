@@ -2,7 +2,7 @@
 
 from fedradio.report.figures.network import network_map
 from fedradio.report.terminal.slot_plan import placement
-from fedradio.rounds.exchange import plan_slots
+from fedradio.rounds.planning import plan_slots
 from fedradio.rounds.round import begin
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from support.pages import BAD, Outline, words_of
+from support.sealing import reseal, unfinish
 
 from fedradio.report.page import page
 from fedradio.report.page.numbers import percent
@@ -84,7 +85,7 @@ def test_what_a_run_lacks_is_told(tmp_path: Path, tiny: Callable[..., Spec]) -> 
 
 def test_a_run_that_was_killed_shows_what_is_on_record(made: Path) -> None:
     before = words_of(page(made))
-    (made / "summary.json").unlink()
+    unfinish(made)
     for name in ("network.json", "environment.json"):
         (made / name).unlink()
     text = words_of(page(made))
@@ -96,8 +97,19 @@ def test_a_run_that_was_killed_shows_what_is_on_record(made: Path) -> None:
     assert value.findall(before) == value.findall(text)
 
 
+def test_a_damaged_run_is_shown_as_such(made: Path) -> None:
+    spec, told = made / "spec.yaml", []
+    spec.write_text(spec.read_text().replace("lr: 0.", "lr: 1."))
+    text = words_of(page(made, note=told.append))
+    assert "</span>damaged</span>" in text
+    assert "nothing on this page can be relied on" in text
+    assert "spec.yaml: was changed after the run wrote it" in text
+    assert f"fedradio resume {made.name}" in text
+    assert [note.startswith("damaged: spec.yaml: was changed") for note in told] == [True]
+
+
 def test_a_run_without_a_round(made: Path) -> None:
-    (made / "summary.json").unlink()
+    unfinish(made)
     (made / "records.jsonl").write_text("")
     text = words_of(page(made))
     assert "No evaluation is on record" in text
@@ -107,8 +119,7 @@ def test_a_run_without_a_round(made: Path) -> None:
 
 @pytest.mark.parametrize("status", ["diverged", "interrupted", "failed"])
 def test_states_of_a_run_are_told(made: Path, status: str) -> None:
-    path = made / "summary.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": status}))
+    reseal(made, status=status)
     text = words_of(page(made))
     assert f"</span>{status}</span>" in text
     assert 'class="warning"' in text
@@ -119,13 +130,13 @@ def test_hostile_text_stays_text(tmp_path: Path, tiny: Callable[..., Spec]) -> N
     run(tiny(), folder)
     plain_spec = yaml.safe_load((folder / "spec.yaml").read_text()) | {"about": BAD}
     (folder / "spec.yaml").write_text(yaml.safe_dump(plain_spec))
-    (folder / "environment.json").write_text(json.dumps({"system": BAD, "packages": {BAD: BAD}}))
-    summary = json.loads((folder / "summary.json").read_text()) | {"status": BAD}
-    (folder / "summary.json").write_text(json.dumps(summary))
+    machine = json.loads((folder / "environment.json").read_text()) | {"system": BAD, "packages": {BAD: BAD}}
+    (folder / "environment.json").write_text(json.dumps(machine))
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     for row in records:
-        row |= {"notes": {BAD: [1.0]}} if row["type"] == "exchange" else {}
+        row |= {"notes": {BAD: {"axis": "receiver", "values": [1.0]}}} if row["type"] == "exchange" else {}
     (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in records))
+    reseal(folder, name=BAD)
     text = page(folder)
     assert BAD not in text
     found = Outline(text)

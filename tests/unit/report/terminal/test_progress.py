@@ -3,13 +3,13 @@
 import io
 
 import pytest
-from rich.console import Console
 
 from fedradio.report.terminal import progress
+from fedradio.report.terminal.console import SafeConsole
 
 
 def test_progress_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    console = SafeConsole(file=io.StringIO(), width=80, force_terminal=True)
     with progress.LateProgress(console) as quick:
         quick("reading", 0.0)
         assert not quick.bar.tasks

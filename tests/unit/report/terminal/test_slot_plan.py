@@ -5,7 +5,7 @@ from collections.abc import Callable
 from support.terminal import shown
 
 from fedradio.report.terminal.slot_plan import cells_table, clients_table, compare_table, map_text, placement
-from fedradio.rounds.exchange import plan_slots
+from fedradio.rounds.planning import plan_slots
 from fedradio.rounds.round import begin
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec, load_spec

@@ -1,15 +1,15 @@
 """Sweeps on a terminal: progress and results."""
 
 import io
-import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from support.sealing import blank_summary, write_summary
 
+from fedradio.report.terminal.console import SafeConsole
 from fedradio.report.terminal.sweep import BatchProgress, results_view
+from fedradio.results.quantities import QUANTITIES
 from fedradio.results.statistics import Interval
-from fedradio.runs.folder import SUMMARY_FILE
 from fedradio.spec.spec import check_spec
 from fedradio.sweeps.pool import Outcome, RunTask
 from fedradio.sweeps.sweep import VariantResult
@@ -18,7 +18,7 @@ from fedradio.sweeps.sweep import VariantResult
 def test_progress_on_a_terminal_counts_the_rounds_of_this_batch(tmp_path: Path) -> None:
     """What was made before is no part of the work, and bars of runs that have ended are put away."""
     jobs = [RunTask(check_spec({"rounds": 10, "seed": n}), tmp_path / str(n), f"[red]{n}") for n in range(3)]
-    console = Console(force_terminal=True, width=100, record=True, file=(tmp_path / "screen").open("w"))
+    console = SafeConsole(force_terminal=True, width=100, record=True, file=(tmp_path / "screen").open("w"))
     with BatchProgress(console) as progress:
         progress.started(jobs, 2)
         assert progress.bar is not None
@@ -27,10 +27,10 @@ def test_progress_on_a_terminal_counts_the_rounds_of_this_batch(tmp_path: Path) 
         progress.advanced(jobs[1], 6, 10)
         whole = progress.bar.tasks[0]
         assert (whole.completed, whole.total, whole.fields["count"]) == (2, 16, "1/3 runs")
-        assert [task.description for task in progress.bar.tasks] == ["all runs", "  \\[red]1"]
+        assert [task.description for task in progress.bar.tasks] == ["all runs", "  [red]1"]
         progress.advanced(jobs[2], 0, 10)
         progress.ended(Outcome(jobs[1], "failed", "first line\nlast line", fresh=True), 2, 3)
-        assert [task.description for task in progress.bar.tasks] == ["all runs", "  \\[red]2"]
+        assert [task.description for task in progress.bar.tasks] == ["all runs", "  [red]2"]
         assert (whole.completed, whole.total) == (2, 12)
         progress.advanced(jobs[2], 10, 10)
         progress.ended(Outcome(jobs[2], "complete", None, fresh=True), 3, 3)
@@ -42,8 +42,8 @@ def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("fedradio.report.terminal.sweep.LINE_EVERY_S", 0.0)
     job = RunTask(check_spec({"rounds": 10}), tmp_path / "run", "one")
     job.folder.mkdir()
-    (job.folder / SUMMARY_FILE).write_text(json.dumps({"status": "complete", "spec_sha256": "", "accuracy": 0.5}))
-    console = Console(width=100, record=True, file=(tmp_path / "log").open("w"))
+    write_summary(job.folder, blank_summary(job.spec, accuracy=0.5))
+    console = SafeConsole(width=100, record=True, file=(tmp_path / "log").open("w"))
     with BatchProgress(console) as progress:
         progress.started([job], 1)
         progress.noted(job, "other [torch]")
@@ -61,14 +61,17 @@ def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.Mo
 def test_results_fit_a_narrow_terminal() -> None:
     label = "algorithm=fedprox, topology.clients_per_edge=4"
     some = Interval(0.5, 0.01, 3)
-    variant = VariantResult(label, 3, 3, some, some, 123.4, 5678.9, 1.2e9)
-    console = Console(width=60, record=True, file=io.StringIO())
+    spent = {"seconds": 123.4, "joules": 5678.9, "bits": 1.2e9}
+    means = dict.fromkeys(QUANTITIES) | {name: Interval(value, None, 1) for name, value in spent.items()}
+    variant = VariantResult(label, 3, 3, means | {"accuracy": some, "best_accuracy": some})
+    console = SafeConsole(width=60, record=True, file=io.StringIO())
     console.print(results_view([variant], console.width))
     lines = console.export_text().splitlines()
-    assert lines[0].split() == ["variant", "accuracy", "best", "seeds"]
-    assert any(line.split() == ["variant", "time", "energy", "uplink"] for line in lines)
-    assert "50.00 ± 1.00 %" in lines[1]
+    assert lines[0].split() == ["variant", "seeds", "accuracy", "%", "best", "%"]
+    assert any(line.split() == ["variant", "simulated", "energy", "uplink"] for line in lines)
+    assert "50.00 ± 1.00" in lines[1]
     assert lines[1].startswith("algorithm=fedprox,")
-    wide = Console(width=120, record=True, file=io.StringIO())
+    wide = SafeConsole(width=120, record=True, file=io.StringIO())
     wide.print(results_view([variant], wide.width))
-    assert wide.export_text().split()[:7] == ["variant", "accuracy", "best", "time", "energy", "uplink", "seeds"]
+    first = wide.export_text().splitlines()[0]
+    assert first.split() == ["variant", "seeds", "accuracy", "%", "best", "%", "simulated", "energy", "uplink"]

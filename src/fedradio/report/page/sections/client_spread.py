@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from fedradio.core.contracts.records import EvaluationRecord
 from fedradio.report.page.chart import (
     Chart,
     ChartView,
@@ -23,8 +24,9 @@ from fedradio.report.page.chart import (
     whole,
 )
 from fedradio.report.page.html import Html, paragraph, section, tag
-from fedradio.report.page.numbers import metric_words, percent
+from fedradio.report.page.numbers import percent
 from fedradio.report.page.run_data import RunData
+from fedradio.results.quantities import entry
 from fedradio.results.run import Floats
 
 Groups = dict[int, Floats]
@@ -34,17 +36,17 @@ Groups = dict[int, Floats]
 def spread(data: RunData, colour: str) -> Html:
     """The section of the spread: first and last evaluation, and quantiles over the rounds."""
     title = "Clients' accuracies"
-    rows = [row for row in data.run.evaluations if row.get("groups")]
-    if not rows:
+    records = [record for record in data.run.evaluations if record.groups]
+    if not records:
         return section("spread", title, paragraph(_why(data), class_="absent"))
-    groups = {name: by_round for name in rows[-1]["groups"] if (by_round := _groups(rows, name))}
+    groups = {name: by_round for name in records[-1].groups if (by_round := _groups(records, name))}
     if not groups:
         return section("spread", title, paragraph("No client has test samples of its own.", class_="absent"))
-    options = {name: metric_words(name) for name in groups}
+    options = {name: entry(name).title for name in groups}
     distribution = _distribution(groups, colour)
     charts = [distribution.identity]
     over = absent("Over the rounds", "One evaluation is on record: there is nothing yet to compare it with.")
-    if len(rows) > 1:
+    if len(records) > 1:
         fan = _fan(groups, colour)
         charts.append(fan.identity)
         over = figure(fan)
@@ -60,14 +62,12 @@ def _why(data: RunData) -> str:
     """Why a run has no accuracies per client."""
     if not data.run.evaluations:
         return "No evaluation is on record."
-    if "groups" not in data.run.evaluations[-1]:
-        return "The records hold no accuracies per client: an earlier version made them."
     return "All clients share one test set, so that none has an accuracy of its own (data.test=client gives it one)."
 
 
-def _groups(rows: list[dict[str, Any]], name: str) -> Groups:
+def _groups(records: Sequence[EvaluationRecord], name: str) -> Groups:
     """The clients' values of a metric at every evaluation."""
-    known = {row["rounds"]: [value for value in row["groups"].get(name) or [] if value is not None] for row in rows}
+    known = {record.round: [value for value in record.groups.get(name, []) if value is not None] for record in records}
     return {at: np.array(values, dtype=np.float64) for at, values in known.items() if values}
 
 
@@ -138,7 +138,7 @@ def _numbers(groups: dict[str, Groups]) -> Html:
         [label, *(percent(float(np.quantile(groups[name][at], q))) for name, at in columns)]
         for label, q in names.items()
     ]
-    head = ["clients", *(f"{metric_words(name)}, round {at}" for name, at in columns)]
+    head = ["clients", *(f"{entry(name).title}, round {at}" for name, at in columns)]
     return numbers_table("Accuracies of the clients, quantiles", head, rows, "quantiles")
 
 
@@ -154,4 +154,4 @@ def _quantiles(groups: dict[str, Groups]) -> Html:
         for at, values in sorted(by_round.items())
     ]
     head = ["rounds", "worst", "a tenth", "median", "nine tenths", "best", "deviation"]
-    return numbers_table(f"{metric_words(name).capitalize()} of the clients", head, rows, "evaluations")
+    return numbers_table(f"{entry(name).heading} of the clients", head, rows, "evaluations")

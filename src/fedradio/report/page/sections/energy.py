@@ -46,8 +46,8 @@ def energy(data: RunData) -> Html:
     if len(data.joules) < 2:
         known, unknown = ("sending", "computing") if "sending" in data.joules else ("computing", "sending")
         partial = paragraph(f"Only {known} has defined joules here; those of {unknown} are undefined.", class_="aside")
-    clients = {name: values.sum(axis=0) for name, values in data.joules.items()}
-    edge_rounds = {name: values.sum(axis=1) for name, values in data.joules.items()}
+    clients = {name: values.clients for name, values in data.joules.items()}
+    edge_rounds = {name: values.edge_rounds for name, values in data.joules.items()}
     return section(
         "energy",
         "Energy",
@@ -119,11 +119,11 @@ def _over_rounds(data: RunData) -> Html:
     """The chart of joules of every round by kind and hop."""
     title, rows = "Of every round", data.run.rounds
     parts: dict[str, Floats] = {}
-    if rows and all(row["compute_j"] is not None for row in rows):
-        parts["computing"] = np.array([row["compute_j"] for row in rows])
-    for hop in range(len(rows[0]["tx_j"]) if rows else 0):
-        if all(row["tx_j"][hop] is not None for row in rows):
-            parts[f"sending, hop {hop}"] = np.array([row["tx_j"][hop] for row in rows])
+    if rows and all(record.compute_j is not None for record in rows):
+        parts["computing"] = np.array([record.compute_j for record in rows])
+    for hop in range(len(rows[0].tx_j) if rows else 0):
+        if all(record.tx_j[hop] is not None for record in rows):
+            parts[f"sending, hop {hop}"] = np.array([record.tx_j[hop] for record in rows])
     parts = {name: values for name, values in parts.items() if values.any()}
     if not parts:
         return absent(title, "No round has spent a defined amount of energy.")

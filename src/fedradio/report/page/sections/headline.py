@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Mapping
 
 from fedradio.report.page.html import Html, Piece, command, join, paragraph, tag
-from fedradio.report.page.numbers import count, number, percent, quantity, seconds
+from fedradio.report.page.numbers import text_of
 from fedradio.report.page.run_data import RunData
+from fedradio.results.quantities import QUANTITIES, of_runs
+from fedradio.results.quantity import Quantity
 
 STATES = {
     "complete": ("good", "✓", ""),
@@ -26,6 +25,11 @@ STATES = {
         "This run diverged: a loss or a parameter became NaN or infinite after {done} of {all} rounds. Numbers are "
         "those before. A smaller rule.lr or algorithm rate usually helps.",
     ),
+    "damaged": (
+        "bad",
+        "\N{MULTIPLICATION SIGN}",
+        "Files of this run are not what it wrote, so that nothing on this page can be relied on.",
+    ),
     "not begun": ("fair", "!", ""),
     "failed": (
         "bad",
@@ -34,37 +38,6 @@ STATES = {
     ),
 }
 """Class, sign and warning of every status."""
-
-
-KEYS = (
-    *("accuracy", "best_accuracy", "best_round", "loss", "rounds", "clients", "arrived"),
-    *("time_s", "energy_j", "bits", "uses", "wall_s"),
-)
-"""Fields of a summary that the page reads; summaries of earlier versions may lack some."""
-
-
-def facts(data: RunData) -> Mapping[str, Any]:
-    """The headline numbers of a run: its summary, or without one what its records give."""
-    run = data.run
-    if run.summary is not None:
-        return dict.fromkeys(KEYS) | dict(run.summary)
-    last = run.evaluations[-1] if run.evaluations else {}
-    totals = {axis: float(values[-1]) for axis, values in data.totals.items()}
-    took_part = run.participation if data.edge_rounds else None
-    return {
-        "accuracy": last.get("accuracy"),
-        "best_accuracy": last.get("best_accuracy"),
-        "best_round": last.get("best_round"),
-        "loss": last.get("loss"),
-        "rounds": len(run.rounds),
-        "time_s": totals.get("seconds"),
-        "energy_j": totals.get("joules"),
-        "bits": totals.get("bits"),
-        "uses": totals.get("uses"),
-        "wall_s": float(np.sum([row["wall_s"] for row in run.rounds])),
-        "clients": None if took_part is None else float(took_part.active.sum(axis=1).mean()),
-        "arrived": None if took_part is None else float(took_part.arrived.sum(axis=1).mean()),
-    }
 
 
 def badge(status: str) -> Html:
@@ -79,9 +52,11 @@ def warning(data: RunData, where: str) -> Html | None:
     if not template:
         return None
     message = template.format(done=len(data.run.rounds), all=data.run.spec.rounds)
-    resumable = data.run.status in ("interrupted", "unfinished", "failed")
-    resume = [paragraph("Go on with it:"), command(f"fedradio resume {where}")] if resumable else []
-    inside = [paragraph(message), *resume]
+    damage = [tag("ul", *(tag("li", str(each)) for each in data.run.damage))] if data.run.damage else []
+    resumable = data.run.status in ("interrupted", "unfinished", "failed", "damaged")
+    doing = "Set these files aside, and make again what they held:" if damage else "Go on with it:"
+    resume = [paragraph(doing), command(f"fedradio resume {where}")] if resumable else []
+    inside = [paragraph(message), *damage, *resume]
     return tag("div", *inside, class_="warning", role="note")
 
 
@@ -96,47 +71,56 @@ def cards(items: Mapping[str, tuple[Piece, Piece]]) -> Html:
 
 def headline(data: RunData) -> Html:
     """The cards of a run; a dash is a quantity that no part defines."""
-    numbers = facts(data)
-    items: dict[str, tuple[Piece, Piece]] = {
-        "Accuracy": (percent(numbers["accuracy"]), _loss(numbers)),
-        "Best accuracy": (percent(numbers["best_accuracy"]), _best(numbers)),
-        "Rounds": (count(numbers["rounds"]), f"of {data.run.spec.rounds:,}; {data.edge_rounds:,} edge rounds"),
-        "Simulated time": (seconds(numbers["time_s"]), _each(numbers, "time_s")),
-        "Energy": (quantity(numbers["energy_j"], "J"), _each(numbers, "energy_j")),
-        "Uplink": _uplink(numbers),
-        "Clients": (count(numbers["clients"]), _clients(data, numbers)),
-        "Wall time": (seconds(numbers["wall_s"]), "on the machine that ran it"),
-    }
+    items: dict[str, tuple[Piece, Piece]] = {}
+    for each in of_runs():
+        value = each.of(data.run)
+        if each.listed([value]) and (each.per != "evaluation" or each.shown == "variants"):
+            items[each.heading] = text_of(each, value), _more(each, value, data)
     return cards(items)
 
 
-def _loss(numbers: Mapping[str, Any]) -> Piece:
-    return None if numbers["loss"] is None else f"test loss {number(numbers['loss'])}"
+def _more(quantity: Quantity, value: float | None, data: RunData) -> Piece:
+    """What stands below a number: something of its own, or the mean of a round."""
+    if quantity.name in MORE:
+        return MORE[quantity.name](data)
+    rounds = QUANTITIES["rounds"].of(data.run)
+    return f"{quantity.text(value / rounds)} a round" if quantity.axis and value is not None and rounds else None
 
 
-def _best(numbers: Mapping[str, Any]) -> Piece:
-    return None if numbers["best_round"] is None else f"after round {numbers['best_round']}"
+def _loss(data: RunData) -> Piece:
+    loss = QUANTITIES["loss"]
+    value = loss.of(data.run)
+    return None if value is None else f"{loss.title} {loss.text(value)}"
 
 
-def _each(numbers: Mapping[str, Any], key: str) -> Piece:
-    if numbers[key] is None or not numbers["rounds"]:
-        return None
-    each = numbers[key] / numbers["rounds"]
-    return f"{seconds(each) if key == 'time_s' else quantity(each, 'J')} a round"
+def _best(data: RunData) -> Piece:
+    after = QUANTITIES["best_round"].of(data.run)
+    return None if after is None else f"after round {after}"
 
 
-def _uplink(numbers: Mapping[str, Any]) -> tuple[Piece, Piece]:
-    if numbers.get("uses") is not None:
-        return count(numbers["uses"]), "channel uses" + (
-            "" if numbers["bits"] is None else f", {quantity(numbers['bits'], 'bit')} beside"
-        )
-    hops = [value for value in numbers.get("hop_bits") or [] if value is not None]
-    more = f"{quantity(hops[0], 'bit')} access, {quantity(hops[1], 'bit')} backhaul" if len(hops) == 2 else None
-    return quantity(numbers["bits"], "bit"), more
+def _rounds(data: RunData) -> Piece:
+    return f"of {data.run.spec.rounds:,}; {data.edge_rounds:,} edge rounds"
 
 
-def _clients(data: RunData, numbers: Mapping[str, Any]) -> str:
-    text = f"of {data.clients:,} took part in an edge round, on average"
-    if numbers["arrived"] is not None and numbers["arrived"] < numbers["clients"]:
-        text += f"; {count(numbers['arrived'])} arrived"
-    return text
+def _hops(data: RunData) -> Piece:
+    """Bits of either hop, where there are two."""
+    hops = [bits for bits in (data.run.summary or {}).get("hop_bits", ()) if bits is not None]
+    text = QUANTITIES["bits"].text
+    return f"{text(hops[0])} access, {text(hops[1])} backhaul" if len(hops) == 2 else None
+
+
+def _clients(data: RunData) -> Piece:
+    clients, arrived = (QUANTITIES[name].text(QUANTITIES[name].of(data.run)) for name in ("clients", "arrived"))
+    more = f"; {arrived} arrived" if arrived != clients else ""
+    return f"of {data.clients:,} took part in an edge round, on average{more}"
+
+
+MORE: dict[str, Callable[[RunData], Piece]] = {
+    "accuracy": _loss,
+    "best_accuracy": _best,
+    "rounds": _rounds,
+    "bits": _hops,
+    "clients": _clients,
+    "wall_s": lambda _: "on the machine that ran it",
+}
+"""What stands below a number, by the name of its quantity."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from fedradio.core.contracts.records import EvaluationRecord
 from fedradio.report.page.chart import (
     COLOURS,
     DASHES,
@@ -23,18 +24,9 @@ from fedradio.report.page.chart import (
     whole,
 )
 from fedradio.report.page.html import Html, paragraph, section, tag
-from fedradio.report.page.numbers import (
-    AXIS_ABSENT,
-    AXIS_TITLES,
-    AXIS_WORDS,
-    metric,
-    metric_words,
-    number,
-    percent,
-    spent,
-)
+from fedradio.report.page.numbers import axis_title, number, percent, text_of
 from fedradio.report.page.run_data import RunData
-from fedradio.report.terminal.summary import WORDS
+from fedradio.results.quantities import QUANTITIES, axes, entry, references
 from fedradio.results.run import Curve, PastRun
 
 TOPS = tuple(f"top_{m}_accuracy" for m in (2, 3, 5, 10, 20, 50, 100))
@@ -43,7 +35,7 @@ TOPS = tuple(f"top_{m}_accuracy" for m in (2, 3, 5, 10, 20, 50, 100))
 
 def accuracies(names: Sequence[str]) -> list[str]:
     """The accuracies among some metrics that get a line."""
-    lines = [name for name in names if name.endswith("accuracy") and name != "best_accuracy"]
+    lines = [name for name in names if name.endswith("accuracy")]
     return [name for name in lines if not name.startswith("top_") or name in TOPS]
 
 
@@ -54,7 +46,7 @@ def losses(names: Sequence[str]) -> list[str]:
 
 def other_metrics(names: Sequence[str]) -> list[str]:
     """The metrics that are neither accuracies, losses nor references, and share no axis."""
-    return [n for n in names if not n.endswith(("accuracy", "loss")) and n not in WORDS]
+    return [name for name in names if not name.endswith(("accuracy", "loss")) and not entry(name).reference]
 
 
 def curve(data: RunData, name: str, against: str) -> Curve | None:
@@ -67,8 +59,9 @@ def curve(data: RunData, name: str, against: str) -> Curve | None:
 
 def _rows(run: PastRun, name: str) -> list[tuple[int, float]]:
     """Rounds, from 0, and values of a metric."""
-    source = run.rounds if name == "train_loss" else run.evaluations
-    return [(row["t"], row[name]) for row in source if row.get(name) is not None]
+    if name == "train_loss":
+        return [(record.t, record.train_loss) for record in run.rounds if record.train_loss is not None]
+    return [(record.round - 1, record.metrics[name]) for record in run.evaluations if name in record.metrics]
 
 
 def learning(data: RunData, colour: str) -> Html:
@@ -76,8 +69,8 @@ def learning(data: RunData, colour: str) -> Html:
     if not data.run.evaluations:
         why = f"No evaluation is on record: the spec evaluates every {data.run.spec.eval_every} rounds and at the end."
         return section("learning", "Learning", paragraph(why, class_="absent"))
-    options = {name: AXIS_WORDS[name] for name in AXIS_TITLES if name in data.totals}
-    missing = [AXIS_ABSENT[name] for name in AXIS_ABSENT if name not in data.totals]
+    options = {name: QUANTITIES[name].title for name in data.totals}
+    missing = [each.absent for each in axes() if each.absent and each.name not in data.totals]
     charts = [_accuracy_chart(data, colour), _loss_chart(data, colour)]
     return section(
         "learning",
@@ -100,21 +93,21 @@ def _traces(
         chosen = thinned(len(points[0]))
         x, y = plain(points[0][chosen]), plain(scale * points[1][chosen])
         colour, dash = looks[name]
-        bare = {"mode": "lines"} if len(x) > 1 and (name in WORDS or name == "train_loss") else {}
-        traces.append(line(metric_words(name), x, y, colour, line={"dash": dash}) | bare)
+        bare = {"mode": "lines"} if len(x) > 1 and (entry(name).reference or name == "train_loss") else {}
+        traces.append(line(entry(name).title, x, y, colour, line={"dash": dash}) | bare)
     return traces
 
 
 def _x(data: RunData, against: str) -> Layout:
-    title = AXIS_TITLES[against]
+    title = axis_title(QUANTITIES[against])
     layout = whole(title, len(data.run.rounds)) if against == "rounds" else axis(title)
     return layout | {"rangemode": "tozero"}
 
 
 def _looks(names: Sequence[str], first: str) -> dict[str, tuple[str, str]]:
     """Colour and dash of every metric: ``first`` for the first, others for the rest; references are dotted."""
-    looks = {name: ("@soft", "dot") for name in names if name in WORDS}
-    for place, name in enumerate(name for name in names if name not in WORDS):
+    looks = {name: ("@soft", "dot") for name in names if entry(name).reference}
+    for place, name in enumerate(name for name in names if not entry(name).reference):
         other = (COLOURS[(place - 1) % len(COLOURS)], DASHES[(place - 1) % len(DASHES)])
         looks[name] = (first, "solid") if place == 0 else other
     return looks
@@ -122,7 +115,7 @@ def _looks(names: Sequence[str], first: str) -> dict[str, tuple[str, str]]:
 
 def _accuracy_chart(data: RunData, colour: str) -> Chart:
     known = data.run.metrics()
-    names = [*accuracies(known), *(name for name in WORDS if name in known)]
+    names = [*accuracies(known), *(each.name for each in references() if each.name in known)]
     views = {
         against: ChartView(
             _traces(data, names, against, _looks(names, colour), 100.0),
@@ -138,16 +131,18 @@ def _accuracy_chart(data: RunData, colour: str) -> Chart:
 
 
 def _accuracy_sentence(data: RunData) -> str:
-    rows = data.run.evaluations
-    first, last = rows[0], rows[-1]
-    text = f"Accuracy is {percent(last['accuracy'])} after round {last['rounds']}"
-    if len(rows) > 1:
-        text = f"From {percent(first['accuracy'])} after round {first['rounds']}, accuracy comes to "
-        text += f"{percent(last['accuracy'])} after round {last['rounds']}"
-        text += f"; the best is {percent(last['best_accuracy'])} after round {last['best_round']}"
-    known = [name for name in WORDS if last.get(name) is not None]
-    lines = " and ".join(f"{WORDS[name]} {percent(last[name])}" for name in known)
+    records, best = data.run.evaluations, data.run.best
+    first, last = records[0], records[-1]
+    text = f"Accuracy is {_accuracy(last)}"
+    if best is not None and len(records) > 1:
+        text = f"From {_accuracy(first)}, accuracy comes to {_accuracy(last)}; the best is {_accuracy(best)}"
+    known = [each for each in references() if each.name in last.metrics]
+    lines = " and ".join(f"{each.title} {each.text(last.metrics[each.name])}" for each in known)
     return f"{text}. Dotted, for reference: {lines}." if known else f"{text}."
+
+
+def _accuracy(record: EvaluationRecord) -> str:
+    return f"{percent(record.metrics['accuracy'])} after round {record.round}"
 
 
 def _loss_chart(data: RunData, colour: str) -> Chart:
@@ -160,7 +155,7 @@ def _loss_chart(data: RunData, colour: str) -> Chart:
         )
         for against in data.totals
     }
-    ends = [(metric_words(name), _rows(data.run, name)[-1][1]) for name in names]
+    ends = [(entry(name).title, _rows(data.run, name)[-1][1]) for name in names]
     listed = ", ".join(f"{name} {number(value)}" for name, value in ends)
     says = f"Last values: {listed}. Losses are cross entropies in nats."
     return Chart("loss-chart", "Loss", says, views, _numbers(data, names))
@@ -170,9 +165,10 @@ def _numbers(data: RunData, names: Sequence[str]) -> Html:
     """The table of evaluations: what had been spent, and the metrics."""
     train = dict(_rows(data.run, "train_loss"))
     rows = []
-    for row in data.run.evaluations:
-        values = [spent(against, float(totals[row["t"]])) for against, totals in data.totals.items()]
-        known = row | {"train_loss": train.get(row["t"])}
-        rows.append([*values, *(metric(name, known.get(name)) for name in names)])
-    head = [*(AXIS_WORDS[against] for against in data.totals), *map(metric_words, names)]
+    for record in data.run.evaluations:
+        t = record.round - 1
+        values = [QUANTITIES[against].text(float(totals[t])) for against, totals in data.totals.items()]
+        known = record.metrics | ({"train_loss": train[t]} if t in train else {})
+        rows.append([*values, *(text_of(entry(name), known.get(name)) for name in names)])
+    head = [entry(name).title for name in (*data.totals, *names)]
     return numbers_table("Evaluations", head, rows, "evaluations")

@@ -4,21 +4,68 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fedradio.report.page.chart import Chart, ChartView, Layout, Trace, axis, figure, numbers_table, plain, switch
-from fedradio.report.page.html import UNDEFINED, Html, paragraph, section
+from fedradio.report.page.chart import (
+    Chart,
+    ChartView,
+    Layout,
+    MadeRows,
+    Trace,
+    axis,
+    figure,
+    numbers_table,
+    plain,
+    switch,
+    thinned,
+)
+from fedradio.report.page.html import Html, paragraph, section
 from fedradio.report.page.numbers import percent, quantity
 from fedradio.report.page.run_data import RunData
+from fedradio.results.client_states import Ints
 from fedradio.results.run import Floats
 
 SCALE = [[0, "#2a1a5e"], [0.25, "#3b528b"], [0.5, "#21918c"], [0.75, "#5ec962"], [1, "#fde725"]]
 """Colour scale from little (dark) to much (bright), with even steps for colour-blind readers too."""
 
+MOST = 1000
+"""Most clients of the map."""
+
 WIDE = 100.0
 """Ratio of the largest to the smallest joules above which colours are logarithmic."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Clients on the map ``ids [n]``: all, or some of very many; of these the ``places [n, 2]``, receivers ``parent
+    [n]``, shares of edge rounds in which they arrived, joules and accuracies (NaN: no samples), and what is shown under
+    the mouse."""
+
+    ids: Ints
+    places: Floats
+    parent: Ints
+    shares: Floats
+    joules: Floats | None
+    accuracies: Floats | None
+    hover: list[str]
+
+
+def shown_clients(data: RunData, shares: Floats, joules: Floats | None, accuracies: Floats | None) -> Shown:
+    """The clients that are drawn, evenly spread if there are more than :data:`MOST`."""
+    ids = thinned(data.clients, MOST)
+    some = Shown(
+        ids=ids,
+        places=np.array(data.run.network["positions"][0], dtype=np.float64)[ids],
+        parent=np.array(data.run.network["parents"][0], dtype=np.int64)[ids],
+        shares=shares[ids],
+        joules=None if joules is None else joules[ids],
+        accuracies=None if accuracies is None else accuracies[ids],
+        hover=[],
+    )
+    return replace(some, hover=[_hover(some, place, _tiers(data) > 2) for place in range(len(ids))])
 
 
 def network(data: RunData) -> Html:
@@ -26,24 +73,21 @@ def network(data: RunData) -> Html:
     why = _missing(data)
     if why:
         return section("network", "Network", paragraph(why, class_="absent"))
-    shares, joules, accuracies = data.shares(), data.client_joules(), data.client_accuracies()
-    views = {"share": _view(data, 100 * shares, "took part [%]")}
+    shares, joules, known = data.states.shares(), data.client_joules(), data.client_accuracies()
+    accuracies = None if known is None else np.array(known, dtype=np.float64)
+    shown = shown_clients(data, shares, joules, accuracies)
+    views = {"share": _view(data, shown, 100 * shown.shares, "took part [%]")}
     options = {"share": "participation"}
-    if joules is not None:
-        views["joules"] = _joules_view(data, joules)
+    if shown.joules is not None:
+        views["joules"] = _joules_view(data, shown, shown.joules)
         options["joules"] = "energy"
-    if accuracies is not None:
-        known = np.array([math.nan if value is None else 100 * value for value in accuracies])
-        views["accuracy"] = _view(data, known, "accuracy [%]")
+    if shown.accuracies is not None:
+        views["accuracy"] = _view(data, shown, 100 * shown.accuracies, "accuracy [%]")
         options["accuracy"] = "accuracy"
-    chart = Chart(
-        "map-chart",
-        "Map",
-        _sentence(data, shares, joules),
-        views,
-        _numbers(data, shares, joules, accuracies),
-        height=580,
-    )
+    says = _sentence(data, shares, joules)
+    if len(shown.ids) < data.clients:
+        says += f" Shown are {len(shown.ids):,} of them, evenly spread."
+    chart = Chart("map-chart", "Map", says, views, _numbers(data, shares, joules, accuracies), height=580)
     return section(
         "network", "Network", switch("map-colour", "Colour clients by", options, [chart.identity]), figure(chart)
     )
@@ -79,38 +123,38 @@ def _sentence(data: RunData, shares: Floats, joules: Floats | None) -> str:
     return text
 
 
-def _view(data: RunData, values: Floats, title: str, **bar: Any) -> ChartView:
+def _view(data: RunData, shown: Shown, values: Floats, title: str, **bar: Any) -> ChartView:
     """The map with clients coloured and sized by some values."""
-    clients = _clients(data, values, title, bar)
+    clients = _clients(shown, values, title, bar)
     layout = _layout(data, clients["marker"]["showscale"])
-    return ChartView([*_lines(data), clients, *_receivers(data)], layout)
+    return ChartView([*_lines(data, shown), clients, *_receivers(data)], layout)
 
 
-def _joules_view(data: RunData, joules: Floats) -> ChartView:
+def _joules_view(data: RunData, shown: Shown, joules: Floats) -> ChartView:
     """The map with clients coloured by their joules."""
     positive = joules[joules > 0]
     if not len(positive) or positive.max() < WIDE * positive.min():
-        return _view(data, joules, "energy [J]")
+        return _view(data, shown, joules, "energy [J]")
     logs = np.log10(np.where(joules > 0, joules, math.nan))
     decades = range(math.floor(np.nanmin(logs)), math.ceil(np.nanmax(logs)) + 1)
     ticks = {"tickvals": list(decades), "ticktext": [f"{10.0**decade:g}" for decade in decades]}
-    return _view(data, logs, "energy [J]", **ticks)
+    return _view(data, shown, logs, "energy [J]", **ticks)
 
 
-def _clients(data: RunData, values: Floats, title: str, bar: dict[str, Any]) -> Trace:
+def _clients(shown: Shown, values: Floats, title: str, bar: dict[str, Any]) -> Trace:
     """The clients as markers."""
     known = values[~np.isnan(values)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     share = np.nan_to_num((values - low) / ((high - low) or 1.0), nan=0.0)
-    largest = 15 if data.clients <= 200 else 9
-    x, y = _xy(data.run.network["positions"][0])
+    largest = 15 if len(values) <= 200 else 9
+    x, y = _xy(shown.places)
     return {
         "type": "scatter",
         "mode": "markers",
         "name": "clients",
         "x": x,
         "y": y,
-        "text": _hover(data),
+        "text": shown.hover,
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {
             "color": plain(values),
@@ -133,36 +177,33 @@ def _clients(data: RunData, values: Floats, title: str, bar: dict[str, Any]) -> 
     }
 
 
-def _hover(data: RunData) -> list[str]:
+def _hover(shown: Shown, place: int, cells: bool) -> str:
     """What is shown of a client under the mouse."""
-    shares, joules, accuracies = data.shares(), data.client_joules(), data.client_accuracies()
-    texts = []
-    for client, edge in enumerate(data.run.network["parents"][0]):
-        lines = [f"client {client}" + (f", edge {edge}" if _tiers(data) > 2 else "")]
-        lines.append(f"took part in {100 * shares[client]:.0f} %")
-        if joules is not None:
-            lines.append(quantity(float(joules[client]), "J"))
-        if accuracies is not None and (accuracy := accuracies[client]) is not None:
-            lines.append(f"accuracy {percent(accuracy, 1)}")
-        texts.append("<br>".join(lines))
-    return texts
+    lines = [f"client {shown.ids[place]}" + (f", edge {shown.parent[place]}" if cells else "")]
+    lines.append(f"took part in {100 * float(shown.shares[place]):.0f} %")
+    if shown.joules is not None:
+        lines.append(quantity(float(shown.joules[place]), "J"))
+    if shown.accuracies is not None and not math.isnan(shown.accuracies[place]):
+        lines.append(f"accuracy {percent(float(shown.accuracies[place]), 1)}")
+    return "<br>".join(lines)
 
 
 def _tiers(data: RunData) -> int:
     return len(data.run.network["positions"])
 
 
-def _lines(data: RunData) -> list[Trace]:
-    """Lines from every sender to its receiver, on every hop."""
-    places, parents = data.run.network["positions"], data.run.network["parents"]
+def _lines(data: RunData, shown: Shown) -> list[Trace]:
+    """Lines from every sender to its receiver, on every hop; of clients those that are shown."""
+    tiers = [np.array(places, dtype=np.float64) for places in data.run.network["positions"][1:]]
     traces = []
-    for hop, parent in enumerate(parents):
-        ends = [(places[hop][sender], places[hop + 1][receiver]) for sender, receiver in enumerate(parent)]
-        x = [value for start, end in ends for value in (start[0], end[0], None)]
-        y = [value for start, end in ends for value in (start[1], end[1], None)]
+    for hop, receivers in enumerate(tiers):
+        senders = shown.places if hop == 0 else tiers[hop - 1]
+        parent = shown.parent if hop == 0 else np.array(data.run.network["parents"][hop], dtype=np.int64)
+        ends = np.stack([senders, receivers[parent], np.full_like(senders, math.nan)], axis=1)  # [S, 3, 2]
+        x, y = _xy(ends.reshape(-1, 2))
         look = {"color": "@grid" if hop == 0 else "@soft", "width": 1, "dash": "solid" if hop == 0 else "dot"}
         traces.append(
-            {"type": "scatter", "mode": "lines", "x": plain(x), "y": plain(y), "line": look}
+            {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": look}
             | {"hoverinfo": "skip", "showlegend": False}
         )
     return traces
@@ -208,18 +249,20 @@ def _layout(data: RunData, bar: bool) -> Layout:
     }
 
 
-def _xy(places: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]:
-    return plain([place[0] for place in places]), plain([place[1] for place in places])
+def _xy(places: Sequence[Sequence[float]] | Floats) -> tuple[list[float], list[float]]:
+    x, y = np.array(places, dtype=np.float64).T
+    return plain(x), plain(y)
 
 
-def _numbers(data: RunData, shares: Floats, joules: Floats | None, accuracies: list[float | None] | None) -> Html:
+def _numbers(data: RunData, shares: Floats, joules: Floats | None, accuracies: Floats | None) -> Html:
     """The table of clients."""
     head = ["client", "edge" if _tiers(data) > 2 else "receiver", "took part"]
     head += ["energy"] * (joules is not None) + ["accuracy"] * (accuracies is not None)
-    rows = []
-    for client, parent in enumerate(data.run.network["parents"][0]):
-        row = [str(client), str(parent), percent(float(shares[client]), 1)]
-        row += [] if joules is None else [quantity(float(joules[client]), "J")]
-        row += [] if accuracies is None else [UNDEFINED if accuracies[client] is None else percent(accuracies[client])]
-        rows.append(row)
-    return numbers_table("Clients", head, rows, "clients")
+
+    def row(client: int) -> list[str]:
+        cells = [str(client), str(data.run.network["parents"][0][client]), percent(float(shares[client]), 1)]
+        cells += [] if joules is None else [quantity(float(joules[client]), "J")]
+        known = accuracies is not None and not math.isnan(accuracies[client])
+        return cells + ([] if accuracies is None else [percent(float(accuracies[client]) if known else None)])
+
+    return numbers_table("Clients", head, MadeRows(data.clients, row), "clients")

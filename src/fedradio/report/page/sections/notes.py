@@ -18,9 +18,10 @@ from fedradio.report.page.chart import (
     whole,
 )
 from fedradio.report.page.html import Html, Piece, paragraph, section, table
-from fedradio.report.page.numbers import metric_words, number
-from fedradio.report.page.run_data import Note, RunData
+from fedradio.report.page.numbers import number
+from fedradio.report.page.run_data import NoteSeries, RunData
 from fedradio.report.page.sections.learning import curve, other_metrics
+from fedradio.results.quantities import entry
 
 MEANINGS = {
     "eligible": "clients of a cell that could have taken part",
@@ -54,7 +55,7 @@ class Series:
     title: str
     meaning: str
     at: str
-    note: Note
+    note: NoteSeries
 
 
 def notes(data: RunData) -> Html:
@@ -83,8 +84,8 @@ def _series(data: RunData) -> dict[str, Series]:
         points = curve(data, name, "rounds")
         if points is not None:
             values = points[1].tolist()
-            note = Note([int(at) for at in points[0]], values, values, values)
-            every[f"metric-{place}"] = Series(metric_words(name), "metric of the evaluations", "Rounds", note)
+            note = NoteSeries([int(at) for at in points[0]], values, values, values)
+            every[f"metric-{place}"] = Series(entry(name).title, "metric of the evaluations", "Rounds", note)
     return every
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fedradio.core.contracts import Reason
+from fedradio.core.contracts.reasons import REASON_NAMES, Reason
 from fedradio.report.page.chart import (
     Chart,
     ChartView,
+    MadeRows,
     Trace,
     axis,
     figure,
@@ -21,7 +21,9 @@ from fedradio.report.page.chart import (
 from fedradio.report.page.html import Html, paragraph, section
 from fedradio.report.page.numbers import count, percent
 from fedradio.report.page.run_data import RunData
-from fedradio.results.run import Participation
+from fedradio.results import client_states
+from fedradio.results.client_states import STATES, ClientStates, Ints
+from fedradio.results.run import Floats
 
 MOST = 400
 """Most clients, and most edge rounds, of the heat map."""
@@ -48,27 +50,27 @@ LOST = {
 """Label and colour of every reason why a selected client did not arrive."""
 
 
-def states(participation: Participation) -> tuple[NDArray[np.int64], dict[str, str]]:
-    """The state of every client in every edge round ``[E, C]``, as indices into ``label -> colour`` of the states."""
-    state = np.full(participation.active.shape, -1, dtype=np.int64)
+def looks(counts: Ints) -> tuple[Ints, dict[str, str]]:
+    """The place of every state among those that occur in ``counts [.., STATES]``, and ``label -> colour`` of these."""
     colours = {ARRIVED: "@blue"}
-    state[participation.arrived] = 0
-    for lost in (True, False):
-        mask = ~participation.arrived & (participation.active == lost)
-        for reason in Reason:
-            matches = mask & (participation.reason == reason)
-            if matches.any():
-                name, colour = _look(reason, lost)
-                colours.setdefault(name, colour)
-                state[matches] = list(colours).index(name)
-    return state, colours
+    place = np.zeros(STATES, dtype=np.int64)
+    for state in np.flatnonzero(counts.any(axis=0)).tolist():
+        name, colour = _look(state)
+        colours.setdefault(name, colour)
+        place[state] = list(colours).index(name)
+    return place, colours
 
 
-def _look(reason: Reason, lost: bool) -> tuple[str, str]:
+def _look(state: int) -> tuple[str, str]:
     """Label and colour of a state."""
-    if lost:
-        return LOST.get(reason, ("selected, but not arrived", "@purple"))
-    return OUT.get(reason, OUT[Reason.NOT_SELECTED])
+    if state == client_states.ARRIVED:
+        return ARRIVED, "@blue"
+    for reason in Reason:
+        if state == client_states.LOST[REASON_NAMES[reason]]:
+            return LOST.get(reason, ("selected, but not arrived", "@purple"))
+        if state == client_states.OUT[REASON_NAMES[reason]]:
+            return OUT.get(reason, OUT[Reason.NOT_SELECTED])
+    raise ValueError(f"no state {state}")
 
 
 def participation(data: RunData) -> Html:
@@ -76,23 +78,30 @@ def participation(data: RunData) -> Html:
     title = "Participation"
     if not data.edge_rounds:
         return section("participation", title, paragraph("No edge round is on record.", class_="absent"))
-    if data.run.participation.arrived.all():
+    counts = data.states.by_edge_round()
+    if not counts[:, 1:].any():
         everyone = f"All {data.clients:,} clients" if data.clients > 1 else "The only client"
         sentence = f"{everyone} took part in each of the {data.edge_rounds:,} edge rounds: nobody was out."
         return section("participation", title, paragraph(sentence, class_="absent"))
-    state, colours = states(data.run.participation)
-    return section("participation", title, figure(_heat_map(state, colours)), figure(_reasons(state, colours)))
+    place, colours = looks(counts)
+    heat_map = _heat_map(data.states, place, colours)
+    return section("participation", title, figure(heat_map), figure(_reasons(_merged(counts, place, colours), colours)))
 
 
-def _heat_map(state: NDArray[np.int64], colours: dict[str, str]) -> Chart:
+def _merged(counts: Ints, place: Ints, colours: dict[str, str]) -> Ints:
+    """Counts by label, ``[.., labels]``, of counts by state."""
+    return np.asarray(counts @ (place[:, None] == np.arange(len(colours))))
+
+
+def _heat_map(states: ClientStates, place: Ints, colours: dict[str, str]) -> Chart:
     """The chart of every client's state in every edge round."""
-    rounds, clients = thinned(state.shape[0], MOST), thinned(state.shape[1], MOST)
-    shown = state[np.ix_(rounds, clients)]
+    rounds, clients = thinned(states.edge_rounds, MOST), thinned(states.clients, MOST)
+    shown = place[states.grid(rounds, clients)]
     trace: Trace = {
         "type": "heatmap",
         "x": (rounds + 1).tolist(),
         "y": clients.tolist(),
-        "states": ["".join(map(str, row)) for row in shown.T.tolist()],
+        "states": [row.tobytes().decode() for row in (shown.T + ord("0")).astype(np.uint8)],  # a digit each
         "names": list(colours),
         "zmin": -0.5,
         "zmax": len(colours) - 0.5,
@@ -103,21 +112,22 @@ def _heat_map(state: NDArray[np.int64], colours: dict[str, str]) -> Chart:
         "ygap": 1 if len(clients) <= 60 else 0,
     }
     layout = {
-        "xaxis": whole("Edge round", state.shape[0]) | {"showgrid": False},
+        "xaxis": whole("Edge round", states.edge_rounds) | {"showgrid": False},
         "yaxis": axis("Client", showgrid=False, autorange="reversed"),
     }
-    share = (state == 0).mean()
-    says = f"{percent(float(share), 1)} of all clients' edge rounds ended with a payload that arrived."
-    if len(rounds) < state.shape[0] or len(clients) < state.shape[1]:
-        says += f" Shown are {len(clients):,} of {state.shape[1]:,} clients and {len(rounds):,} of {state.shape[0]:,} "
-        says += "edge rounds, evenly spread."
+    says = (
+        f"{percent(states.arrived / states.clients, 1)} of all clients' edge rounds ended with a payload that arrived."
+    )
+    if len(rounds) < states.edge_rounds or len(clients) < states.clients:
+        says += f" Shown are {len(clients):,} of {states.clients:,} clients and {len(rounds):,} of "
+        says += f"{states.edge_rounds:,} edge rounds, evenly spread."
     height = min(620, max(260, 90 + 11 * len(clients)))
     return Chart(
         "who-chart",
         "Who took part when",
         says,
         {"all": ChartView([trace], layout)},
-        _per_client(state, colours),
+        _per_client(_merged(states.by_client(), place, colours) / states.edge_rounds, colours),
         legend(colours),
         height,
     )
@@ -129,16 +139,17 @@ def _steps(colours: list[str]) -> list[tuple[float, str]]:
     return [(place / n, colour) for number, colour in enumerate(colours) for place in (number, number + 1)]
 
 
-def _per_client(state: NDArray[np.int64], colours: dict[str, str]) -> Html:
-    """The table of the shares of states of every client."""
-    shares = [(state == place).mean(axis=0) for place in range(len(colours))]
-    rows = [[str(client), *(percent(float(share[client]), 1) for share in shares)] for client in range(state.shape[1])]
+def _per_client(shares: Floats, colours: dict[str, str]) -> Html:
+    """The table of the shares of states of every client, ``[C, labels]``."""
+    rows = MadeRows(
+        len(shares), lambda client: [str(client), *(percent(share, 1) for share in shares[client].tolist())]
+    )
     return numbers_table("Share of the edge rounds of each client", ["client", *colours], rows, "clients")
 
 
-def _reasons(state: NDArray[np.int64], colours: dict[str, str]) -> Chart:
-    """The chart of clients by state, as stacked bars; means over neighbours if there are many edge rounds."""
-    counts = np.stack([(state == place).sum(axis=1) for place in range(len(colours))], axis=1)  # [E, states]
+def _reasons(counts: Ints, colours: dict[str, str]) -> Chart:
+    """The chart of clients by state, ``[E, labels]``, as stacked bars; means over neighbours if there are many edge
+    rounds."""
     parts = np.array_split(np.arange(len(counts)), min(BINS, len(counts)))
     x = plain([float(part.mean()) + 1 for part in parts])
     means = np.stack([counts[part].mean(axis=0) for part in parts])
@@ -164,6 +175,6 @@ def _reasons(state: NDArray[np.int64], colours: dict[str, str]) -> Chart:
     says = f"Clients of an edge round on average: {ends}."
     if len(parts) < len(counts):
         says += f" Each bar is the mean of about {count(round(width, 1))} edge rounds."
-    rows = [[str(number), *(str(value) for value in row)] for number, row in enumerate(counts.tolist(), 1)]
+    rows = MadeRows(len(counts), lambda e: [str(e + 1), *map(str, counts[e].tolist())])
     table = numbers_table("Clients of every edge round", ["edge round", *colours], rows, "edge rounds")
     return Chart("reasons-chart", "Why others were out", says, {"all": ChartView(traces, layout)}, table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedradio.core.registry import FAMILIES
+from fedradio.core.registry import FAMILIES, PART_LISTS
 from fedradio.report.page.html import DASH, Html, Piece, paragraph, section, table, tag
 from fedradio.report.page.numbers import seconds, value_words
 from fedradio.spec.yaml import Plain
@@ -41,7 +41,7 @@ def settings(plain: Mapping[str, Any], description: Plain) -> Html:
         ),
         _block("Network and frame", [*_rows("topology", plain["topology"], parts), *_frame(plain, spec_keys)]),
         _block("Data", data_rows + _frame(data, data_keys)),
-        _block("Learning", learning),
+        _block("Learning", learning + _listed(plain, parts, spec_keys)),
     )
 
 
@@ -63,14 +63,24 @@ def _between(number: int, hops: int) -> str:
 
 
 def _hop(hop: Mapping[str, Any], parts: Plain, keys: Plain) -> list[list[Piece]]:
-    return [row for family in RADIO for row in _rows(family, hop[family], parts)] + _frame(hop, keys)
+    radio = [row for family in RADIO for row in _rows(family, hop[family], parts)]
+    return radio + _listed(hop, parts, keys) + _frame(hop, keys)
 
 
 def _frame(values: Mapping[str, Any], meanings: Plain) -> list[list[Piece]]:
     """Keys that are no parts, with their meanings."""
-    plain = [key for key in values if key not in (*FAMILIES, "name", "about", "hops", "data")]
+    plain = [key for key in values if key not in (*FAMILIES, *PART_LISTS, "name", "about", "hops", "data")]
     unit = {"deadline_s": "s"}
     return [[key, value_words(values[key]), unit.get(key), meanings.get(key)] for key in plain]
+
+
+def _listed(values: Mapping[str, Any], parts: Plain, meanings: Plain) -> list[list[Piece]]:
+    """Lists of parts: every one of them in its order, a line without values for an empty list."""
+    rows: list[list[Piece]] = []
+    for key in (key for key in values if key in PART_LISTS):
+        rows += [row for item in values[key] for row in _rows(PART_LISTS[key], item, parts)]
+        rows += [] if values[key] else [[tag("strong", key), DASH, None, meanings.get(key)]]
+    return rows
 
 
 def _block(title: str, rows: list[list[Piece]]) -> Html:

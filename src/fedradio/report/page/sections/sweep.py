@@ -10,25 +10,17 @@ import yaml
 
 from fedradio.report.page.document import document
 from fedradio.report.page.html import UNDEFINED, Html, Piece, command, copied, paragraph, section, table, tag
-from fedradio.report.page.numbers import count, percent, plus_minus, quantity, seconds, value_words
+from fedradio.report.page.numbers import count, percent, plus_minus, seconds, text_of, value_words
 from fedradio.report.page.palette import variables
 from fedradio.report.page.sections.headline import badge, cards
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
 from fedradio.report.page.sections.sweep_charts import differences, energies, learning
 from fedradio.report.page.sweep_data import SweepData, SweptVariant
 from fedradio.results.compare import world
+from fedradio.results.quantities import of_variants
+from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval
 from fedradio.spec.yaml import flatten
-
-QUANTITIES: dict[str, tuple[str, Callable[[float], str]]] = {
-    "accuracy": ("accuracy", percent),
-    "best_accuracy": ("best accuracy", percent),
-    "time_s": ("simulated time", seconds),
-    "energy_j": ("energy", lambda value: quantity(value, "J")),
-    "bits": ("uplink", lambda value: quantity(value, "bit")),
-    "uses": ("channel uses", count),
-}
-"""Headline numbers of a run: name, and the function that formats it."""
 
 
 def sweep_page(sweep: SweepData) -> str:
@@ -56,9 +48,9 @@ def sweep_page(sweep: SweepData) -> str:
     return document(f"{name} - fedradio sweep", [header], sections, variables(sweep.colours()))
 
 
-def known_quantities(sweep: SweepData) -> dict[str, tuple[str, Callable[[float], str]]]:
+def known_quantities(sweep: SweepData) -> list[Quantity]:
     """The quantities that at least one complete run has."""
-    return {key: named for key, named in QUANTITIES.items() if any(variant.values(key) for variant in sweep.variants)}
+    return [each for each in of_variants() if any(variant.values(each.name) for variant in sweep.variants)]
 
 
 def _badge(sweep: SweepData) -> Html:
@@ -74,6 +66,8 @@ def _missing(sweep: SweepData) -> list[tuple[SweptVariant, int, str]]:
         for seed, run in variant.runs.items():
             if run is None:
                 missing.append((variant, seed, "not begun"))
+            elif run.trouble:
+                missing.append((variant, seed, run.trouble))
             elif run.status != "complete":
                 missing.append((variant, seed, f"{run.status} after {run.done} of {variant.grid.spec.rounds} rounds"))
     return missing
@@ -94,7 +88,7 @@ def _warning(sweep: SweepData) -> Html | None:
 
 def _headline(sweep: SweepData) -> Html:
     """The cards of a sweep."""
-    walls = [run.facts["wall_s"] for variant in sweep.variants for run in variant.complete().values()]
+    walls = [wall_s for variant in sweep.variants for wall_s in variant.values("wall_s").values()]
     means = [(variant, mean) for variant in sweep.variants if (mean := variant.mean("accuracy")) is not None]
     items: dict[str, tuple[Piece, Piece]] = {
         "Variants": (count(len(sweep.variants)), ", ".join(sweep.plan.axes) or "no axes"),
@@ -119,9 +113,9 @@ def _results(sweep: SweepData) -> Html:
             tag("a", variant.label, href=f"#{variant.identity}"),
             f"{len(variant.complete())}/{len(variant.runs)}",
         ]
-        rows.append([*row, *(plus_minus(variant.mean(key), formatted) for key, (_, formatted) in columns.items())])
+        rows.append([*row, *(plus_minus(variant.mean(each.name), each.text) for each in columns)])
     caption = "Mean over seeds, with the half width of its 95 % interval where there are several"
-    return table(caption, ["variant", "runs", *(name for name, _ in columns.values())], rows)
+    return table(caption, ["variant", "runs", *(each.title for each in columns)], rows)
 
 
 def _differences(sweep: SweepData) -> Html:
@@ -132,11 +126,11 @@ def _differences(sweep: SweepData) -> Html:
     first, columns = sweep.variants[0], known_quantities(sweep)
     rows: list[list[Piece]] = []
     for variant in sweep.variants[1:]:
-        by_key = {key: variant.against(first, key) for key in columns}
-        pairs = max((difference.n for difference in by_key.values() if difference is not None), default=0)
-        values = [_difference(by_key[key], formatted) for key, (_, formatted) in columns.items()]
+        found = [variant.against(first, each.name) for each in columns]
+        pairs = max((difference.n for difference in found if difference is not None), default=0)
+        values = [_difference(difference, each.text) for difference, each in zip(found, columns, strict=True)]
         rows.append([tag("a", variant.label, href=f"#{variant.identity}"), str(pairs), *values])
-    head = ["variant", "seeds", *(name for name, _ in columns.values())]
+    head = ["variant", "seeds", *(each.title for each in columns)]
     caption = "Paired differences: mean, with the half width of its 95 % interval"
     chart = differences(sweep.variants)
     return section("differences", title, *_pairing(sweep), table(caption, head, rows), chart)
@@ -180,17 +174,14 @@ def _variant(sweep: SweepData, variant: SweptVariant) -> Html:
         if run is None:
             rows.append([str(seed), badge("not begun"), *([UNDEFINED] * len(columns)), None])
             continue
-        values = [
-            UNDEFINED if run.facts.get(key) is None else formatted(run.facts[key])
-            for key, (_, formatted) in columns.items()
-        ]
+        values = [text_of(each, run.facts.get(each.name)) for each in columns]
         rows.append([str(seed), badge(run.status), *values, tag("code", f"runs/{run.folder.name}")])
     sets = ", ".join(f"{key} = {value_words(value)}" for key, value in variant.grid.changes.items())
     return tag(
         "div",
         tag("h3", variant.label, id=variant.identity),
         paragraph(f"Set: {sets}." if sets else "The spec as it is."),
-        table("Runs", ["seed", "status", *(name for name, _ in columns.values()), "folder"], rows, shown=False),
+        table("Runs", ["seed", "status", *(each.title for each in columns), "folder"], rows, shown=False),
         class_="variant",
     )
 

@@ -26,41 +26,31 @@ from fedradio.report.page.chart import (
     whole,
 )
 from fedradio.report.page.html import UNDEFINED, Html, paragraph, section, tag
-from fedradio.report.page.numbers import (
-    AXIS_ABSENT,
-    AXIS_TITLES,
-    AXIS_WORDS,
-    metric,
-    percent,
-    plus_minus,
-    quantity,
-    spent,
-)
+from fedradio.report.page.numbers import axis_title, percent, plus_minus, quantity
 from fedradio.report.page.sections.energy import energy_axis, with_total
-from fedradio.report.page.sweep_data import SweptVariant
+from fedradio.report.page.sweep_data import DRAWN, SweptVariant
+from fedradio.results.quantities import QUANTITIES, axes, entry
 from fedradio.results.run import Floats
 from fedradio.results.statistics import Band, band
 
 VISIBLE = 8
 """Number of variants shown at first; a click on the legend shows others."""
 
-NAMES = {"accuracy": ("Accuracy", "Accuracy [%]", 100.0), "loss": ("Test loss", "Loss [nat]", 1.0)}
-"""Title, axis title and scale of every metric drawn."""
-
 
 def learning(variants: Sequence[SweptVariant]) -> Html:
     """The section of mean curves of all variants, with the intervals of the mean."""
-    axes = [name for name in AXIS_TITLES if any(_band(variant, "accuracy", name) is not None for variant in variants)]
-    if not axes:
+    known = [
+        each.name for each in axes() if any(_band(variant, "accuracy", each.name) is not None for variant in variants)
+    ]
+    if not known:
         return section("learning", "Learning", paragraph("No run is complete yet.", class_="absent"))
-    missing = [reason for name, reason in AXIS_ABSENT.items() if name not in axes]
-    charts = [_curves(variants, name, axes) for name in NAMES]
+    missing = [each.absent for each in axes() if each.absent and each.name not in known]
+    charts = [_curves(variants, name, known) for name in DRAWN]
+    options = {name: QUANTITIES[name].title for name in known}
     return section(
         "learning",
         "Learning",
-        switch(
-            "against", "Draw against", {name: AXIS_WORDS[name] for name in axes}, [chart.identity for chart in charts]
-        ),
+        switch("against", "Draw against", options, [chart.identity for chart in charts]),
         paragraph(" ".join(missing), class_="aside") if missing else None,
         tag("div", *map(figure, charts), class_="pair"),
     )
@@ -73,30 +63,32 @@ def _band(variant: SweptVariant, name: str, against: str) -> Band | None:
     return band(curves) if curves and len(curves) == len(runs) else None
 
 
-def _curves(variants: Sequence[SweptVariant], name: str, axes: Sequence[str]) -> Chart:
-    """The chart of a metric against every axis."""
-    title, _, scale = NAMES[name]
+def _curves(variants: Sequence[SweptVariant], name: str, known: Sequence[str]) -> Chart:
+    """The chart of a metric against every axis that is known."""
     views = {}
-    for against in axes:
+    for against in known:
         traces: list[Trace] = []
         most = 0.0
         for place, variant in enumerate(variants):
             mean = _band(variant, name, against)
             if mean is not None:
-                traces += _with_band(variant, mean, scale, place < VISIBLE)
+                traces += _with_band(variant, mean, entry(name).scale, place < VISIBLE)
                 most = max(most, float(mean.x[-1]))
-        x = whole(AXIS_TITLES[against], most) if against == "rounds" else axis(AXIS_TITLES[against])
+        label_of_x = axis_title(QUANTITIES[against])
+        x = whole(label_of_x, most) if against == "rounds" else axis(label_of_x)
         views[against] = ChartView(
             traces, {"xaxis": x | {"rangemode": "tozero"}, "yaxis": _y(name), "showlegend": True}
         )
     says = "Means over seeds; bands are the 95 % intervals of the mean." + _hidden(variants)
-    return Chart(f"{name}-chart", title, says, views, _ends(variants, name, axes), height=_height(variants))
+    return Chart(
+        f"{name}-chart", entry(name).heading, says, views, _ends(variants, name, known), height=_height(variants)
+    )
 
 
 def _y(name: str) -> Layout:
     """The axis of a metric, limited to its possible values: wide intervals of few seeds reach beyond."""
-    limits = {"minallowed": 0} | ({"maxallowed": 102} if name == "accuracy" else {})
-    return axis(NAMES[name][1], rangemode="tozero", autorangeoptions=limits)
+    limits = {"minallowed": 0} | ({"maxallowed": 102} if entry(name).format == "percent" else {})
+    return axis(axis_title(entry(name)), rangemode="tozero", autorangeoptions=limits)
 
 
 def _height(variants: Sequence[SweptVariant]) -> int:
@@ -123,17 +115,17 @@ def _with_band(variant: SweptVariant, curve: Band, scale: float, shown: bool) ->
     return traces if shown else [trace | {"visible": "legendonly"} for trace in traces]
 
 
-def _ends(variants: Sequence[SweptVariant], name: str, axes: Sequence[str]) -> Html:
+def _ends(variants: Sequence[SweptVariant], name: str, known: Sequence[str]) -> Html:
     """The table of the first and last values of the curves."""
-    rows = []
+    rows, metric = [], entry(name)
     for variant in variants:
-        bands = {against: mean for against in axes if (mean := _band(variant, name, against)) is not None}
+        bands = {against: mean for against in known if (mean := _band(variant, name, against)) is not None}
         if "rounds" in bands:
-            first = bands["rounds"]
-            ends = [spent(against, float(bands[against].x[-1])) if against in bands else UNDEFINED for against in axes]
-            rows.append([variant.label, metric(name, float(first.mean[0])), metric(name, float(first.mean[-1])), *ends])
-    head = ["variant", "first mean", "last mean", *(f"last {AXIS_WORDS[against]}" for against in axes)]
-    return numbers_table(f"{NAMES[name][0]}: ends of the curves", head, rows, "variants")
+            means = [metric.text(float(bands["rounds"].mean[place])) for place in (0, -1)]
+            lasts = {against: QUANTITIES[against].text(float(mean.x[-1])) for against, mean in bands.items()}
+            rows.append([variant.label, *means, *(lasts.get(against, UNDEFINED) for against in known)])
+    head = ["variant", "first mean", "last mean", *(f"last {QUANTITIES[against].title}" for against in known)]
+    return numbers_table(f"{metric.heading}: ends of the curves", head, rows, "variants")
 
 
 def differences(variants: Sequence[SweptVariant]) -> Html:

@@ -22,12 +22,9 @@ def test_one_evaluation_has_nothing_to_compare_with(small: RunData) -> None:
 
 def test_why_there_is_none(small: RunData, empty: RunData) -> None:
     assert "No evaluation is on record" in spread(empty, "@algorithm")
-    for row in small.run.evaluations:
-        row["groups"] = {"accuracy": [None, None]}
+    for record in small.run.evaluations:
+        record.groups["accuracy"] = [None, None]
     assert "No client has test samples of its own" in spread(small, "@algorithm")
-    for row in small.run.evaluations:
-        row["groups"] = {}
+    for record in small.run.evaluations:
+        record.groups.clear()
     assert "All clients share one test set" in spread(small, "@algorithm")
-    for row in small.run.evaluations:
-        del row["groups"]
-    assert "an earlier version made them" in spread(small, "@algorithm")

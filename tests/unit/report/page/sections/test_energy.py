@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fedradio.report.page.run_data import RunData
+from fedradio.report.page.run_data import Joules, RunData
 from fedradio.report.page.sections.energy import cdf_chart, energy, energy_axis, with_total
 
 
@@ -40,5 +40,5 @@ def test_why_there_is_none(small: RunData, empty: RunData) -> None:
 
 
 def test_one_kind_alone_says_so(small: RunData) -> None:
-    small.__dict__["joules"] = {"sending": np.array([[0.5, 0.0], [0.5, 0.0]])}
+    small.__dict__["joules"] = {"sending": Joules(np.array([1.0, 0.0]), np.array([0.5, 0.5]))}
     assert "Only sending has defined joules here; those of computing are undefined." in energy(small)

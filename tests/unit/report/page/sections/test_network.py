@@ -1,6 +1,11 @@
 """The map of a run."""
 
+from dataclasses import replace
+
+import pytest
+
 from fedradio.report.page.run_data import RunData
+from fedradio.report.page.sections import network as section
 from fedradio.report.page.sections.network import network
 
 
@@ -14,10 +19,22 @@ def test_clients_by_what_they_did(small: RunData) -> None:
 
 
 def test_equal_shares_are_told_as_such(small: RunData) -> None:
-    small.run.participation.arrived[:] = True
-    assert "everyone took part in all." in network(small)
-    small.run.participation.arrived[0] = False
+    states = small.states
+    once = replace(states, e=states.e[:2], client=states.client[:2], state=states.state[:2])
+    vars(small)["exchanges"] = replace(small.exchanges, states=once)
     assert "each took part in 50 %." in network(small)
+    vars(small)["exchanges"] = replace(small.exchanges, states=replace(once, rest=once.rest[:1]))
+    assert "everyone took part in all." in network(small)
+
+
+def test_a_map_of_very_many_clients_shows_some(small: RunData, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two clients one: the table has both."""
+    monkeypatch.setattr(section, "MOST", 1)
+    text = network(small)
+    assert "Shown are 1 of them, evenly spread." in text
+    assert '"client 0<br>' in text.replace("\\u003c", "<")
+    assert '"client 1<br>' not in text.replace("\\u003c", "<")
+    assert text.count('<th scope="row">') == 2
 
 
 def test_why_there_is_no_map(small: RunData, empty: RunData) -> None:

@@ -1,21 +1,35 @@
 """Who took part, and why not."""
 
 import numpy as np
+from support.records import exchange
 
-from fedradio.core.contracts import Reason
-from fedradio.report.page.sections.participation import states
-from fedradio.results.run import Participation
+from fedradio.report.page.run_data import RunData
+from fedradio.report.page.sections.participation import looks, participation
+from fedradio.results.client_states import StateReader
 
 
 def test_states_tell_losses_from_absences() -> None:
-    late, idle = int(Reason.DEADLINE), int(Reason.NOT_SELECTED)
-    seen = Participation(
-        active=np.array([[True, True, False, False]]),
-        arrived=np.array([[True, False, False, False]]),
-        reason=np.array([[0, late, late, idle]]),
-        steps=np.zeros((1, 4), dtype=np.int64),
-        joules=None,
+    """Client 0 arrives, 1 is late, 2 missed a deadline before it was selected, 3 is not selected."""
+    reader = StateReader(4)
+    reader.add(
+        exchange(
+            ids=[0, 1], arrived=[True, False], why=["none", "deadline"], idle={"deadline": [2]}, rest="not_selected"
+        )
     )
-    found, words = states(seen)
+    states = reader.states()
+    place, words = looks(states.by_edge_round())
     names = list(words)
-    assert [names[place] for place in found[0]] == ["arrived", "selected, but late", "deadline", "not selected"]
+    assert [names[place[state]] for state in states.grid(np.arange(1), np.arange(4))[0]] == [
+        "arrived",
+        "selected, but late",
+        "deadline",
+        "not selected",
+    ]
+
+
+def test_shares_of_clients_and_counts_of_edge_rounds(small: RunData) -> None:
+    text = participation(small)
+    assert "75.0 % of all clients' edge rounds ended with a payload that arrived." in text
+    assert "Clients of an edge round on average: arrived 1.5, not selected 0.5." in text
+    assert '<th scope="row">1</th><td>50.0 %</td><td>50.0 %</td>' in text
+    assert '"states":["00","01"]' in text

@@ -31,6 +31,14 @@ def test_values_have_units_and_meanings(cells: Callable[..., Spec]) -> None:
     assert "0.25" in text
 
 
+def test_lists_of_parts_are_shown_one_by_one(tiny: Callable[..., Spec]) -> None:
+    text = shown(tiny("metrics=[macro_f1, {kind: calibration, bins: 7}]"))
+    assert text.index("<strong>macro_f1</strong>") < text.index("<strong>calibration</strong>")
+    assert "bins of equal width for the confidence" in text
+    assert "<strong>metrics</strong>" not in text
+    assert "<strong>metrics</strong>" in shown(tiny())
+
+
 def test_parts_that_are_not_there_say_so(tiny: Callable[..., Spec]) -> None:
     assert "none: computing and sending take no defined time or energy" in shown(tiny())
 

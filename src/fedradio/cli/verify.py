@@ -1,0 +1,96 @@
+"""``fedradio verify``: checks whether the files of runs and sweeps are still what was written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedradio.cli.app import err, one_command, out
+from fedradio.cli.reading import Folders
+from fedradio.core.errors import StoreError
+from fedradio.core.progress import Progress
+from fedradio.report.terminal.console import say
+from fedradio.report.terminal.progress import LateProgress
+from fedradio.results.sweep_file import ListedRun, is_sweep, listed_runs
+from fedradio.runs.folder import SPEC_FILE, is_run
+from fedradio.runs.manifest import Damage
+from fedradio.runs.verify import Verdict, check_run
+
+app = one_command()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found about a folder: ``whole``, ``unfinished``, ``old``, ``not begun`` or ``damaged``, and in words."""
+
+    folder: str
+    status: str
+    words: str
+    damage: list[Damage]
+
+
+@app.command()
+def verify(
+    folders: Folders,
+    as_json: Annotated[bool, typer.Option("--json", help="print plain data for programs")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and damaged folders")] = False,
+) -> None:
+    """Check that the files of runs and sweeps are what was written: every byte has a checksum."""
+    with LateProgress(err) as progress:
+        findings = list(_findings(folders, progress))
+    damaged = any(finding.status == "damaged" for finding in findings)
+    if as_json:
+        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        for finding in findings:
+            if finding.status == "damaged" or not quiet:
+                style = "red" if finding.status == "damaged" else ""
+                say(out, f"{finding.folder}: ", (finding.words, style))
+    if damaged:
+        raise typer.Exit(StoreError.exit_code)
+
+
+def _findings(folders: Sequence[Path], progress: Progress) -> Iterator[Finding]:
+    """What is found about every folder, and about every run that a sweep lists."""
+    for folder in folders:
+        if not is_sweep(folder):
+            progress(f"checking {folder}", None)
+            yield _run(folder)
+            continue
+        try:
+            listed = listed_runs(folder)
+        except StoreError as error:
+            yield Finding(str(folder), "damaged", str(error), [])
+            continue
+        for number, entry in enumerate(listed):
+            progress(f"checking {entry.folder}", number / len(listed))
+            yield _run(entry.folder, entry)
+
+
+def _run(folder: Path, listed: ListedRun | None = None) -> Finding:
+    """What is found about a run, which must be the one that a sweep lists, if it does."""
+    if listed is not None and not is_run(folder):
+        return Finding(str(folder), "not begun", "not begun", [])
+    verdict = check_run(folder, thorough=True)
+    damage = list(verdict.damage)
+    if listed is not None and verdict.spec is not None and verdict.spec.sha256() != listed.spec.sha256():
+        damage.append(Damage(SPEC_FILE, "is not the spec that the sweep lists for this run"))
+    if damage:
+        return Finding(str(folder), "damaged", f"damaged: {'; '.join(map(str, damage))}", damage)
+    return Finding(str(folder), *_words(verdict), [])
+
+
+def _words(verdict: Verdict) -> tuple[str, str]:
+    """The status of an undamaged run, and what it rests on."""
+    if verdict.old:
+        return "old", "readable; fedradio 0.1 kept no checksums, so that only its form could be checked"
+    if verdict.summary is not None:
+        return "whole", f"whole ({verdict.summary['status']})"
+    if verdict.rounds is None:
+        return "unfinished", "unfinished, without a checkpoint: only its form could be checked"
+    return "unfinished", f"unfinished, whole up to its checkpoint after {verdict.rounds} rounds"

@@ -1,0 +1,50 @@
+"""Calibration: whether predictions are as sure as they are right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Metric
+from fedradio.core.registry import Arg, register
+
+
+@dataclass(frozen=True)
+class Calibration(Metric):
+    """``sum_b (n_b/n) |accuracy_b - confidence_b| = sum_b |sum_{i in b} (hit_i - confidence_i)| / n``.
+
+    Sample ``i`` is in bin ``b`` if its largest probability is in ``(b/bins, (b+1)/bins]``. By hand: two bins,
+    confidences .9 (hit), .8, .6 (hit) and .4: (|2 - 2.3| + |0 - .4|)/4 = .175.
+    """
+
+    bins: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("calibration_error",)
+
+    @property
+    def better(self) -> Literal["more", "less"]:
+        return "less"
+
+    def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
+        likeliest = logits.max(dim=1)
+        confidence = likeliest.values.double().exp()
+        place = (torch.ceil(confidence.nan_to_num() * self.bins).long() - 1).clamp(0, self.bins - 1)
+        gap = torch.bincount(place, weights=(likeliest.indices == y).double() - confidence, minlength=self.bins)
+        return {"calibration_error": float(gap.abs().sum() / len(y))}
+
+
+@register("metric", "calibration", paper="Guo et al., On Calibration of Modern Neural Networks, arXiv:1706.04599")
+def calibration(
+    *,
+    bins: Annotated[int, Arg("bins of equal width for the confidence", ge=1, le=1000)] = 15,
+) -> Calibration:
+    """Expected calibration error: how far accuracy and confidence are apart, in bins of confidence.
+
+    Confidence is the largest probability of a sample; all test samples count together. Lower is better.
+    """
+    return Calibration(bins)

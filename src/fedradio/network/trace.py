@@ -1,0 +1,211 @@
+"""Trace channel: measured or simulated power gains, played from a file.
+
+A CSV file has the columns ``time_s,receiver,sender,gain_db``; an npz file the arrays ``time_s [T]`` and ``gain_db
+[T, R, S]``. Between two times the last gain of a pair holds, before its first time the first one. Exchange ``n`` of the
+run takes place at ``n interval_s``, never at the simulated time, which depends on decisions: two policies must see the
+same world. By hand: gains of -90 dB at 0 s and -80 dB at 10 s, ``interval_s = 4``: exchanges 0, 1 and 2 have 1e-9,
+exchange 3 (12 s) has 1e-8.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedradio.core.contracts import Channel, ChannelState, Site, Slots
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import Arg, register
+from fedradio.core.rng import Rng
+from fedradio.core.units import dbm_to_w
+
+COLUMNS = ("time_s", "receiver", "sender", "gain_db")
+
+Missing = Literal["refuse", "outage"]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains in dB ``[T, R, S]`` from the times ``time_s [T]`` on, which rise; NaN for a pair that was not measured."""
+
+    time_s: Floats
+    gain_db: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Trace(Channel):
+    """Gains played from a file, see :func:`trace`; ``interval_s`` None: that of the clients' deadline."""
+
+    gains: Gains
+    path: str
+    sha256: str
+    interval_s: float | None
+    missing: Missing
+    noise_w_hz: float
+
+    def every(self, interval_s: float) -> Trace:
+        """The same gains with that many seconds from one exchange to the next."""
+        return replace(self, interval_s=interval_s)
+
+    def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
+        """The gains of all pairs ``[R, S]`` at the time of the exchange; 0 for a pair in outage."""
+        receivers, senders = len(site.receivers_m), len(site.senders_m)
+        known = self.gains.gain_db.shape[1:]
+        if known[0] > receivers or known[1] > senders:
+            reason = (
+                f"{self.path} has {known[0]} receiver(s) and {known[1]} sender(s), the hop {receivers} and {senders}"
+            )
+            raise SpecError(Problem("channel.path", reason, "the trace of this network", self.path))
+        now = site.clock.n * (self.interval_s or 0.0)
+        at = max(0, int(np.searchsorted(self.gains.time_s, now, side="right")) - 1)
+        gain_db = torch.full((receivers, senders), torch.nan, dtype=torch.float64)
+        gain_db[: known[0], : known[1]] = torch.from_numpy(self.gains.gain_db[at])
+        self._refuse_missing(gain_db)
+        gain = torch.where(gain_db.isnan(), 0.0, torch.pow(10.0, gain_db / 10.0))
+        return ChannelState(gain, self.noise_w_hz), state
+
+    def _refuse_missing(self, gain_db: Tensor) -> None:
+        if self.missing == "outage" or not bool(gain_db.isnan().any()):
+            return
+        pairs = gain_db.isnan().nonzero().tolist()
+        receiver, sender = pairs[0]
+        more = f" and {len(pairs) - 1} more" if len(pairs) > 1 else ""
+        reason = f"{self.path} has no gain of receiver {receiver} and sender {sender}{more}"
+        raise SpecError(Problem("channel.path", reason, "every pair, or channel.missing=outage", self.path))
+
+
+@register("channel", "trace")
+def trace(
+    *,
+    path: Annotated[str, Arg("CSV file time_s,receiver,sender,gain_db, or npz with time_s [T] and gain_db [T, R, S]")],
+    interval_s: Annotated[
+        float | None, Arg("seconds from one exchange to the next; null: the deadline of hop 0", unit="s", gt=0, le=1e9)
+    ] = None,
+    missing: Annotated[Missing, Arg("pairs that the file does not have: refused, or never heard")] = "refuse",
+    noise_dbm_hz: Annotated[float, Arg("thermal noise density", unit="dBm/Hz", ge=-250, le=0)] = -174.0,
+    noise_figure_db: Annotated[float, Arg("noise figure of the receiver", unit="dB", ge=0, le=50)] = 0.0,
+) -> Trace:
+    """Measured gains, played from a file; the last gain of a pair holds until its next.
+
+    Nodes are numbered as in the topology. The file's checksum is kept in the run: to resume with another is refused.
+    """
+    data = _bytes(path)
+    gains = _npz(data, path) if path.lower().endswith(".npz") else _csv(data, path)
+    noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
+    return Trace(gains, path, hashlib.sha256(data).hexdigest(), interval_s, missing, noise_w_hz)
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise SpecError(
+            Problem("channel.path", reason, "a CSV or npz file, seen from where the run is started", path)
+        ) from None
+
+
+def _wrong(path: str, reason: str, line: int | None = None) -> SpecError:
+    place = path if line is None else f"{path}, line {line}"
+    return SpecError(Problem("channel.path", f"{place}: {reason}"))
+
+
+def _csv(data: bytes, path: str) -> Gains:
+    """The gains of a CSV file, checked line by line."""
+    rows = list(_rows(data, path))
+    if not rows:
+        raise _wrong(path, "has no gains")
+    last: dict[tuple[int, int], float] = {}
+    for line, time_s, receiver, sender, _ in rows:
+        before = last.get((receiver, sender))
+        if before is not None and time_s <= before:
+            raise _wrong(path, f"time_s {time_s:g} does not rise for receiver {receiver} and sender {sender}", line)
+        last[receiver, sender] = time_s
+    times = np.unique([row[1] for row in rows])
+    shape = (1 + max(row[2] for row in rows), 1 + max(row[3] for row in rows))
+    gain_db = np.full((len(times), *shape), np.nan)
+    at = np.searchsorted(times, [row[1] for row in rows])
+    gain_db[at, [row[2] for row in rows], [row[3] for row in rows]] = [row[4] for row in rows]
+    return Gains(times, _held(gain_db))
+
+
+def _rows(data: bytes, path: str) -> Iterator[tuple[int, float, int, int, float]]:
+    """Line, time, receiver, sender and gain of every row."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _wrong(path, "not a text file in UTF-8") from None
+    reader = csv.reader(io.StringIO(text, newline=""))
+    head = next(reader, [])
+    if tuple(name.strip() for name in head) != COLUMNS:
+        raise _wrong(path, f"the first line must be {','.join(COLUMNS)}", 1)
+    for row in reader:
+        line = reader.line_num
+        if not row:
+            continue
+        if len(row) != len(COLUMNS):
+            raise _wrong(path, f"{len(row)} values, {len(COLUMNS)} are needed", line)
+        yield (
+            line,
+            _number(row, 0, path, line),
+            _node(row, 1, path, line),
+            _node(row, 2, path, line),
+            _number(row, 3, path, line),
+        )
+
+
+def _number(row: list[str], column: int, path: str, line: int) -> float:
+    try:
+        value = float(row[column])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise _wrong(path, f"{COLUMNS[column]} is no finite number: {row[column]!r:.40}", line)
+    return value
+
+
+def _node(row: list[str], column: int, path: str, line: int) -> int:
+    text = row[column].strip()
+    if not text.isdecimal() or len(text) > 9:
+        raise _wrong(path, f"{COLUMNS[column]} is no number of a node, from 0: {row[column]!r:.40}", line)
+    return int(text)
+
+
+def _npz(data: bytes, path: str) -> Gains:
+    """The gains of an npz file, checked; pickles in it are never loaded."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            time_s, gain_db = (np.asarray(arrays[name], dtype=np.float64) for name in ("time_s", "gain_db"))
+    except KeyError as error:
+        raise _wrong(path, f"no array {error.args[0].split()[0]}") from None
+    except (ValueError, OSError, TypeError, zipfile.BadZipFile) as error:
+        raise _wrong(path, f"not a readable npz file ({type(error).__name__})") from None
+    if gain_db.ndim != 3 or time_s.shape != gain_db.shape[:1] or not gain_db.size:
+        raise _wrong(path, f"time_s {time_s.shape} and gain_db {gain_db.shape} are not [T] and [T, R, S]")
+    if not np.isfinite(time_s).all() or (np.diff(time_s) <= 0).any():
+        raise _wrong(path, "time_s does not rise")
+    if np.isinf(gain_db).any():
+        raise _wrong(path, "gain_db has infinite numbers; NaN is a gain that was not measured")
+    return Gains(time_s, _held(gain_db))
+
+
+def _held(gain_db: Floats) -> Floats:
+    """Gains ``[T, R, S]`` in which the last one of a pair holds, before the first one that; NaN where there is none."""
+    filled = gain_db.copy()
+    for at in range(1, len(filled)):
+        filled[at] = np.where(np.isnan(filled[at]), filled[at - 1], filled[at])
+    for at in range(len(filled) - 2, -1, -1):
+        filled[at] = np.where(np.isnan(filled[at]), filled[at + 1], filled[at])
+    return filled

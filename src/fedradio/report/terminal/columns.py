@@ -1,0 +1,98 @@
+"""Tables of variants for the terminal: as many columns beside each other as its width holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from fedradio.results.quantity import Quantity
+from fedradio.results.statistics import Interval
+
+Column = list[str | Text]
+"""The texts of a column, one per variant."""
+
+Columns = Mapping[str, Column]
+"""Columns by their title."""
+
+LABEL = 20
+"""Columns of the terminal that longer labels may be folded to."""
+
+GAP = 2
+"""Columns of the terminal between two columns of a table."""
+
+
+CURVE = "over rounds"
+"""Title of the column of small curves, the only one that is flush left."""
+
+
+def variant_tables(labels: Sequence[str], results: Columns, costs: Columns, width: int) -> list[Table]:
+    """Results and costs in one table if they fit the width, else in tables of their own, as many as are needed."""
+    room = width - min(LABEL, max(map(len, ["variant", *labels])))
+    whole = {**results, **costs}
+    groups = [whole] if sum(map(_width, whole.items())) <= room else [*_fitting(results, room), *_fitting(costs, room)]
+    return [_filled(labels, columns) for columns in groups]
+
+
+def headed(first: str, titles: Iterable[str]) -> Table:
+    """An empty table with these titles; numbers are flush right, long texts of the first column are folded."""
+    table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
+    table.add_column(Text(first), overflow="fold")
+    for title in titles:
+        table.add_column(Text(title), justify="left" if title == CURVE else "right", no_wrap=True)
+    return table
+
+
+def means(quantities: Iterable[Quantity], rows: Sequence[Mapping[str, Interval | None]]) -> dict[str, Column]:
+    """Columns of means with their units, one row per variant; quantities that no variant has may be left out."""
+    columns: dict[str, Column] = {}
+    for each in quantities:
+        values = [None if (mean := row[each.name]) is None else mean.mean for row in rows]
+        if each.listed(values):
+            columns[each.short or each.title] = [each.text(value) for value in values]
+    return columns
+
+
+def bare_title(quantity: Quantity) -> str:
+    """The title of a column of bare numbers."""
+    title = quantity.short or quantity.title
+    return f"{title} %" if quantity.format == "percent" else title
+
+
+def bare(quantity: Quantity, mean: Interval | None, signed: bool = False) -> str:
+    """A mean as a bare number with the half width of its interval; signed ones get a star if it excludes 0."""
+    if mean is None:
+        return "-"
+    digits = ".2f" if quantity.format == "percent" else ".4f"
+    text = format(quantity.scale * mean.mean, f"+{digits}" if signed else digits)
+    if mean.half is not None:
+        text += f" ± {format(quantity.scale * mean.half, digits)}"
+    return f"{text} {'*' if mean.excludes(0.0) else ' '}" if signed else text
+
+
+def _fitting(columns: Columns, room: int) -> list[dict[str, Column]]:
+    """The columns in as many groups as are needed for each to fit."""
+    groups: list[dict[str, Column]] = []
+    left = 0
+    for title, column in columns.items():
+        needed = _width((title, column))
+        if not groups or needed > left:
+            groups.append({})
+            left = room
+        groups[-1][title] = column
+        left -= needed
+    return groups
+
+
+def _width(column: tuple[str, Column]) -> int:
+    """Columns of the terminal that a column takes, with the gap before it."""
+    title, texts = column
+    return GAP + max(map(len, [title, *texts]))
+
+
+def _filled(labels: Sequence[str], columns: Columns) -> Table:
+    table = headed("variant", columns)
+    for number, label in enumerate(labels):
+        table.add_row(Text(label), *(column[number] for column in columns.values()))
+    return table

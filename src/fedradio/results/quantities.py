@@ -1,0 +1,259 @@
+"""One table of quantities: what runs are described by.
+
+The summary of a run, comparisons, exported tables, figures and pages read :data:`QUANTITIES`: a new column is one entry
+there. A metric of the evaluations without an entry, such as one of a plug-in, is described by what its run declares,
+and by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fedradio.core.contracts.records import ExchangeRecord, RoundRecord
+from fedradio.results.quantity import Quantity
+
+if TYPE_CHECKING:
+    from fedradio.results.run import PastRun
+
+FALLING = ("loss", "spread", "error", "norm")
+"""Endings of metrics that are better when they are lower, unless the table says otherwise."""
+
+
+def _by_name(name: str) -> Quantity:
+    """A metric as its name tells: accuracies are shares, losses have nats, some endings are better when lower."""
+    share = "accuracy" in name
+    return Quantity(
+        name,
+        name.replace("_", " "),
+        unit="%" if share else "nat" if name.endswith("loss") else "",
+        format="percent" if share else "number",
+        better="less" if name.endswith(FALLING) else "more",
+        per="evaluation",
+        amount=lambda record: record.metrics.get(name),
+        total="last",
+        shown="run",
+    )
+
+
+def _rounds(run: PastRun) -> float | None:
+    known: int | None = (run.summary or {}).get("rounds")
+    return len(run.rounds) if known is None else known
+
+
+def _best_round(run: PastRun) -> float | None:
+    known: int | None = (run.summary or {}).get("best_round")
+    return run.best.round if known is None and run.best is not None else known
+
+
+def _all_hops(record: RoundRecord) -> float | None:
+    """Bits of all hops; undefined where those of one are."""
+    known = [bits for bits in record.bits if bits is not None]
+    return sum(known) if len(known) == len(record.bits) else None
+
+
+def _of_edge_round(amount: Callable[[ExchangeRecord], float | None]) -> Callable[[ExchangeRecord], float | None]:
+    """Amounts of the exchanges of hop 0 alone."""
+    return lambda record: amount(record) if record.hop == 0 else None
+
+
+def _eligible(record: ExchangeRecord) -> float | None:
+    """Clients that could have taken part, where the policy says so."""
+    return sum(record.notes["eligible"].values) if "eligible" in record.notes else None
+
+
+def _bits_per_client(run: PastRun) -> float | None:
+    """Bits of the whole run over registered clients."""
+    bits = QUANTITIES["bits"].of(run)
+    return None if bits is None or not run.clients else bits / run.clients
+
+
+METRICS = (
+    replace(_by_name("accuracy"), field="accuracy", shown="variants", long="test accuracy"),
+    replace(
+        _by_name("accuracy"),
+        name="best_accuracy",
+        title="best accuracy",
+        total="best",
+        field="best_accuracy",
+        shown="variants",
+        short="best",
+    ),
+    replace(_by_name("loss"), title="test loss", field="loss"),
+    replace(_by_name("bayes"), title="Bayes ceiling, expected", unit="%", format="percent", reference=True),
+    replace(_by_name("top_popular"), title="Top-Popular", unit="%", format="percent", reference=True),
+    replace(_by_name("mixture"), better=None),
+    Quantity("best_round", "best round", format="count", read=_best_round, field="best_round", shown="export"),
+    Quantity(
+        "train_loss",
+        "training loss",
+        "nat",
+        better="less",
+        per="round",
+        amount=lambda record: record.train_loss,
+        total="last",
+        shown="export",
+    ),
+)
+"""Metrics of evaluations that are more than their name tells, and numbers of learning beside them."""
+
+SPENT = (
+    Quantity(
+        "rounds",
+        "rounds",
+        format="count",
+        better="less",
+        per="round",
+        amount=lambda _: 1,
+        read=_rounds,
+        field="rounds",
+        axis=True,
+        shown="run",
+        long="round",
+        absent="No round is on record.",
+    ),
+    Quantity(
+        "seconds",
+        "simulated time",
+        "s",
+        "clock",
+        "less",
+        per="round",
+        amount=lambda record: record.time_s,
+        field="time_s",
+        axis=True,
+        short="simulated",
+        absent="Simulated time is undefined: no part says how long things take (a fleet or a link with rates does).",
+    ),
+    Quantity(
+        "joules",
+        "energy",
+        "J",
+        "prefix",
+        "less",
+        per="round",
+        amount=lambda record: record.energy_j,
+        field="energy_j",
+        axis=True,
+        long="energy of all clients",
+        absent="Energy is undefined: no part says what computing and sending cost (a fleet does).",
+    ),
+    Quantity(
+        "bits",
+        "uplink",
+        "bit",
+        "prefix",
+        "less",
+        per="round",
+        amount=_all_hops,
+        field="bits",
+        axis=True,
+        long="uplink of all hops",
+        absent="Bits are undefined: payloads are not sent as bits.",
+    ),
+    Quantity(
+        "bits_per_client", "uplink per client", "bit", "prefix", "less", read=_bits_per_client, short="uplink/client"
+    ),
+    Quantity(
+        "uses",
+        "channel uses",
+        format="count",
+        better="less",
+        per="exchange",
+        amount=lambda record: record.uses,
+        field="uses",
+        axis=True,
+    ),
+    Quantity(
+        "clients",
+        "clients",
+        format="count",
+        per="exchange",
+        amount=_of_edge_round(lambda record: len(record.ids)),
+        total="mean",
+        field="clients",
+    ),
+    Quantity(
+        "arrived",
+        "clients that arrived",
+        format="count",
+        better="more",
+        per="exchange",
+        amount=_of_edge_round(lambda record: sum(record.arrived)),
+        total="mean",
+        field="arrived",
+        shown="export",
+    ),
+    Quantity(
+        "eligible",
+        "eligible clients",
+        format="count",
+        better="more",
+        per="exchange",
+        amount=_of_edge_round(_eligible),
+        total="mean",
+        field="eligible",
+        shown="export",
+    ),
+    Quantity(
+        "wall_s",
+        "wall time",
+        "s",
+        "clock",
+        "less",
+        per="round",
+        amount=lambda record: record.wall_s,
+        field="wall_s",
+        shown="run",
+    ),
+    Quantity("disk_bytes", "disk", "B", "prefix", "less", field="disk_bytes", shown="run"),
+    Quantity("memory_bytes", "peak memory", "B", "prefix", "less", field="memory_bytes", shown="run"),
+)
+"""What runs have spent, of the network and of the machine that simulated it."""
+
+QUANTITIES: dict[str, Quantity] = {each.name: each for each in (*METRICS, *SPENT)}
+"""Every quantity by its name, in the order of columns."""
+
+
+def entry(name: str, runs: Iterable[PastRun] = ()) -> Quantity:
+    """The entry of that name; a metric without one is described by what one of the runs declares, and by its name."""
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    told, declared = _by_name(name), next(filter(None, (run.declared(name) for run in runs)), None)
+    if declared is None:
+        return told
+    unit = told.unit if told.format == "percent" else declared["unit"]
+    return replace(told, unit=unit, better="less" if declared["better"] == "less" else "more")
+
+
+def axes() -> list[Quantity]:
+    """What a curve can be drawn against."""
+    return [each for each in QUANTITIES.values() if each.axis]
+
+
+def of_variants() -> list[Quantity]:
+    """The columns of tables in which variants are compared."""
+    return [each for each in QUANTITIES.values() if each.shown == "variants"]
+
+
+def spent() -> list[Quantity]:
+    """The columns beside the metric by which variants are compared: what their runs have spent."""
+    return [each for each in of_variants() if each.per != "evaluation"]
+
+
+def of_runs() -> list[Quantity]:
+    """All that is shown of a single run, beside its further metrics."""
+    return [each for each in QUANTITIES.values() if each.shown != "export"]
+
+
+def references() -> list[Quantity]:
+    """Levels to compare accuracies with."""
+    return [each for each in QUANTITIES.values() if each.reference]
+
+
+def counted(record: ExchangeRecord) -> Iterator[tuple[str, float]]:
+    """The quantities for which an exchange counts, with its amounts."""
+    for each in QUANTITIES.values():
+        if each.per == "exchange" and each.amount is not None and (amount := each.amount(record)) is not None:
+            yield each.name, amount

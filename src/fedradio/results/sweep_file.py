@@ -1,0 +1,105 @@
+"""The file ``sweep.json`` of a sweep folder, read through its schema: its variants, and where their runs lie.
+
+It is sealed: it carries the checksum of its own other fields. Format 1, of version 0.1, was not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedradio._version import __version__
+from fedradio.core.errors import StoreError
+from fedradio.core.files import parse_json, read_bytes, unsealed
+from fedradio.runs.manifest import file_reason
+from fedradio.runs.stored import Count, Frame, fitting
+from fedradio.spec.spec import Spec, complete_spec
+
+MARKER = "sweep.json"
+"""The file that makes a folder a sweep; its runs lie in ``runs/`` beside it."""
+
+RUNS = "runs"
+"""Folder of the runs inside that of the sweep."""
+
+FORMAT = 2
+"""Number of the format of ``sweep.json``; a reader refuses later ones."""
+
+STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+"""What a stem looks like: it begins the name of a folder and must not lead out of its parent."""
+
+
+class StoredVariant(Frame):
+    """A variant: the keys that were set, the resulting spec, and the names of its run folders by seed."""
+
+    label: str
+    stem: str
+    runs: dict[str, str]
+    set: dict[str, Any]
+    spec: dict[str, Any]
+
+
+class SweepFile(Frame):
+    """``sweep.json``: the spec as given (``base``), the axes with their values, the seeds, and all variants."""
+
+    format: int
+    fedradio: str
+    name: str
+    axes: dict[str, list[Any]]
+    seeds: list[Count]
+    base: dict[str, Any]
+    cells: list[StoredVariant]
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """A run that a sweep lists: its folder, the label of its variant, and its spec, with its seed."""
+
+    folder: Path
+    label: str
+    spec: Spec
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether a folder holds a sweep."""
+    return (folder / MARKER).is_file()
+
+
+def read_sweep_file(folder: Path) -> SweepFile:
+    """The file of a sweep; raises :class:`StoreError` with one sentence if it is damaged, or of a later format."""
+    path = folder / MARKER
+    try:
+        data = read_bytes(path)
+        document = parse_json(data, path)
+        if document.get("format") != 1:
+            document = unsealed(data, path)
+        number, version = document.get("format"), document.get("fedradio")
+        if number not in (1, FORMAT):
+            later = f"has format {number}, fedradio {__version__} reads {FORMAT}; use fedradio {version}"
+            raise StoreError(f"{path}: {later}")
+        sweep = fitting(SweepFile, document, path)
+        for number, variant in enumerate(sweep.cells):
+            _check(variant, f"{path}: cells.{number}")
+    except StoreError as error:
+        raise StoreError(f"{path} is damaged: {file_reason(path, error)}") from None
+    return sweep
+
+
+def listed_runs(folder: Path) -> list[ListedRun]:
+    """The runs that a sweep lists, in its order."""
+    return [
+        ListedRun(folder / RUNS / name, variant.label, Spec(variant.spec | {"seed": int(seed)}))
+        for variant in read_sweep_file(folder).cells
+        for seed, name in variant.runs.items()
+    ]
+
+
+def _check(variant: StoredVariant, where: str) -> None:
+    """Refuse a variant whose run folders are not those of its stem and seeds, or whose spec is not complete."""
+    if not STEM.fullmatch(variant.stem):
+        raise StoreError(f"{where}.stem: {variant.stem!r} cannot begin the name of a run folder")
+    for seed, name in variant.runs.items():
+        if not (seed.isascii() and seed.isdecimal()) or name != f"{variant.stem}-seed{seed}":
+            raise StoreError(f"{where}.runs: {name!r} is not the run folder of seed {seed}")
+    complete_spec(variant.spec, f"{where}.spec")

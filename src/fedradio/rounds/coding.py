@@ -1,0 +1,144 @@
+"""Compatibility of transforms and receiver rules: with each other, with the link and with the algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fedradio.core.contracts import Message, Transform
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.units import show
+from fedradio.transforms.chain import messages
+from fedradio.transforms.feedback import Feedback
+from fedradio.transforms.noise import Noise
+from fedradio.transforms.sparsify import RandomK, TopK
+
+if TYPE_CHECKING:
+    from fedradio.rounds.simulation import Simulation
+
+
+def coding_problems(sim: Simulation, h: int) -> list[Problem]:
+    """Problems of the transforms and of the receiver rule of a hop."""
+    chain = _chain(sim, h)
+    if isinstance(chain, SpecError):
+        return [replace(problem, path=f"hops.{h}.transforms") for problem in chain.problems]
+    transforms = sim.hops[h].transforms
+    problems = _receiver_problems(sim, h)
+    for i, transform in enumerate(transforms):
+        problems += _link_problems(sim, h, i, transform)
+        problems += _algorithm_problems(sim, h, i, transform)
+        problems += _order_problems(transforms, _path(h, i), i)
+        problems += _feedback_problems(transforms, chain, _path(h, i), i)
+    return problems
+
+
+def coding_warnings(sim: Simulation, h: int) -> list[str]:
+    """Warnings about transforms that can be used but may not do what was meant."""
+    transforms, chain = sim.hops[h].transforms, _chain(sim, h)
+    if not transforms or isinstance(chain, SpecError):
+        return []
+    warnings = []
+    plain, coded = (sim.hops[h].link.bits(message) for message in (chain[0], chain[-1]))
+    if plain is not None and coded is not None and coded > plain:
+        warnings.append(
+            f"hops.{h}.transforms: a coded payload takes {show(coded, 'bit')}, a plain one {show(plain, 'bit')}: fewer"
+        )
+    if sim.algorithm.memory_blocks and any(transform.lossy for transform in transforms):
+        warnings.append(
+            f"hops.{h}.transforms: control variates follow what receivers decode, more slowly if it is noisy"
+        )
+    for i, transform in enumerate(transforms):
+        if isinstance(transform, Feedback) and (found := _amplified(transforms, chain, i)) is not None:
+            place, omega, contracted = found
+            if contracted:
+                warnings.append(
+                    f"{_path(h, place)}: its error is up to {omega:.3g} times its input behind error feedback; "
+                    "more bits, or shrink: true, make it smaller"
+                )
+    return warnings
+
+
+def _path(h: int, i: int) -> str:
+    return f"hops.{h}.transforms.{i}"
+
+
+def _chain(sim: Simulation, h: int) -> list[Message] | SpecError:
+    """The messages between the transforms of a hop, or why there are none."""
+    try:
+        return messages(sim.hops[h].transforms, sim.message(h))
+    except SpecError as error:
+        return error
+
+
+def _link_problems(sim: Simulation, h: int, i: int, transform: Transform) -> list[Problem]:
+    missing = transform.needs - sim.hops[h].link.offers
+    if not missing:
+        return []
+    reason = f"the link must offer {', '.join(sorted(missing))}: sums of what this transform sends cannot be decoded"
+    return [Problem(_path(h, i), reason, "a link that does, such as digital or ideal, or another transform")]
+
+
+def _algorithm_problems(sim: Simulation, h: int, i: int, transform: Transform) -> list[Problem]:
+    algorithm, path, problems = sim.algorithm, _path(h, i), list[Problem]()
+    if transform.conceals and "individual" in algorithm.needs:
+        reason = "noise at the receiver hides single payloads, which the algorithm needs"
+        problems.append(Problem(path, reason, "at: client, or an algorithm that needs sums only"))
+    if isinstance(transform, Noise) and transform.at == "receiver" and h == 0 and algorithm.reveals:
+        reason = f"the weights of the sum depend on the clients' {', '.join(sorted(algorithm.reveals))}"
+        problems.append(Problem(path, reason, "algorithm.weighting=equal, or at: client"))
+    if transform.lossy and algorithm.relay == "fixed" and h > 0:
+        reason = "fixed weights and control variates need exact outer hops: nobody keeps what a coder loses there"
+        problems.append(Problem(path, reason, "transforms on hop 0 only"))
+    return problems
+
+
+def _order_problems(transforms: tuple[Transform, ...], path: str, i: int) -> list[Problem]:
+    """Problems of the place of transform ``i`` in the chain."""
+    transform, before, behind = transforms[i], transforms[:i], transforms[i + 1 :]
+    problems = []
+    if any(type(other) is type(transform) for other in before):
+        problems.append(Problem(path, "stands twice", "once is enough"))
+    if isinstance(transform, RandomK) and any(isinstance(other, TopK) for other in before):
+        problems.append(Problem(path, "random places of what top_k has chosen leave most of it out", "before top_k"))
+    if transform.conceals and any(other.omega(1 << 20) is not None for other in behind):
+        reason = (
+            "the noise covers payloads up to the clipping norm, and an unbiased coder behind it can make them longer"
+        )
+        problems.append(Problem(path, reason, "at: client, or coders that only shorten (top_k, shrink: true)"))
+    return problems
+
+
+def _feedback_problems(transforms: tuple[Transform, ...], chain: list[Message], path: str, i: int) -> list[Problem]:
+    """An unbiased coder with ``omega > 1`` directly behind error feedback: its error would grow without limit."""
+    if not isinstance(transforms[i], Feedback):
+        return []
+    found = _amplified(transforms, chain, i)
+    if found is None or found[2]:
+        return []
+    reason = f"the unbiased coder behind it makes an error of up to {found[1]:.3g} times what it codes: it would add up"
+    remedy = "more bits, quantise with shrink: true, random_k with scale: false, or top_k in between"
+    return [Problem(path, reason, remedy)]
+
+
+def _amplified(transforms: tuple[Transform, ...], chain: list[Message], i: int) -> tuple[int, float, bool] | None:
+    """Place and ``omega > 1`` of the first unbiased coder behind transform ``i``, and whether a contractive coder
+    stands between them; None if there is no such coder."""
+    contracted = False
+    for place in range(i + 1, len(transforms)):
+        omega = transforms[place].omega(chain[place].coded)
+        if omega is not None and omega > 1.0:
+            return place, omega, contracted
+        contracted = contracted or transforms[place].delta(chain[place].size) is not None
+    return None
+
+
+def _receiver_problems(sim: Simulation, h: int) -> list[Problem]:
+    problems = []
+    own, rule = sim.hops[h].receiver, sim.algorithm.server_rule
+    if own is not None and h > 0 and sim.algorithm.relay == "fixed":
+        reason = "with fixed weights and control variates outer hops must add what is relayed, and nothing else"
+        problems.append(Problem(f"hops.{h}.receiver", reason, "hops.0.receiver, or an averaging algorithm"))
+    if own is not None and rule is not None and h == len(sim.hops) - 1:
+        reason = "the algorithm brings an optimiser of its own for this receiver"
+        problems.append(Problem(f"hops.{h}.receiver", reason, "one of the two: algorithm=fedavg with this receiver"))
+    return problems

@@ -1,0 +1,52 @@
+"""Memory of parts between exchanges, by their path in the spec; a part without memory has no key."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor
+
+from fedradio.core.contracts import Slots
+from fedradio.core.mapped import make_room
+from fedradio.rounds.simulation import Simulation
+from fedradio.transforms.chain import messages
+
+Parts = dict[str, Slots]
+
+STREAM = "data.stream"
+
+
+def of_hop(h: int, part: Literal["policy", "link", "channel", "receiver"]) -> str:
+    """Path of a part of hop ``h``."""
+    return f"hops.{h}.{part}"
+
+
+def of_transform(h: int, i: int) -> str:
+    """Path of transform ``i`` of hop ``h``."""
+    return f"hops.{h}.transforms.{i}"
+
+
+def start_parts(sim: Simulation, w: Tensor) -> Parts:
+    """Memory of every part before the first round, with room to write its rows one by one; ``w [d]`` is the model."""
+    parts = {STREAM: sim.stream.start()}
+    for h, hop in enumerate(sim.hops):
+        senders, receivers = sim.topology.senders(h), sim.topology.receivers(h)
+        parts[of_hop(h, "policy")] = hop.policy.start(senders)
+        parts[of_hop(h, "link")] = hop.link.start(senders, receivers)
+        parts[of_hop(h, "channel")] = {} if hop.channel is None else hop.channel.start(senders, receivers)
+        parts[of_hop(h, "receiver")] = {} if hop.receiver is None else hop.receiver.start(receivers, w)
+        before = messages(hop.transforms, sim.message(h))
+        for i, transform in enumerate(hop.transforms):
+            slots = transform.start(senders, before[i])
+            parts[of_transform(h, i)] = {name: rows.to(sim.device) for name, rows in slots.items()}
+    return {path: make_room(slots) for path, slots in parts.items() if slots}
+
+
+def recall(parts: Parts, path: str) -> Slots:
+    """Memory of the part at a path."""
+    return parts.get(path, {})
+
+
+def remember(parts: Parts, path: str, slots: Slots) -> Parts:
+    """The same with new memory of the part at a path."""
+    return parts | {path: slots} if slots else parts

@@ -1,0 +1,84 @@
+"""Payloads through the transforms of a hop: coded by the senders, decoded by the receivers.
+
+Senders apply the transforms in their order, receivers undo them backwards. What receivers will decode of a single
+payload, ``heard``, is known to its sender as well: both sides draw the same numbers. Transforms with a memory keep it
+up to date from there, once it is known which payloads arrived.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from torch import Tensor
+
+from fedradio.core.contracts import Coded, Delivery, Exchange, Message, Noted, Sent, Slots, Transform
+from fedradio.core.mapped import write_rows
+from fedradio.core.rng import Rng
+from fedradio.rounds.parts import Parts, of_transform, recall
+from fedradio.transforms.chain import messages
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Payloads on the link: ``sent``; what receivers decode of each, ``heard [A, k, d]``; the ``bits [A]`` of each
+    where they are fewer than foreseen; notes of the transforms."""
+
+    sent: Sent
+    heard: Tensor
+    bits: Tensor | None = None
+    notes: dict[str, Noted] = field(default_factory=dict)
+
+
+def encode(
+    transforms: tuple[Transform, ...], first: Message, x: Exchange, sent: Sent, arrived: Tensor, parts: Parts, rng: Rng
+) -> Encoded:
+    """Code the payloads of an exchange; ``first`` is the message of a plain payload, ``arrived [A]`` whose will arrive.
+
+    Memories of the active senders are updated in place. Without transforms the payloads are what is heard.
+    """
+    if not transforms:
+        return Encoded(sent, sent.payload)
+    views = [replace(x, message=message) for message in messages(transforms, first)]
+    memories = [_mine(parts, x.hop, i, sent) for i in range(len(transforms))]
+    payload, coded = sent.payload, list[Coded]()
+    for i, transform in enumerate(transforms):
+        coded.append(transform.encode(views[i], replace(sent, payload=payload), memories[i], rng.child(i)))
+        payload = coded[-1].payload
+    on_link = replace(sent, payload=payload)
+    heard = payload
+    for i, transform in reversed(list(enumerate(transforms))):
+        if memories[i]:
+            kept = transform.keep(coded[i].payload, heard, arrived, memories[i])
+            for name, rows in kept.items():
+                slot = parts[of_transform(x.hop, i)][name]
+                write_rows(slot, sent.ids.to(slot.device), rows)
+        if not transform.conceals:
+            heard = transform.decode(views[i], on_link, heard, rng.child(i))
+    notes = {name: note for one in coded for name, note in one.notes.items()}
+    return Encoded(on_link, heard, _fewest([one.bits for one in coded]), notes)
+
+
+def decode(
+    transforms: tuple[Transform, ...], first: Message, x: Exchange, sent: Sent, delivery: Delivery, rng: Rng
+) -> Delivery:
+    """The delivery as receivers decode it; single payloads are gone where a transform conceals them."""
+    if not transforms:
+        return delivery
+    views = [replace(x, message=message) for message in messages(transforms, first)]
+    total, rows = delivery.total, delivery.rows
+    for i, transform in reversed(list(enumerate(transforms))):
+        total = transform.decode(views[i], sent, total, rng.child(i))
+        rows = None if rows is None or transform.conceals else transform.decode(views[i], sent, rows, rng.child(i))
+    return replace(delivery, total=total, rows=rows)
+
+
+def _mine(parts: Parts, h: int, i: int, sent: Sent) -> Slots:
+    """Memory of transform ``i`` of the active senders, ``[A, ...]``."""
+    slots = recall(parts, of_transform(h, i))
+    return {name: rows[sent.ids.to(rows.device)] for name, rows in slots.items()}
+
+
+def _fewest(bits: list[Tensor | None]) -> Tensor | None:
+    """Bits ``[A]`` really sent: of the last transform that says so."""
+    known = [each for each in bits if each is not None]
+    return known[-1] if known else None

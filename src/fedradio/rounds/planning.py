@@ -1,0 +1,157 @@
+"""Plan of one exchange: arrival of samples, channel, decision of the policy, forecast of the link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import (
+    SUPERPOSITION,
+    Airtime,
+    Allocation,
+    ChannelState,
+    Clock,
+    Exchange,
+    Noted,
+    Reason,
+    SimState,
+    Site,
+    Slots,
+    View,
+    noted,
+)
+from fedradio.data.streams import arrivals_rng
+from fedradio.engine.threads import one_torch_thread
+from fedradio.fleet.costs import compute_s, cycles_per_step
+from fedradio.rounds.label_drift import data_notes
+from fedradio.rounds.parts import STREAM, of_hop, recall, remember
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.tiers import Tiers, open_tiers
+from fedradio.transforms.chain import messages
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Plan of one exchange, before anything is sent: the exchange ``x``, the link's forecast, and ``notes`` on the
+    data, per client, for the records."""
+
+    x: Exchange
+    airtime: Airtime
+    notes: dict[str, Noted]
+
+
+def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planned]:
+    """Plans of all edge rounds of ``rounds`` rounds by the policy of hop 0; nothing is trained or sent."""
+    for t in range(state.t, state.t + rounds):
+        tiers = open_tiers(sim, state.memory)
+        for e in range(sim.edge_rounds):
+            with one_torch_thread():
+                planned, state = plan_exchange(sim, state, tiers, 0, sim.clock(0, t, e))
+            yield planned
+
+
+def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock) -> tuple[Planned, SimState]:
+    """Plan an exchange: samples arrive, the channel is realised, the policy decides, the link forecasts arrivals."""
+    notes: dict[str, Noted] = {}
+    if h == 0:
+        notes, state = _arrive(sim, state, clock)
+    hop, parts, rng = sim.hops[h], state.parts, sim.rng.child("hop", h, clock.t, clock.e)
+    channel, gains = realise(sim, h, tiers.topology.site(h, clock), recall(parts, of_hop(h, "channel")))
+    view = _view(sim, state, tiers, h, clock, channel)
+    alloc, decided = hop.policy.decide(view, recall(parts, of_hop(h, "policy")), rng.child("policy"))
+    alloc = _drop_unable(view, alloc)
+    if SUPERPOSITION in hop.link.offers:  # the power of analogue symbols is that of the payload
+        alloc = replace(alloc, power_w=None)
+    x = Exchange.of(view, alloc, _ready(tiers, view, alloc))
+    airtime = hop.link.plan(x, recall(parts, of_hop(h, "link")), rng.child("plan"))
+    parts = remember(remember(parts, of_hop(h, "channel"), gains), of_hop(h, "policy"), decided)
+    return Planned(x, airtime, notes), replace(state, parts=parts)
+
+
+def data_signals(sim: Simulation, stream: Slots) -> Slots:
+    """Signals of the clients' data: statistics, and the local steps of an epoch over labelled (else all) samples."""
+    return _signals(sim.rule.batch * sim.rule.updates_per_step, *sim.stream.stats(stream).items())
+
+
+@lru_cache(maxsize=2)
+def _signals(per_step: int, *stats: tuple[str, Tensor]) -> Slots:
+    """Signals of these statistics, kept while they are the same tensors, as of static data; not to be written to."""
+    rows = dict(stats)
+    seen = torch.where(rows["labelled"] > 0, rows["labelled"], rows["samples"])
+    epoch_steps = torch.div(seen + per_step - 1, per_step, rounding_mode="floor")
+    return {name: values.cpu() for name, values in (rows | {"epoch_steps": epoch_steps}).items()}
+
+
+def realise(sim: Simulation, h: int, site: Site, state: Slots) -> tuple[ChannelState | None, Slots]:
+    """The channel of a hop in one exchange, and its memory after it; None without a channel."""
+    channel = sim.hops[h].channel
+    return (None, state) if channel is None else channel.realise(site, state, sim.rng.child("channel", h))
+
+
+def _arrive(sim: Simulation, state: SimState, clock: Clock) -> tuple[dict[str, Noted], SimState]:
+    """Notes on the data, and the state, after the samples that arrive before an edge round."""
+    stream = sim.stream.arrive(recall(state.parts, STREAM), clock, arrivals_rng(sim.rng, clock))
+    signals = data_signals(sim, stream)
+    notes = noted("sender", data_notes(state.signals, signals))
+    return notes, replace(state, signals=state.signals | signals, parts=remember(state.parts, STREAM, stream))
+
+
+def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, channel: ChannelState | None) -> View:
+    """Input of the hop's policy; outer hops have no local steps."""
+    hop, rule, topology = sim.hops[h], sim.rule, tiers.topology
+    cycles = None
+    signals: Slots = {"epoch_steps": torch.zeros(topology.senders(h), dtype=torch.long)}
+    if h == 0:
+        signals = state.signals
+        if hop.fleet is not None:
+            samples = rule.batch * rule.updates_per_step
+            cycles = cycles_per_step(hop.fleet, sim.stream.sample_bits, samples, rule.passes)
+    return View(
+        clock=clock,
+        hop=h,
+        parent=topology.parents[h],
+        receivers=topology.receivers(h),
+        channel=channel,
+        link=hop.link,
+        fleet=hop.fleet,
+        cycles_per_step=cycles,
+        message=messages(hop.transforms, sim.message(h))[-1],
+        deadline_s=hop.deadline_s,
+        signals=signals,
+        able=_able(sim, state, tiers, h),
+    )
+
+
+def _able(sim: Simulation, state: SimState, tiers: Tiers, h: int) -> Tensor:
+    """Senders ``[S]`` that can contribute: clients with samples that the cost can use, edges with a change to relay."""
+    if h == 0:
+        unlabelled = sim.rule.objective is not None and sim.rule.objective.unlabelled_batch > 0
+        return state.signals["samples" if unlabelled else "labelled"] > 0
+    return torch.ones_like(tiers.mass[h - 1], dtype=torch.bool) if sim.algorithm.remembers else tiers.mass[h - 1] > 0
+
+
+def _drop_unable(view: View, alloc: Allocation) -> Allocation:
+    """The allocation without senders that have nothing to contribute, whatever the policy decided."""
+    assert view.able is not None
+    reason = Reason.NO_DATA if view.hop == 0 else Reason.NO_NEWS
+    active = alloc.active & view.able
+    return replace(
+        alloc,
+        active=active,
+        steps=torch.where(active, alloc.steps, 0) if view.hop == 0 else torch.zeros_like(alloc.steps),
+        reason=torch.where(alloc.active & ~view.able, int(reason), alloc.reason),
+    )
+
+
+def _ready(tiers: Tiers, view: View, alloc: Allocation) -> Tensor | None:
+    """Seconds ``[S]`` from the receiver's last broadcast until each sender's payload is ready."""
+    if view.hop == 0:
+        if view.cycles_per_step is None or alloc.cpu_hz is None:
+            return None
+        return compute_s(view.cycles_per_step * alloc.steps, alloc.cpu_hz)
+    own, above = tiers.elapsed[view.hop - 1], tiers.elapsed[view.hop]
+    return None if own is None or above is None else own - above[view.parent]

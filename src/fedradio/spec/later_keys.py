@@ -1,0 +1,49 @@
+"""Keys that specs did not have from the start. Their neutral values change nothing: a spec without such a key, stored
+before there was one, describes the same run as a spec that has it with its neutral value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+from fedradio.spec.yaml import Plain
+
+LATER_KEYS: Mapping[str, Any] = {
+    "grouping": "auto",
+    "metrics": [],
+    "hops.*.transforms": [],
+    "hops.*.receiver": None,
+}
+"""Every key that came after version 0.1, with its neutral value; in ``hops.*.key`` the star is every item of a list."""
+
+
+def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
+    """A copy of a spec without the later keys that have their neutral values: what fingerprints are made of."""
+    copy = deepcopy(dict(plain))
+    for path, neutral in later.items():
+        for holder, key in _holders(copy, path):
+            if key in holder and holder[key] == neutral:
+                del holder[key]
+    return copy
+
+
+def with_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
+    """A copy of a complete spec of any version, with the neutral values of the later keys that it lacks."""
+    copy = deepcopy(dict(plain))
+    for path, neutral in later.items():
+        for holder, key in _holders(copy, path):
+            holder.setdefault(key, deepcopy(neutral))
+    return copy
+
+
+def _holders(plain: Plain, path: str) -> Iterator[tuple[Plain, str]]:
+    """Every mapping in which the last key of a path may stand, and that key."""
+    *above, key = path.split(".")
+    nodes: list[Any] = [plain]
+    for name in above:
+        if name == "*":
+            nodes = [item for node in nodes if isinstance(node, list) for item in node]
+        else:
+            nodes = [node[name] for node in nodes if isinstance(node, dict) and name in node]
+    yield from ((node, key) for node in nodes if isinstance(node, dict))

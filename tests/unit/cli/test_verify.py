@@ -1,0 +1,80 @@
+"""``fedradio verify``: a line per run, exit code 5 if any is damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.commands import Call
+from support.sealing import list_runs, unfinish
+
+from fedradio.core.errors import StoreError
+from fedradio.runs.run import run
+from fedradio.spec.spec import Spec
+
+OLD = Path(__file__).parents[2] / "support" / "version_0_1" / "run"
+
+
+@pytest.fixture
+def sweep(tiny: Callable[..., Spec], tmp_path: Path) -> Path:
+    """A sweep with a complete run, one that was killed, and one that has not begun."""
+    for seed in (1, 2):
+        run(tiny("rounds=1", f"seed={seed}"), tmp_path / f"runs/a-seed{seed}", workers=1)
+    (tmp_path / "runs/a-seed2/summary.json").unlink()
+    list_runs(tmp_path, {"one": ("a", tiny("rounds=1"), [1, 2, 3])})
+    return tmp_path
+
+
+def test_a_line_per_run(call: Call, sweep: Path) -> None:
+    said = call("verify", sweep)
+    assert said.exit_code == 0
+    assert said.stdout.splitlines() == [
+        f"{sweep}/runs/a-seed1: whole (complete)",
+        f"{sweep}/runs/a-seed2: unfinished, whole up to its checkpoint after 1 rounds",
+        f"{sweep}/runs/a-seed3: not begun",
+    ]
+    assert call("verify", sweep, "-q").stdout == ""
+    unfinish_without_summary(sweep / "runs/a-seed2")
+    assert "without a checkpoint: only its form" in call("verify", sweep / "runs/a-seed2").stdout
+
+
+def unfinish_without_summary(folder: Path) -> None:
+    (folder / "summary.json").touch()
+    unfinish(folder)
+
+
+def test_damage_is_named_and_ends_with_5(call: Call, sweep: Path) -> None:
+    one = sweep / "runs/a-seed1"
+    (one / "model.safetensors").write_bytes(b"")
+    shutil.rmtree(sweep / "runs/a-seed2")
+    shutil.copytree(one, sweep / "runs/a-seed2")
+    said = call("verify", sweep, "-q")
+    assert said.exit_code == 5
+    first, second = said.stdout.splitlines()
+    assert first.startswith(f"{one}: damaged: model.safetensors: has 0 bytes, the run wrote ")
+    assert "spec.yaml: is not the spec that the sweep lists for this run" in second
+    told = json.loads(call("verify", sweep, "--json").stdout)
+    assert [each["status"] for each in told] == ["damaged", "damaged", "not begun"]
+    assert told[0]["damage"][0]["file"] == "model.safetensors"
+
+
+def test_a_damaged_sweep_does_not_keep_others_from_being_checked(call: Call, sweep: Path) -> None:
+    path = sweep / "sweep.json"
+    path.write_text(path.read_text().replace('"label": "one"', '"label": "uno"'))
+    said = call("verify", sweep, sweep / "runs/a-seed1")
+    assert said.exit_code == 5
+    first, second = said.stdout.splitlines()
+    assert f"{path} is damaged: was changed after it was written" in first
+    assert second.endswith("whole (complete)")
+
+
+def test_version_0_1(call: Call) -> None:
+    said = call("verify", OLD)
+    assert (said.exit_code, "fedradio 0.1 kept no checksums" in said.stdout) == (0, True)
+
+
+def test_what_is_no_run(call: Call, tmp_path: Path) -> None:
+    assert isinstance(call("verify", tmp_path).exception, StoreError)

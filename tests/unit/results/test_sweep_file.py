@@ -1,0 +1,79 @@
+"""The file of a sweep: which runs it lists, and what is refused with one sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sealing import list_runs
+
+from fedradio.core.errors import StoreError
+from fedradio.core.files import sealed, unsealed
+from fedradio.results.sweep_file import MARKER, is_sweep, listed_runs, read_sweep_file
+from fedradio.spec.spec import Spec
+
+Make = Callable[..., Spec]
+
+
+@pytest.fixture
+def folder(tiny: Make, tmp_path: Path) -> Path:
+    list_runs(tmp_path, {"one": ("a", tiny(), [7, 2]), "other": ("b", tiny("rule.lr=0.2"), [7])})
+    return tmp_path
+
+
+def test_runs_are_listed_in_order_with_their_specs(folder: Path, tiny: Make) -> None:
+    assert is_sweep(folder)
+    assert not is_sweep(folder / "runs")
+    found = listed_runs(folder)
+    assert [(one.folder, one.label) for one in found] == [
+        (folder / "runs" / name, label)
+        for name, label in (("a-seed7", "one"), ("a-seed2", "one"), ("b-seed7", "other"))
+    ]
+    assert [one.spec for one in found] == [tiny("seed=7"), tiny("seed=2"), tiny("rule.lr=0.2", "seed=7")]
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Other content, with a right checksum."""
+    path = folder / MARKER
+    path.write_bytes(sealed(change(unsealed(path.read_bytes(), path))))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"stem": "../up"}, r"cells\.0\.stem: '\.\./up' cannot begin"),
+        ({"runs": {"7": "../../up"}}, r"cells\.0\.runs: '\.\./\.\./up' is not the run folder of seed 7"),
+        ({"runs": {"seven": "a-seedseven"}}, r"cells\.0\.runs"),
+        ({"spec": {}}, r"cells\.0\.spec: missing or damaged: name"),
+        ({"spec": None}, r"cells\.0\.spec"),
+        ({"colour": 1}, r"cells\.0\.colour"),
+    ],
+)
+def test_a_damaged_variant_is_one_sentence(folder: Path, change: dict[str, Any], words: str) -> None:
+    rewrite(folder, lambda found: found | {"cells": [found["cells"][0] | change, *found["cells"][1:]]})
+    with pytest.raises(StoreError, match=f"sweep.json is damaged: {words}") as error:
+        listed_runs(folder)
+    assert "\n" not in str(error.value)
+
+
+def test_an_edited_file_is_refused(folder: Path) -> None:
+    path = folder / MARKER
+    before = path.read_text()
+    for after in (before.replace('"one"', '"uno"'), before[:-9], "[]", before.replace('"format": 2', '"format": 1')):
+        path.write_text(after)
+        with pytest.raises(StoreError, match=r"sweep\.json is damaged"):
+            read_sweep_file(folder)
+
+
+def test_formats(folder: Path) -> None:
+    rewrite(folder, lambda found: found | {"format": 3, "fedradio": "9.9"})
+    with pytest.raises(StoreError, match=r"format 3, .* use fedradio 9\.9"):
+        read_sweep_file(folder)
+    rewrite(folder, lambda found: found | {"format": 1})
+    plain = json.loads((folder / MARKER).read_text())
+    del plain["sha256"]
+    (folder / MARKER).write_text(json.dumps(plain))  # as version 0.1 wrote it
+    assert len(listed_runs(folder)) == 3

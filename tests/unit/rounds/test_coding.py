@@ -1,0 +1,101 @@
+"""Transforms and receiver rules that do not fit, each with its path and a remedy."""
+
+from dataclasses import replace
+
+import pytest
+from support.worlds import cells, tiny
+
+from fedradio.algorithms.fedavg import fedavg
+from fedradio.algorithms.scaffold import scaffold
+from fedradio.algorithms.server_optimisers import fedavgm
+from fedradio.core.contracts import Algorithm, ReceiverRule, Transform
+from fedradio.links.over_the_air import over_the_air
+from fedradio.network.power_law import power_law
+from fedradio.receivers.momentum import momentum
+from fedradio.rounds.coding import coding_problems, coding_warnings
+from fedradio.rounds.simulation import Simulation
+from fedradio.transforms.clip import clip
+from fedradio.transforms.feedback import feedback
+from fedradio.transforms.noise import noise
+from fedradio.transforms.quantise import quantise
+from fedradio.transforms.sparsify import random_k, top_k
+
+EQUAL = fedavg(weighting="equal")
+
+
+def coded(
+    *transforms: Transform, hop: int = 0, algorithm: Algorithm | None = None, receiver: ReceiverRule | None = None
+) -> Simulation:
+    """Two cells with these transforms and this receiver rule on a hop; not checked."""
+    sim = cells(algorithm=algorithm)
+    hops = list(sim.hops)
+    hops[hop] = replace(hops[hop], transforms=transforms, receiver=receiver)
+    return replace(sim, hops=tuple(hops))
+
+
+@pytest.mark.parametrize(
+    ("sim", "hop", "path", "words"),
+    [
+        (coded(noise(multiplier=1.0)), 0, "hops.0.transforms", "put {kind: clip"),
+        (coded(feedback(), clip(norm=1), feedback()), 0, "hops.0.transforms.2", "stands twice"),
+        (coded(top_k(), random_k()), 0, "hops.0.transforms.1", "before top_k"),
+        (coded(clip(norm=1), noise(multiplier=1.0)), 0, "hops.0.transforms.1", "algorithm.weighting=equal"),
+        (
+            coded(clip(norm=1), noise(multiplier=1.0), quantise(), algorithm=EQUAL),
+            0,
+            "hops.0.transforms.1",
+            "can make them longer",
+        ),
+        (
+            coded(clip(norm=1), noise(multiplier=1.0), algorithm=fedavg(weighting="equal", buffer="gradients")),
+            0,
+            "hops.0.transforms.1",
+            "hides single payloads",
+        ),
+        (coded(top_k(), hop=1, algorithm=scaffold()), 1, "hops.1.transforms.0", "transforms on hop 0 only"),
+        (coded(feedback(), quantise(bits=3)), 0, "hops.0.transforms.0", "shrink: true"),
+        (coded(feedback(), random_k()), 0, "hops.0.transforms.0", "scale: false"),
+        (coded(hop=1, algorithm=scaffold(), receiver=momentum()), 1, "hops.1.receiver", "hops.0.receiver"),
+        (coded(hop=1, algorithm=fedavgm(), receiver=momentum()), 1, "hops.1.receiver", "one of the two"),
+    ],
+)
+def test_what_does_not_fit_is_refused(sim: Simulation, hop: int, path: str, words: str) -> None:
+    (problem,) = coding_problems(sim, hop)
+    assert problem.path == path
+    assert words in f"{problem.reason} {problem.remedy}"
+
+
+@pytest.mark.parametrize("transform", [quantise(), top_k()])
+def test_codes_that_cannot_be_added_are_refused_on_the_air(transform: Transform) -> None:
+    sim = tiny(link=over_the_air(), channel=power_law(exponent=0))
+    sim = replace(sim, hops=(replace(sim.hops[0], transforms=(transform,)),))
+    (problem,) = coding_problems(sim, 0)
+    assert (problem.path, "individual" in problem.reason) == ("hops.0.transforms.0", True)
+    summed = replace(sim, hops=(replace(sim.hops[0], transforms=(clip(norm=1), random_k())),))
+    assert coding_problems(summed, 0) == []
+
+
+def test_what_fits_is_not_refused() -> None:
+    fine = [
+        coded(),
+        coded(feedback(), top_k(), quantise(bits=3)),
+        coded(feedback(), quantise(bits=3, shrink=True)),
+        coded(feedback(), random_k(scale=False)),
+        coded(feedback(), quantise(bits=12)),
+        coded(clip(norm=1), noise(multiplier=1.0, at="client"), quantise()),
+        coded(clip(norm=1), noise(multiplier=1.0), top_k(), algorithm=EQUAL),
+        coded(quantise(), algorithm=scaffold()),
+        coded(receiver=momentum(), algorithm=scaffold()),
+        coded(hop=1, algorithm=fedavgm()),
+    ]
+    assert [coding_problems(sim, hop) for sim in fine for hop in (0, 1)] == [[]] * 20
+
+
+def test_warnings_have_their_numbers() -> None:
+    assert coding_warnings(coded(), 0) == []
+    (longer,) = coding_warnings(coded(top_k(share=1.0)), 0)
+    assert "takes" in longer
+    (noisy,) = coding_warnings(coded(feedback(), top_k(share=0.2), quantise(bits=3)), 0)
+    assert noisy.startswith("hops.0.transforms.2: its error is up to")
+    (slow,) = coding_warnings(coded(quantise(), algorithm=scaffold()), 0)
+    assert "control variates" in slow

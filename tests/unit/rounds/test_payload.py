@@ -1,0 +1,73 @@
+"""Payloads through the transforms of a hop, against steps done by hand."""
+
+import torch
+from support.exchanges import exchange, sent
+
+from fedradio.core.contracts import Delivery, Message, Transform
+from fedradio.core.rng import Rng
+from fedradio.rounds.payload import decode, encode
+from fedradio.transforms.clip import clip
+from fedradio.transforms.feedback import ERROR, feedback
+from fedradio.transforms.noise import noise
+from fedradio.transforms.quantise import quantise
+from fedradio.transforms.sparsify import largest, random_k, top_k
+
+D = 40
+MESSAGE = Message(1, D)
+
+
+def payload(seed: int = 1, senders: int = 3) -> torch.Tensor:
+    return torch.randn(senders, 1, D, generator=Rng(seed).torch())
+
+
+def test_without_transforms_payloads_are_what_is_heard() -> None:
+    x = exchange((0, 0, 0), message=MESSAGE)
+    given = sent(x, payload())
+    encoded = encode((), MESSAGE, x, given, torch.ones(3).bool(), {}, Rng(0))
+    assert encoded.sent is given
+    assert encoded.heard is given.payload
+    delivery = Delivery(torch.zeros(1, 1, D), None, None)
+    assert decode((), MESSAGE, x, given, delivery, Rng(0)) is delivery
+
+
+def test_what_is_heard_is_decoded_and_sums_are_the_sums_of_it() -> None:
+    """Random places, then quantisation: the weighted sum of the coded rows decodes to that of the heard ones."""
+    chain = (random_k(share=0.25), quantise(bits=6))
+    x = exchange((0, 0, 0), message=MESSAGE)
+    given = sent(x, payload(), torch.tensor([0.5, 0.25, 0.25]).double())
+    encoded = encode(chain, MESSAGE, x, given, torch.ones(3).bool(), {}, Rng(7))
+    assert encoded.sent.payload.shape == (3, 1, 10)
+    assert encoded.heard.shape == (3, 1, D)
+    total = (given.weight.float()[:, None, None] * encoded.sent.payload).sum(dim=0, keepdim=True)
+    delivery = decode(chain, MESSAGE, x, encoded.sent, Delivery(total, encoded.sent.payload, None), Rng(7))
+    expected = (given.weight.float()[:, None, None] * encoded.heard).sum(dim=0)
+    assert torch.allclose(delivery.total[0], expected, atol=1e-6)
+    assert delivery.rows is not None
+    assert torch.equal(delivery.rows, encoded.heard)
+
+
+def test_memory_sees_the_loss_of_everything_behind_it() -> None:
+    """Feedback, top-k, quantisation: what is owed is the payload less what is heard, or all of it if it is lost."""
+    chain: tuple[Transform, ...] = (feedback(), top_k(share=0.1), quantise(bits=3))
+    x = exchange((0, 0, 0), message=MESSAGE)
+    parts = {"hops.0.transforms.0": {ERROR: torch.zeros(3, 1, D)}}
+    given = sent(x, payload())
+    encoded = encode(chain, MESSAGE, x, given, torch.tensor([True, True, False]), parts, Rng(7))
+    owed = parts["hops.0.transforms.0"][ERROR]
+    assert torch.allclose(owed[:2], (given.payload - encoded.heard)[:2])
+    assert torch.allclose(owed[2], given.payload[2])
+    assert int((encoded.heard != 0).sum(dim=2).max()) <= 4
+    assert not torch.equal(encoded.heard, largest(given.payload, 4))  # the quantiser's error counts as well
+
+
+def test_noise_of_the_receiver_is_in_the_sum_and_hides_single_payloads() -> None:
+    chain = (clip(norm=1.0), noise(multiplier=1.0, at="receiver"))
+    x = exchange((0, 0, 0), message=MESSAGE)
+    given = sent(x, payload())
+    encoded = encode(chain, MESSAGE, x, given, torch.ones(3).bool(), {}, Rng(7))
+    assert torch.equal(encoded.heard, encoded.sent.payload)
+    assert encoded.notes["clipped"].values.tolist() == [1.0, 1.0, 1.0]
+    total = encoded.sent.payload.sum(dim=0, keepdim=True)
+    delivery = decode(chain, MESSAGE, x, encoded.sent, Delivery(total, encoded.sent.payload, None), Rng(7))
+    assert delivery.rows is None
+    assert 0.5 < float((delivery.total - total).std()) < 1.5
