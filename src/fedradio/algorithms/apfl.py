@@ -111,8 +111,8 @@ class Personal(Algorithm):
         if not self.objective.pair:
             return common
         own, b = client[OWN], client[MIXED]
-        personal = Ensemble((own, shared[MODEL]), (b, 1.0 - b), self.learn_mixture)
-        return {"personal": personal, **common, "local": Ensemble((own,))}
+        personal = Ensemble((own, shared[MODEL]), (b, 1.0 - b), self.learn_mixture, kept=(True, False))
+        return {"personal": personal, **common, "local": Ensemble((own,), kept=(True,))}
 
 
 def refuse_rule(rule: LocalRule) -> None:

@@ -87,8 +87,16 @@ class Features:
         flat = index.flatten()
         x = self.table.index_select(0, self.request.index_select(0, flat))
         x.index_copy_(1, self.place, self.taste.index_select(0, self.client.index_select(0, flat)))
-        y = self.request.index_select(0, flat + 1)
-        return x.view(*index.shape, *self.shape), y.view(index.shape)
+        return x.view(*index.shape, *self.shape), self.labels(index)
+
+    def key(self, index: Tensor) -> Tensor:
+        """Number of the input among all of client and file: samples of equal request and client are equal."""
+        flat = index.flatten()
+        request, client = self.request.index_select(0, flat), self.client.index_select(0, flat)
+        return (client * len(self.table) + request).view(index.shape)
+
+    def labels(self, index: Tensor) -> Tensor:
+        return self.request.index_select(0, index.flatten() + 1).view(index.shape)
 
 
 def features_of(catalogue: Catalogue, law: Requests, request: Ints, client: Ints) -> Features:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from fedradio.engine.distinct import Shared, distinct
 from fedradio.engine.layers import Layer
 from fedradio.engine.local import Training, select
 from fedradio.engine.update import Update
@@ -97,6 +98,7 @@ def _steps(space: Workspace, training: Training, rows: list[int], chosen: slice 
     updates = [training.updates[row] for row in rows]
     index = training.index[chosen, : updates[0]].transpose(0, 1).contiguous().unbind()  # T times [k, B]
     count: list[list[int]] = training.count[chosen, : updates[0]].T.tolist()
+    shared = distinct(training.fetch, training.index[chosen], training.count[chosen], updates, training.delta)
     update = Update(training.rule, [training.adam_n[row] for row in rows])
     losses = torch.zeros(len(rows), dtype=training.delta.dtype, device=training.delta.device)
     live = len(rows)
@@ -106,8 +108,11 @@ def _steps(space: Workspace, training: Training, rows: list[int], chosen: slice 
         counts = count[j][:live]
         b = max(counts)
         full = min(counts) == b
-        view = space.view(live, b)
         update.advance(j, live, rate, losses)
+        if shared is not None and b > 0:
+            _shared_update(space, training, shared, update, losses, j, live)
+            continue
+        view = space.view(live, b)
         if b > 0:
             x, y = training.fetch(index[j][0, :b] if live == 1 else index[j][:live, :b])
             x = x.to(losses.dtype).view(*y.shape, -1)
@@ -118,6 +123,30 @@ def _steps(space: Workspace, training: Training, rows: list[int], chosen: slice 
             x = losses.new_empty(*view.ones.shape[:-1], space.layers[0].inputs)
         backward(view, x, update, 1.0 / b if full and b > 0 else 1.0)
     return losses
+
+
+def _shared_update(
+    space: Workspace, training: Training, shared: Shared, update: Update, losses: Tensor, j: int, live: int
+) -> None:
+    """One update in which every distinct input goes through the model once; adds the mini-batch losses."""
+    u = shared.width(j, live)
+    rows: int | slice = 0 if live == 1 else slice(live)
+    view = space.view(live, u)
+    x, _ = training.fetch(shared.index[j, rows, ..., :u])
+    x = x.to(losses.dtype).view(*view.ones.shape[:-1], -1)
+    forward(view, x)
+    layer = view.layers[-1]
+    z, g, axis = (layer.z_t, layer.g_t, -2) if layer.class_major else (layer.z, layer.g, -1)
+    torch.log_softmax(z, axis, out=g)
+    place, y, share = shared.place[j, rows], shared.y[j, rows], shared.share[j, rows]
+    number = torch.add(place, y, alpha=u) if layer.class_major else torch.add(y, place, alpha=g.shape[-1])
+    each = g.flatten(-2)  # a view: every class of every input
+    losses[:live].sub_((each.gather(-1, number) * share).sum(-1))
+    g.exp_().mul_(shared.weight[j, rows, ..., :u].unsqueeze(axis))
+    each.scatter_add_(-1, number, share.neg())
+    if layer.relu:
+        relu_backward(layer.g, layer.z, 0, grad_input=layer.g)
+    backward(view, x, update, 1.0)
 
 
 def forward(view: LayerBuffers, h: Tensor) -> None:

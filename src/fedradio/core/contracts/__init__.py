@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Pools,
         Work,
     )
-    from fedradio.core.contracts.data import Batches, Fetch, Picks, Samples, Stream, Tapes, TestSet
+    from fedradio.core.contracts.data import Batches, Fetch, Picks, Repeats, Samples, Stream, Tapes, TestSet
     from fedradio.core.contracts.learning import (
         Backend,
         Constant,
@@ -133,6 +133,7 @@ __all__ = [
     "Reason",
     "ReceiverRule",
     "Record",
+    "Repeats",
     "RoundRecord",
     "Samples",
     "Schedule",
@@ -206,6 +207,7 @@ __getattr__ = lazy(
         "Reason": "fedradio.core.contracts.reasons",
         "ReceiverRule": "fedradio.core.contracts.payload",
         "Record": "fedradio.core.contracts.records",
+        "Repeats": "fedradio.core.contracts.data",
         "RoundRecord": "fedradio.core.contracts.records",
         "SUPERPOSITION": "fedradio.core.contracts.radio",
         "Samples": "fedradio.core.contracts.data",
