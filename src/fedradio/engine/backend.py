@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedradio.core.contracts import Backend, EvalJob, Model, Scores, Trained, TrainJob
+from fedradio.engine.coordinates import in_coordinates
 from fedradio.engine.dense import Dense
 from fedradio.engine.evaluate import evaluate
 from fedradio.engine.groups import check_groups
@@ -11,7 +12,7 @@ from fedradio.engine.local import Kernel, finish, prepare
 from fedradio.engine.memo import Memo
 from fedradio.engine.module import Autograd
 from fedradio.engine.pair import PairAutograd, PairDense
-from fedradio.engine.threads import cores, parallel_map
+from fedradio.engine.threads import cores, one_torch_thread, parallel_map
 
 
 class Engine(Backend):
@@ -34,6 +35,9 @@ class Engine(Backend):
         self._memo.trained(job.start.ids)
         kernel = self._kernel(job.model, job.rule.objective is not None)
         workers = 1 if job.start.w.is_cuda else self.workers
+        if isinstance(kernel, Dense):
+            with one_torch_thread():
+                training = in_coordinates(training, kernel.layers)
         parallel_map(lambda rows: kernel.train(training, rows), groups, workers)
         return finish(training)
 

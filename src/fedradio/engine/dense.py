@@ -43,11 +43,12 @@ class Dense:
     def workspace(self, training: Training, clients: int) -> Workspace:
         """This thread's buffers for a group of so many clients; allocated anew for a larger one or for other shapes."""
         names = _needed(training)
-        key = (training.batch, names, training.delta.dtype, training.delta.device)
+        layers = self.layers if training.coordinates is None else training.coordinates.layers
+        key = (training.batch, names, training.delta.dtype, training.delta.device, layers[0].inputs)
         known: Workspace | None = getattr(self._thread, "space", None)
         if known is None or known.clients < clients or self._thread.key != key:
-            class_major = self.layers[-1].outputs <= SKINNY
-            known = Workspace(self.layers, clients, training.batch, names, class_major, training.delta)
+            class_major = layers[-1].outputs <= SKINNY
+            known = Workspace(layers, clients, training.batch, names, class_major, training.delta)
             self._thread.space, self._thread.key = known, key
         return known
 
@@ -76,18 +77,27 @@ def load(space: Workspace, training: Training, base: Tensor, chosen: slice | Ten
         sources[name] = None if before is None else before[chosen]
     if training.start.shift is not None:
         sources["shift"] = training.start.shift[chosen]
+    inner = training.coordinates
     for field, buffers in space.params.items():
         for name in buffers.keys() & sources.keys():
             source = sources[name]
             if source is None:
                 buffers[name][:k].zero_()
+            elif inner is not None and field == inner.narrow:
+                buffers[name][:k] = inner.start[training.start.group[chosen]]
             else:
                 buffers[name][:k] = source[:, field.span]
 
 
 def store(space: Workspace, training: Training, base: Tensor, chosen: slice | Tensor, k: int) -> None:
     """Copy the ``chosen`` clients' model changes and optimiser memory from the buffers into the results."""
+    inner = training.coordinates
     for field, buffers in space.params.items():
+        if inner is not None and field == inner.narrow:
+            change = buffers["w"][:k].sub_(inner.start[training.start.group[chosen]])
+            for row, own in zip(torch.arange(len(training.delta))[chosen].tolist(), change, strict=True):
+                inner.expand(own, training.delta[row])
+            continue
         training.delta[chosen, field.span] = buffers["w"][:k].sub_(base[:, field.span])
         for name, memory in training.memory.items():
             memory[chosen, field.span] = buffers[name][:k]

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from fedradio.core.contracts import EvalJob, Metric, Scores
 from fedradio.core.params import group_sum
+from fedradio.engine.coordinates import in_space, narrow_members
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.memo import Likelihoods, Memo, Part, Plan, missing, place_of
-from fedradio.engine.threads import parallel_map
+from fedradio.engine.threads import one_torch_thread, parallel_map
 from fedradio.metrics.accuracy import rank
 
 
@@ -33,13 +34,13 @@ class _Scored:
 def evaluate(job: EvalJob, workers: int, chunk: int | None = None, memo: Memo | None = None) -> Scores:
     """Scores of an ensemble; up to ``chunk`` inputs go through a model at once (default: 1000 for dense stacks, 250 for
     others). ``memo`` is what is known from earlier jobs."""
-    memo, clients = memo or Memo(), models(job)
+    memo, clients, networks = memo or Memo(), models(job), _Networks(job)
     plan = memo.plan(job, clients, chunk or (1000 if dense_layers(job.model) else 250))
     known = memo.known(job, plan)
     if known is not None:
         new = missing(known, job.ensemble.members, plan.parts)
-        parallel_map(lambda part: _learn(job, plan, known, part), new, workers)
-    results = parallel_map(lambda part: _score(job, plan, known, part), plan.parts, workers)
+        parallel_map(lambda part: _learn(networks, plan, known, part), new, workers)
+    results = parallel_map(lambda part: _score(networks, plan, known, part), plan.parts, workers)
     groups = clients if _everybody(job) else job.test.groups
     total = torch.zeros(groups, 1 + job.top, dtype=torch.float64)
     count = torch.zeros(groups, dtype=torch.float64)
@@ -66,42 +67,53 @@ def judge(metrics: Sequence[Metric], logits: Tensor, y: Tensor, client: Tensor) 
     return {name: value for metric in metrics for name, value in metric.score(logits, y, client).items()}
 
 
-def _learn(job: EvalJob, plan: Plan, known: Likelihoods, part: Part) -> None:
+class _Networks:
+    """The models of a job, in coordinates of the inputs where these span a small space."""
+
+    def __init__(self, job: EvalJob) -> None:
+        self.job = job
+        with one_torch_thread():
+            self.narrow = narrow_members(job)
+        self.fetch = job.test.fetch if self.narrow is None else in_space(job.test.fetch)
+
+    def inputs(self, plan: Plan, part: Part) -> Tensor:
+        """Inputs of a part; labels of samples are noted."""
+        if plan.asked is not None:
+            return self.fetch(plan.asked.index[part.lo : part.hi])[0]
+        x, plan.labels[part.lo, part.hi] = self.fetch(self.job.test.index[part.lo : part.hi])
+        return x
+
+    def likelihood(self, number: int, part: Part, x: Tensor) -> Tensor:
+        """Log-probabilities ``[inputs, C]`` of a part under a member of the ensemble."""
+        job, member = self.job, self.job.ensemble.members[number]
+        if self.narrow is not None:
+            return self.narrow[number](x.to(member)).log_softmax(dim=1)
+        return job.model.apply(_row(member, job.local, part.client), x).log_softmax(dim=1)
+
+
+def _learn(networks: _Networks, plan: Plan, known: Likelihoods, part: Part) -> None:
     """Add to what is ``known`` the log-probabilities of a part's inputs under every member."""
     x: Tensor | None = None
-    for member, parts in zip(job.ensemble.members, known, strict=True):
-        place = place_of(part, member)
-        if place not in parts:
-            x = _inputs(job, plan, part) if x is None else x
-            parts[place] = _likelihood(job, member, part, x)
+    for number, member in enumerate(networks.job.ensemble.members):
+        if (place := place_of(part, member)) not in known[number]:
+            x = networks.inputs(plan, part) if x is None else x
+            known[number][place] = networks.likelihood(number, part, x)
 
 
-def _likelihoods(job: EvalJob, plan: Plan, known: Likelihoods | None, part: Part) -> list[Tensor]:
+def _likelihoods(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Part) -> list[Tensor]:
     """Log-probabilities ``[inputs, C]`` of a part under every member, those that are known or new ones."""
-    members = job.ensemble.members
+    members = networks.job.ensemble.members
     if known is not None:
         return [parts[place_of(part, member)] for member, parts in zip(members, known, strict=True)]
-    x = _inputs(job, plan, part)
-    return [_likelihood(job, member, part, x) for member in members]
+    x = networks.inputs(plan, part)
+    return [networks.likelihood(number, part, x) for number in range(len(members))]
 
 
-def _likelihood(job: EvalJob, member: Tensor, part: Part, x: Tensor) -> Tensor:
-    return job.model.apply(_row(member, job.local, part.client), x).log_softmax(dim=1)
-
-
-def _inputs(job: EvalJob, plan: Plan, part: Part) -> Tensor:
-    """Inputs of a part; labels of samples are noted."""
-    if plan.asked is not None:
-        return job.test.fetch(plan.asked.index[part.lo : part.hi])[0]
-    x, plan.labels[part.lo, part.hi] = job.test.fetch(job.test.index[part.lo : part.hi])
-    return x
-
-
-def _score(job: EvalJob, plan: Plan, known: Likelihoods | None, part: Part) -> _Scored:
+def _score(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Part) -> _Scored:
     """Scores of the samples of a part, or of the questions put to its inputs."""
-    asked, chosen = plan.asked, slice(part.lo, part.hi)
+    job, asked, chosen = networks.job, plan.asked, slice(part.lo, part.hi)
     weights = [_of(weight, part.client) for weight in job.ensemble.weight]
-    mixed = _mix(_likelihoods(job, plan, known, part), weights)
+    mixed = _mix(_likelihoods(networks, plan, known, part), weights)
     likeliest = mixed.argmax(dim=1, keepdim=True)
     if asked is None:
         y, group, count, judged = plan.labels[part.lo, part.hi], job.test.group[chosen], None, mixed

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Pools,
         Work,
     )
-    from fedradio.core.contracts.data import Batches, Fetch, Picks, Repeats, Samples, Stream, Tapes, TestSet
+    from fedradio.core.contracts.data import Batches, Fetch, Picks, Repeats, Samples, Spanned, Stream, Tapes, TestSet
     from fedradio.core.contracts.learning import (
         Backend,
         Constant,
@@ -142,6 +142,7 @@ __all__ = [
     "SimState",
     "Site",
     "Slots",
+    "Spanned",
     "Start",
     "Stream",
     "Tapes",
@@ -217,6 +218,7 @@ __getattr__ = lazy(
         "SimState": "fedradio.core.contracts.state",
         "Site": "fedradio.core.contracts.radio",
         "Slots": "fedradio.core.contracts.state",
+        "Spanned": "fedradio.core.contracts.data",
         "Start": "fedradio.core.contracts.learning",
         "Stream": "fedradio.core.contracts.data",
         "Tapes": "fedradio.core.contracts.data",

@@ -31,6 +31,24 @@ class Repeats(Protocol):
         ...
 
 
+@runtime_checkable
+class Spanned(Repeats, Protocol):
+    """A :data:`Fetch` of inputs that span few dimensions: ``x = c Q``, flattened, with orthonormal rows ``Q``."""
+
+    @property
+    def rank(self) -> int:
+        """Rows ``r`` of the basis."""
+        ...
+
+    def basis(self) -> Tensor:
+        """``Q [r, D]``, float64."""
+        ...
+
+    def coordinates(self, index: Tensor) -> Tensor:
+        """Coordinates ``c [*index, r]`` of the samples' inputs, float64."""
+        ...
+
+
 @dataclass(frozen=True)
 class Samples:
     """A standardised, labelled data set: ``x [n, *shape]`` float, ``y [n]`` int64, and its test split."""
