@@ -175,16 +175,22 @@ class Item(Strict):
             return True
         return any(test.column == key and row.label in test.rows for claim in self.claims for test in claim.tests or ())
 
+    def needs(self, row: Row, key: str) -> bool:
+        """Whether a row's numbers are needed in a column: for its own entry, or because others are compared with it."""
+        column = self.columns[key]
+        compared = (other for other in self.rows if other.other(key, column) == row.label)
+        return self.wants(row, key) or (column.paired and any(self.wants(other, key) for other in compared))
+
     def trains(self, row: Row) -> bool:
         """Whether a row needs runs."""
         return self.draws_runs or any(
-            column.study is None and self.wants(row, key) for key, column in self.columns.items()
+            column.study is None and self.needs(row, key) for key, column in self.columns.items()
         )
 
     def studied(self, row: Row) -> tuple[str, ...]:
         """The studies that a row needs, each once."""
         drawn = [] if self.show in ("table", "bars") or self.draws_runs else [self.picture]
-        compared = [column.study for key, column in self.columns.items() if self.wants(row, key)]
+        compared = [column.study for key, column in self.columns.items() if self.needs(row, key)]
         return tuple(dict.fromkeys(name for name in (*drawn, *compared) if name is not None))
 
 

@@ -142,6 +142,8 @@ def test_a_column_may_be_about_two_rows() -> None:
     assert central.other("accuracy", column) is None
     assert found.wants(everybody, "accuracy")
     assert not found.wants(central, "accuracy")  # there is nothing to compare it with
+    assert found.needs(central, "accuracy")  # others are compared with it
+    assert found.trains(central)
     own = good((PLAIN, RATIO), ("algorithm: central", "against: {accuracy: everybody}"))
     assert own.rows[1].other("accuracy", column) == "everybody"
     assert own.wants(own.rows[1], "accuracy")
