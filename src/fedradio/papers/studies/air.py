@@ -99,7 +99,7 @@ def expected_error(sim: Simulation, planned: Planned) -> AggregationError:
         iterations=iterations,
     )
     amplitude = 1.0 if planned.x.alloc.amplitude is None else float(planned.x.alloc.amplitude.mean())
-    noise = planned.x.channel.noise / first.sigma_h2
+    noise = first.noise(planned.x.channel) / first.sigma_h2
     if len(sim.hops) == 1:
         return flat_error(planned.x.channel.gain[0], sent, amplitude, noise, first.antennas)
     above, policy = _channel(sim, 1), sim.hops[1].policy
@@ -111,7 +111,7 @@ def expected_error(sim: Simulation, planned: Planned) -> AggregationError:
         amplitude=amplitude,
         edge_amplitude=policy.amplitude(planned.x.clock.t) if isinstance(policy, Ramp) else 1.0,
         noise=noise,
-        edge_noise=above.noise / _link(sim, 1).sigma_h2,
+        edge_noise=_link(sim, 1).noise(above) / _link(sim, 1).sigma_h2,
         antennas=first.antennas,
         edge_antennas=_link(sim, 1).antennas,
     )
