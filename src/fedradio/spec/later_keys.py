@@ -16,6 +16,7 @@ LATER_KEYS: Mapping[str, Any] = {
     "data.partition(label_gaps).inside": "samples",
     "data.partition(label_gaps).drawn": False,
     "hops.*.channel(power_law).noise_w_hz": None,
+    "world_seed": None,
     "grouping": "auto",
     "metrics": [],
     "hops.*.transforms": [],
