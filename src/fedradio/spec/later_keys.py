@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-Plain = dict[str, Any]
-
 LATER_KEYS: Mapping[str, Any] = {
     "topology(clusters).layouts": "spaced",
     "data.partition(label_gaps).labels": "lack_two",
@@ -29,7 +27,7 @@ RENAMED: Mapping[str, str] = {"hops.*.channel(power_law).noise_symbol": "noise"}
 """Every key that has another name than in version 0.1, with its old one."""
 
 
-def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
+def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> dict[str, Any]:
     """A copy of a spec without the later keys that have their neutral values, and with the old names of the others:
     what fingerprints are made of."""
     copy = deepcopy(dict(plain))
@@ -44,7 +42,7 @@ def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_K
     return copy
 
 
-def with_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
+def with_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> dict[str, Any]:
     """A copy of a complete spec of any version, with the neutral values of the later keys that it lacks."""
     copy = deepcopy(dict(plain))
     rename(copy)
@@ -54,7 +52,7 @@ def with_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS
     return copy
 
 
-def rename(plain: Plain) -> None:
+def rename(plain: dict[str, Any]) -> None:
     """Give the keys of a spec that stand there under an old name their name of today, which they replace."""
     for path, old in RENAMED.items():
         for holder, key in _holders(plain, path):
@@ -62,7 +60,7 @@ def rename(plain: Plain) -> None:
                 holder[key] = holder.pop(old)
 
 
-def _holders(plain: Plain, path: str) -> Iterator[tuple[Plain, str]]:
+def _holders(plain: dict[str, Any], path: str) -> Iterator[tuple[dict[str, Any], str]]:
     """Every mapping in which the last key of a path may stand, and that key."""
     *above, key = path.split(".")
     nodes: list[Any] = [plain]
