@@ -9,6 +9,7 @@ import torch
 
 from fedradio.core.contracts import (
     Airtime,
+    ChannelState,
     Delivery,
     Exchange,
     Link,
@@ -23,6 +24,10 @@ from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.links.ideal import weighted_total
 from fedradio.links.rates import airtime_s, noise_over_gain
+
+NO_DENSITY = (
+    "rates follow from a noise density, and the noise of this channel is a variance per symbol: give noise_w_hz"
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,9 @@ class Digital(Link):
     @property
     def needs(self) -> frozenset[Piece]:
         return frozenset({"channel", "fleet"})
+
+    def check(self, channel: ChannelState) -> str:
+        return NO_DENSITY if channel.noise_w_hz is None else ""
 
     def bits(self, message: Message) -> float:
         return message.bits(self.bits_per_value)

@@ -127,13 +127,16 @@ def _settled(run: PastRun, share: float | None) -> float | None:
     return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
-def _tx_power(run: PastRun, _: float | None) -> float | None:
-    """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds; those who did not send count 0."""
-    notes = [record.notes.get("tx_power") for record in run.records(ExchangeRecord) if record.hop == 0]
-    known = [note for note in notes if note is not None]
-    if not notes or len(known) < len(notes):
-        return None
-    return sum(float(value) for note in known for value in note.values) / (len(known) * run.clients)
+def _tx_power(run: PastRun, uses: bool) -> float | None:
+    """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds, of a symbol or of the whole vector (times its
+    channel ``uses``); those who did not send count 0."""
+    total, records = 0.0, [record for record in run.records(ExchangeRecord) if record.hop == 0]
+    for record in records:
+        note, symbols = record.notes.get("tx_power"), record.uses if uses else 1.0
+        if note is None or symbols is None:
+            return None
+        total += symbols * sum(map(float, note.values))
+    return total / (len(records) * run.clients) if records else None
 
 
 MEASURES: dict[str, MeasureKind] = {
@@ -157,6 +160,11 @@ MEASURES: dict[str, MeasureKind] = {
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),
-    "tx_power": MeasureKind(_tx_power, "mean power of the clients' symbols, where these are analogue"),
+    "tx_power": MeasureKind(
+        lambda run, _: _tx_power(run, uses=False), "mean power of the clients' symbols, where these are analogue"
+    ),
+    "tx_power_vector": MeasureKind(
+        lambda run, _: _tx_power(run, uses=True), "mean power of the clients' whole vectors, where these are analogue"
+    ),
 }
 """Every measure by its name."""

@@ -150,10 +150,11 @@ def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
         return [Problem(f"hops.{h}.channel.interval_s", reason, "set it, or hops.0.deadline_s")]
     try:
         state = channel.start(topology.senders(h), topology.receivers(h))
-        channel.realise(topology.site(h, sim.clock(h, 0)), state, sim.rng.child("trial"))
+        drawn, _ = channel.realise(topology.site(h, sim.clock(h, 0)), state, sim.rng.child("trial"))
     except SpecError as error:
         return [replace(p, path=re.sub(r"^channel", f"hops.{h}.channel", p.path)) for p in error.problems]
-    return []
+    refusal = sim.hops[h].link.check(drawn)
+    return [Problem(f"hops.{h}.channel", refusal)] if refusal else []
 
 
 def _outer_problems(sim: Simulation, h: int) -> list[Problem]:

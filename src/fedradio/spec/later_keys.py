@@ -1,5 +1,6 @@
-"""Keys that specs did not have from the start. Their neutral values change nothing: a spec without such a key, stored
-before there was one, describes the same run as a spec that has it with its neutral value."""
+"""Keys that specs did not have from the start, or that had another name. Neutral values change nothing: a spec without
+such a key, stored before there was one, describes the same run as a spec that has it with its neutral value. Old names
+are read everywhere; fingerprints are made with them."""
 
 from __future__ import annotations
 
@@ -7,20 +8,34 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from fedradio.spec.yaml import Plain
+Plain = dict[str, Any]
 
 LATER_KEYS: Mapping[str, Any] = {
+    "topology(clusters).layouts": "spaced",
+    "data.partition(label_gaps).labels": "lack_two",
+    "data.partition(label_gaps).inside": "samples",
+    "data.partition(label_gaps).drawn": False,
+    "hops.*.channel(power_law).noise_w_hz": None,
     "grouping": "auto",
     "metrics": [],
     "hops.*.transforms": [],
     "hops.*.receiver": None,
 }
-"""Every key that came after version 0.1, with its neutral value; in ``hops.*.key`` the star is every item of a list."""
+"""Every key that came after version 0.1, with its neutral value. In ``hops.*.key`` the star is every item of a list; in
+``algorithm(osafl).score`` the key belongs to parts of that kind."""
+
+RENAMED: Mapping[str, str] = {"hops.*.channel(power_law).noise_symbol": "noise"}
+"""Every key that has another name than in version 0.1, with its old one."""
 
 
 def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
-    """A copy of a spec without the later keys that have their neutral values: what fingerprints are made of."""
+    """A copy of a spec without the later keys that have their neutral values, and with the old names of the others:
+    what fingerprints are made of."""
     copy = deepcopy(dict(plain))
+    for path, old in RENAMED.items():
+        for holder, key in _holders(copy, path):
+            if key in holder:
+                holder[old] = holder.pop(key)
     for path, neutral in later.items():
         for holder, key in _holders(copy, path):
             if key in holder and holder[key] == neutral:
@@ -31,10 +46,19 @@ def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_K
 def with_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
     """A copy of a complete spec of any version, with the neutral values of the later keys that it lacks."""
     copy = deepcopy(dict(plain))
+    rename(copy)
     for path, neutral in later.items():
         for holder, key in _holders(copy, path):
             holder.setdefault(key, deepcopy(neutral))
     return copy
+
+
+def rename(plain: Plain) -> None:
+    """Give the keys of a spec that stand there under an old name their name of today, which they replace."""
+    for path, old in RENAMED.items():
+        for holder, key in _holders(plain, path):
+            if old in holder:
+                holder[key] = holder.pop(old)
 
 
 def _holders(plain: Plain, path: str) -> Iterator[tuple[Plain, str]]:
@@ -44,6 +68,9 @@ def _holders(plain: Plain, path: str) -> Iterator[tuple[Plain, str]]:
     for name in above:
         if name == "*":
             nodes = [item for node in nodes if isinstance(node, list) for item in node]
-        else:
-            nodes = [node[name] for node in nodes if isinstance(node, dict) and name in node]
+            continue
+        name, _, kind = name.removesuffix(")").partition("(")
+        nodes = [node[name] for node in nodes if isinstance(node, dict) and name in node]
+        if kind:
+            nodes = [node for node in nodes if isinstance(node, dict) and node.get("kind") == kind]
     yield from ((node, key) for node in nodes if isinstance(node, dict))

@@ -44,6 +44,7 @@ MEANINGS = {
     "inter": "error of the sum in the air: senders of other receivers",
     "noise": "error of the sum in the air: noise of the receiver",
     "tx_power": "mean power of a sent symbol, of those who sent",
+    "tx_power_vector": "mean power of a whole sent vector, of those who sent",
 }
 """Meanings of the notes of the parts that come with fedradio."""
 
