@@ -72,7 +72,7 @@ def test_conditions_by_hand() -> None:
     D_0 = .5 (4*.5*1.5*.5*1 + 5)/4 = .8125: (36) 1/(192*.8125); (37) 1/16, .001*2/(2*4) = .00025, .001; (38) 1.375 +
     2.75."""
     first = [condition.limit for condition in conditions_34(SMALL, CONSTANTS)]
-    assert first == pytest.approx([1 / 192, 1 / 32, 0.0075, 1 / 128 / math.sqrt(5), 0.25, 1])
+    assert first == pytest.approx([1 / 192, 1 / 32, 0.0075, 1 / 128 / math.sqrt(5), 0.25, 1, 1])
     assert violated(conditions_34(SMALL, CONSTANTS)) == []
     assert largest_rate(SMALL, CONSTANTS) == pytest.approx(0.0034939, rel=1e-4)
     assert d_0(SMALL, CONSTANTS) == pytest.approx(0.8125)
