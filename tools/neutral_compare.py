@@ -21,12 +21,19 @@ CLOCK = frozenset({"wall_s"})
 MACHINE = frozenset({"wall_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"})
 ABSENT = "(absent)"
 LATER_KEYS: dict[str, Any] = {
+    "topology(flat).via": None,
+    "hops.*.channel(urban_macro).nlos": "standard",
+    "hops.*.policy(joint).rho": 0.0,
+    "hops.*.policy(joint).iterations": 50,
+    "hops.*.policy(joint).precision": 1e-3,
+    "hops.*.policy(joint).start": "full_power",
     "grouping": "auto",
     "metrics": [],
     "hops.*.transforms": [],
     "hops.*.receiver": None,
 }
-"""Keys of specs that came after version 0.1, and their neutral values; the star in ``hops.*.key`` is every hop."""
+"""Keys of specs that came after version 0.1, and their neutral values. The star in ``hops.*.key`` is every hop; in
+``algorithm(osafl).score`` the key belongs to parts of that kind."""
 REASONS = ("none", "not_selected", "energy", "deadline", "outage", "no_data", "no_news")
 """Reasons in the order of their numbers."""
 
@@ -131,11 +138,23 @@ def content(path: Path) -> list[Any]:
 def without_neutral(spec: dict[str, Any]) -> dict[str, Any]:
     """A spec without the later keys that have their neutral values."""
     for path, neutral in LATER_KEYS.items():
-        above, _, key = path.rpartition(".")
-        for holder in spec.get("hops", []) if above else [spec]:
-            if key in holder and holder[key] == neutral:
+        *above, key = path.split(".")
+        holders: list[Any] = [spec]
+        for name in above:
+            name, _, kind = name.removesuffix(")").partition("(")
+            if name == "*":
+                holders = [item for holder in holders for item in holder]
+            else:
+                holders = [holder[name] for holder in holders if isinstance(holder, dict) and name in holder]
+            holders = [holder for holder in holders if not kind or _kind(holder) == kind]
+        for holder in holders:
+            if isinstance(holder, dict) and key in holder and holder[key] == neutral:
                 del holder[key]
     return spec
+
+
+def _kind(part: object) -> object:
+    return part.get("kind") if isinstance(part, dict) else None
 
 
 def compare_text(base: Path, changed: Path) -> Difference | None:

@@ -10,12 +10,19 @@ from typing import Any
 from fedradio.spec.yaml import Plain
 
 LATER_KEYS: Mapping[str, Any] = {
+    "topology(flat).via": None,
+    "hops.*.channel(urban_macro).nlos": "standard",
+    "hops.*.policy(joint).rho": 0.0,
+    "hops.*.policy(joint).iterations": 50,
+    "hops.*.policy(joint).precision": 1e-3,
+    "hops.*.policy(joint).start": "full_power",
     "grouping": "auto",
     "metrics": [],
     "hops.*.transforms": [],
     "hops.*.receiver": None,
 }
-"""Every key that came after version 0.1, with its neutral value; in ``hops.*.key`` the star is every item of a list."""
+"""Every key that came after version 0.1, with its neutral value. In ``hops.*.key`` the star is every item of a list; in
+``algorithm(osafl).score`` the key belongs to parts of that kind."""
 
 
 def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
@@ -44,6 +51,9 @@ def _holders(plain: Plain, path: str) -> Iterator[tuple[Plain, str]]:
     for name in above:
         if name == "*":
             nodes = [item for node in nodes if isinstance(node, list) for item in node]
-        else:
-            nodes = [node[name] for node in nodes if isinstance(node, dict) and name in node]
+            continue
+        name, _, kind = name.removesuffix(")").partition("(")
+        nodes = [node[name] for node in nodes if isinstance(node, dict) and name in node]
+        if kind:
+            nodes = [node for node in nodes if isinstance(node, dict) and node.get("kind") == kind]
     yield from ((node, key) for node in nodes if isinstance(node, dict))
