@@ -10,6 +10,7 @@ from typing import Any
 from fedradio.spec.yaml import Plain
 
 LATER_KEYS: Mapping[str, Any] = {
+    "world_seed": None,
     "topology(flat).via": None,
     "hops.*.channel(urban_macro).nlos": "standard",
     "hops.*.policy(joint).rho": 0.0,
