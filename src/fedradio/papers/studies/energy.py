@@ -9,7 +9,8 @@ from fedradio.papers.studies.planned import ROUNDS, Finding, Floats, ShareProgre
 from fedradio.rounds.accounts import planned_j
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
+from fedradio.spec.spec import Spec, check_spec
+from fedradio.spec.yaml import plain_copy
 
 MIDDLE = 50
 """The round at which RawHFL's text quotes joules."""
@@ -31,6 +32,17 @@ def energy(spec: Spec, progress: ShareProgress) -> Finding:
         "samples": each.tolist(),
         "unit": "energy of an edge round, all cells [J]",
     }
+
+
+def energy_optional(spec: Spec, progress: ShareProgress) -> Finding:
+    """What :func:`energy` finds with the optional path loss out of sight of TR 38.901 in place of the spec's own."""
+    plain = plain_copy(spec.plain)
+    channel = plain["hops"][0]["channel"]
+    if channel is None or channel["kind"] != "urban_macro":
+        reason = "the optional path loss is one of urban macro cells"
+        raise SpecError(Problem("hops.0.channel", reason, "urban_macro", None if channel is None else channel["kind"]))
+    channel["nlos"] = "optional"
+    return energy(check_spec(plain), progress)
 
 
 def client_energy(spec: Spec, progress: ShareProgress) -> Finding:
