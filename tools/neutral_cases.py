@@ -88,21 +88,22 @@ BUFFERS = ("topology.clients=8", "data.partition=iid", "data.stream.capacity=[8,
 FEW = ("topology.clients=4", "hops.0.policy.max_steps=1", "rule.batch=8", "data.source.test_requests=20")
 
 CELLULAR = "channel: urban_macro, link: {kind: digital, bandwidth_hz: 540.0e+3, bits_per_value: 33}, deadline_s: 150"
+STEPS = "policy: {kind: fixed, steps: 50}"
 STRAIGHT = ("topology={kind: flat, clients: 48, radius_m: 400, min_distance_m: 10}", "data.stream.slots=4")
 
 OLD_READINGS: Mapping[str, tuple[str, ...]] = {
-    "rawhfl/paper/*": ("rule.batch=32", "rule.updates_per_step=10"),
+    "rawhfl/paper/*": ("rule.batch=32", "rule.updates_per_step=10", "eval_every=5"),
     "rawhfl/paper/fedavg_ub": (
         *STRAIGHT,
-        f"hops=[{{{CELLULAR}, fleet: cellular, policy: {{kind: fixed, steps: 50}}}}]",
+        f"hops=[{{{CELLULAR}, fleet: cellular, {STEPS}}}]",
     ),
     "rawhfl/quick/fedavg_ub": (
         *STRAIGHT,
-        f"hops=[{{{CELLULAR}, fleet: {{kind: cellular, cycles_per_bit: [250, 400]}}, policy: {{kind: fixed, steps: 50}}}}]",
+        f"hops=[{{{CELLULAR}, fleet: {{kind: cellular, cycles_per_bit: [250, 400]}}, {STEPS}}}]",
     ),
 }
-"""Specs, by pattern, whose reading of a paper was changed on purpose, and what brings the reading of version 0.1 back: it
-shows that nothing else has moved. Applied to the CHANGED side only; BASE may not know the keys."""
+"""Specs, by pattern, whose reading of a paper was changed on purpose, and what brings the reading of version 0.1 back:
+it shows that nothing else has moved. Applied to the CHANGED side only; BASE may not know the keys."""
 
 
 def restoring(spec: str) -> list[str]:

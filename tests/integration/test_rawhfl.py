@@ -152,7 +152,7 @@ def test_arrivals_under_fading_with_the_correction_keep_the_mean_update() -> Non
 
 
 def test_the_exact_optimum_under_fading_arrives_as_often_as_the_mean_is_exceeded() -> None:
-    """Its uploads end with the deadline on the mean channel, so that p_sc = Pr(|h|^2 >= 1) = 1/e; full power has room."""
+    """Its uploads end with the deadline on the mean channel: p_sc = Pr(|h|^2 >= 1) = 1/e. Full power has room."""
     rayleigh = "hops.0.channel={kind: urban_macro, fading: rayleigh}"
     sim = build(load_spec("rawhfl/paper/z4", [rayleigh]))
     plan = next(plan_slots(sim, begin(sim), 1))

@@ -66,8 +66,8 @@ def dc_decision(
     """Offers, selection ``[S]`` and notes ``[R]`` of one slot: those of ``select``, and ``iterations``.
 
     The programme contains the clients that can make one step within deadline and budget. It starts where ``iteration``
-    says and that is feasible, else at the least energy for one step, because the method needs a feasible start. A client
-    whose final iterate cannot be made feasible goes back to that start.
+    says and that is feasible, else at the least energy for one step, because the method needs a feasible start. A
+    client whose final iterate cannot be made feasible goes back to that start.
     """
     initial = _feasible_start(slot, max_steps, theta, iteration.start)
     ids = initial.eligible.nonzero().flatten()

@@ -209,7 +209,9 @@ MEASURES: dict[str, MeasureKind] = {
     "global_accuracy": _metric("global_accuracy", "accuracy of the shared model alone"),
     "local_accuracy": _metric("local_accuracy", "accuracy of the clients' own models alone"),
     "bayes": _metric("bayes", "best possible accuracy of this world"),
-    "top_popular": MeasureKind(_top_popular, "accuracy of always guessing the most popular file, or so many", "guesses"),
+    "top_popular": MeasureKind(
+        _top_popular, "accuracy of always guessing the most popular file, or so many", "guesses"
+    ),
     "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
     "best_round": MeasureKind(_best_round, "the first round of the best accuracy"),
     "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),

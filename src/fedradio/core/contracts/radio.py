@@ -34,8 +34,8 @@ class Topology:
 
     ``parents[h] [S_h]`` holds the receiver of every sender of hop ``h``; ``positions[tier] [n, 2]`` in metres.
     ``cell [C]`` is the cell that a client belongs to by its position and its data, even if it reports elsewhere (None:
-    its receiver's). ``forwards``: inner nodes pass on every payload instead of one sum, so that outer hops carry as many
-    payloads as arrived below. Drawn from the seed, never checkpointed.
+    its receiver's). ``forwards``: inner nodes pass on every payload instead of one sum, so that outer hops carry as
+    many payloads as arrived below. Drawn from the seed, never checkpointed.
     """
 
     parents: tuple[Tensor, ...]

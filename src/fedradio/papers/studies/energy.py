@@ -17,7 +17,8 @@ MIDDLE = 50
 
 
 def energy(spec: Spec, progress: ShareProgress) -> Finding:
-    """Joules of 100 rounds, whatever the spec's own number: ``total_j``, and ``at_50_j`` of the first 50.
+    """Joules of 100 rounds, whatever the spec's own number: ``total_j``, and ``at_50_j`` of the first 50, also as a
+    share.
 
     ``samples`` are those of every edge round, all cells together, ``median_j`` their median.
     """
@@ -28,6 +29,7 @@ def energy(spec: Spec, progress: ShareProgress) -> Finding:
     return {
         "total_j": float(each.sum()),
         "at_50_j": float(each[:middle].sum()),
+        "share_at_50": float(each[:middle].sum() / each.sum()) if each.any() else None,
         "median_j": float(np.median(each)),
         "samples": each.tolist(),
         "unit": "energy of an edge round, all cells [J]",

@@ -43,11 +43,13 @@ def test_joules_of_four_clients_a_cell() -> None:
 
 
 def test_energy_with_the_optional_path_loss(monkeypatch: pytest.MonkeyPatch, tiny: Callable[..., Spec]) -> None:
-    """That of a spec with nlos=optional: fewer joules, for losses are smaller beyond 100 m; other channels have none."""
+    """That of a spec with nlos=optional: fewer joules, losses are smaller beyond 100 m; other channels have none."""
     monkeypatch.setattr("fedradio.papers.studies.energy.ROUNDS", 2)
     spec = load_spec("rawhfl/paper/ub")
     optional = study("energy_optional", spec)
-    assert optional == study("energy", load_spec("rawhfl/paper/ub", ["hops.0.channel={kind: urban_macro, nlos: optional}"]))
+    assert optional == study(
+        "energy", load_spec("rawhfl/paper/ub", ["hops.0.channel={kind: urban_macro, nlos: optional}"])
+    )
     assert optional["total_j"] < study("energy", spec)["total_j"]
     with pytest.raises(SpecError, match="optional path loss"):
         study("energy_optional", tiny())
