@@ -147,8 +147,8 @@ def fednova(
     form: Annotated[
         Form,
         Arg(
-            "normalised as in FedNova; as OSAFL's Algorithm 8 prints it, slowed averaging without memory; or, a fit, the "
-            "plain sum of everybody's last change"
+            "normalised as in FedNova; as OSAFL's Algorithm 8 prints it, slowed averaging without memory; or, as a fit, "
+            "the plain sum of everybody's last change"
         ),
     ] = "normalised",
 ) -> FedNova:

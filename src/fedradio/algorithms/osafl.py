@@ -50,7 +50,6 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_share
 from fedradio.core.registry import Arg, register
 
-
 Normaliser = Literal["updates", "steps"]
 Score = Literal["similarity", "exact", "none"]
 
@@ -187,8 +186,8 @@ def exact_factor(alpha: Tensor, kappa: Tensor, rate: Tensor, server_lr: float, c
     """Exact score (34) in units of the similarity, ``C_u / (2 beta eta eta_g sigma^2 alpha_u^2 + C_u)``, ``[C]``, with
     ``C_u = 8 alpha kappa (beta eta)^2 sigma^2 + (64 Phi + 32 rho_2 delta + 32 rho_1) alpha (beta eta kappa)^2``.
 
-    By hand, alpha = 1/2, kappa = 2, eta = .1, eta_g = 10, beta = sigma^2 = rho_1 = 1, Phi = delta = 0: ``C = .08 + .64 =
-    .72``, the other term ``2 * .1 * 10 / 4 = .5``, the factor ``.72/1.22 = .5902``.
+    By hand, alpha = 1/2, kappa = 2, eta = .1, eta_g = 10, beta = sigma^2 = rho_1 = 1, Phi = delta = 0: ``C`` is
+    ``.08 + .64 = .72``, the other term ``2 * .1 * 10 / 4 = .5``, the factor ``.72/1.22 = .5902``.
     """
     c = constants
     step = c.smoothness * rate

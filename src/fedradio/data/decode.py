@@ -29,9 +29,8 @@ SPRITE_LABELS = ("train_lables.json", "test_lables.json")  # spelt so in the pac
 Files = dict[str, bytes]
 """Decompressed contents by file name."""
 
-_KNOWN = frozenset(
-    (*IDX_FILES, *SPRITE_LABELS, *CIFAR100_FILES, *(f"{name}{end}" for name in (*CIFAR_TRAIN, CIFAR_TEST) for end in (".bin", ".png")))
-)
+_BATCHES = (f"{name}{end}" for name in (*CIFAR_TRAIN, CIFAR_TEST) for end in (".bin", ".png"))
+_KNOWN = frozenset((*IDX_FILES, *SPRITE_LABELS, *CIFAR100_FILES, *_BATCHES))
 _ARCHIVES = (".tar.gz", ".tgz", ".tar")
 _BROKEN = (
     *(OSError, EOFError, ValueError, TypeError, OverflowError, SyntaxError),

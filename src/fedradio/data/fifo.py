@@ -59,9 +59,9 @@ def fifo(
     Tapes that may be too short for the run are refused beforehand; with ``repeat`` a tape has no end: its first sample
     follows its last one.
 
-    The paper removes the oldest samples and leaves other rules open. ``random`` removes old samples by lot; ``balanced``
-    makes room for one new sample after the other by removing the oldest of the class that the buffer has most of.
-    Arrivals are the same under every rule.
+    The paper removes the oldest samples and leaves other rules open. ``random`` removes old samples by lot;
+    ``balanced`` makes room for one new sample after the other by removing the oldest of the class that the buffer has
+    most of. Arrivals are the same under every rule.
     """
     problems = _range_problems(capacity, activity)
     if problems:

@@ -83,13 +83,13 @@ def video_files(
     ``g*files_per_genre + i``.
 
     ``features``: the last request to the next one. A file is an image of 3 x 32 x 32 smooth random numbers with mean 0
-    and variance 1, or the first training image of a fine label of CIFAR-100, standardised likewise; the similarities are
-    cosines of images. The columns beside it hold the client's preferences, the similarities to all files of the genre,
-    itself included, ``g/genres`` again and again, and the client's ``stay``: with 5 genres of 20 files one column, in
-    which ``g/5`` stands 70 times. 32 bits a number, 3 * 32 * 33 of them.
+    and variance 1, or the first training image of a fine label of CIFAR-100, standardised likewise; the similarities
+    are cosines of images. The columns beside it hold the client's preferences, the similarities to all files of the
+    genre, itself included, ``g/genres`` again and again, and the client's ``stay``: with 5 genres of 20 files one
+    column, in which ``g/5`` stands 70 times. 32 bits a number, 3 * 32 * 33 of them.
 
-    The paper prints neither the scale of the pixels nor that of the genre, which seems to stand there as its number 0 to
-    4. Both set the pace of learning: ``image_std`` and ``genre: printed`` are there to try. Neither changes requests.
+    The paper does not print the scale of the pixels, and repeats the genre's ID, 0 to 4. Both may set the pace of
+    learning: ``image_std`` and ``genre: printed`` are there to try. Neither changes the requests.
 
     ``history``: the numbers of the last ``history`` requests to the next one, ``ceil(log2 files)`` bits each. Both
     kinds of samples are made of the same requests; the tapes hold ``requests - 1`` or ``requests - history`` samples.

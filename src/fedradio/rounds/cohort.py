@@ -95,7 +95,7 @@ def _train(sim: Simulation, job: TrainJob) -> Trained:
 
 def train_by_steps(sim: Simulation, job: TrainJob, steps: Tensor) -> Trained:
     """Training in which a client divides the rate by its own ``steps [A]``: one job for every number of steps."""
-    rows = [(steps == number).nonzero().flatten() for number in steps.unique()]
+    rows = [(steps == number).nonzero().flatten() for number in sorted(set(steps.tolist()))]
     done = [_train(sim, _part(job, chosen.to(sim.device), int(steps[chosen[0]]))) for chosen in rows]
     back = torch.cat(rows).argsort().to(sim.device)
 
@@ -121,7 +121,11 @@ def _part(job: TrainJob, rows: Tensor, steps: int) -> TrainJob:
     chosen = replace(
         start,
         group=start.group[rows.to(start.group.device)],
-        **{name: of(getattr(start, name)) for name in ("shift", "local", "ids", "own", "mixture")},
+        shift=of(start.shift),
+        local=of(start.local),
+        ids=of(start.ids),
+        own=of(start.own),
+        mixture=of(start.mixture),
         slots={name: values[rows] for name, values in start.slots.items()},
     )
     picks = [
