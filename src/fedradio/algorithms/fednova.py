@@ -147,7 +147,7 @@ def fednova(
     form: Annotated[
         Form,
         Arg(
-            "normalised as in FedNova; as OSAFL's Algorithm 8 prints it, slowed averaging without memory; or, as a fit, "
+            "normalised as in FedNova; as OSAFL's Algorithm 8 prints it, slowed averaging without memory; or, a fit, "
             "the plain sum of everybody's last change"
         ),
     ] = "normalised",
