@@ -158,8 +158,8 @@ def fednova(
     the weighted sum of the changes that arrived; absent clients weigh 0. That is ``form: printed``, without a buffer.
 
     ``form: summed`` reads it with ``p_i = 1`` and each client's last steps kept: ``server_lr`` times the plain sum of
-    the last changes of all clients (``buffer: gradients``). It is a fit: the published rates of the FCN then learn at
-    about the published pace, those of the CNN and the LSTM cannot.
+    the last changes of all clients (``buffer: gradients``). It is a fit, made for the FCN's published rates, which
+    hardly learn otherwise; the rates of the CNN and the LSTM are too large for it.
     """
     if form == "printed" and buffer != "none":
         reason = "the printed form gives absent clients weight 0, so there is nothing to remember"

@@ -162,6 +162,25 @@ def _settled(run: PastRun, share: float | None) -> float | None:
     return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
+def _loss_settled(run: PastRun, share: float | None) -> float | None:
+    """The first evaluated round from which on the test loss is at most the lowest over the share; None if that is the
+    last one. By hand, share .8: 4, 2, 1.2, 1, 1.1 is at most 1/.8 from the third on."""
+    records = run.evaluations
+    if not records:
+        return None
+    most = min(record.metrics["loss"] for record in records) / (share or 1.0)
+    above = max((number for number, record in enumerate(records) if record.metrics["loss"] > most), default=-1)
+    return float(records[above + 1].round) if above + 2 < len(records) else None
+
+
+def _unrest(run: PastRun, _: float | None) -> float | None:
+    """Mean absolute change of accuracy between successive evaluations in the second half of the run; None for fewer
+    than four. By hand, .1 .5 .6 .5 .7: the last two changes are .1 and .2, the mean .15."""
+    accuracy = [record.metrics["accuracy"] for record in run.evaluations]
+    changes = np.abs(np.diff(accuracy))
+    return float(changes[len(changes) // 2 :].mean()) if len(accuracy) >= 4 else None
+
+
 def _tx_power(run: PastRun, _: float | None) -> float | None:
     """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds; those who did not send count 0."""
     notes = [record.notes.get("tx_power") for record in run.records(ExchangeRecord) if record.hop == 0]
@@ -189,6 +208,11 @@ MEASURES: dict[str, MeasureKind] = {
     "settled": MeasureKind(
         _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
     ),
+    "loss_settled": MeasureKind(
+        _loss_settled, "the first evaluated round from which on the loss is at most the lowest over so much", "level",
+        needed=True,
+    ),
+    "unrest": MeasureKind(_unrest, "mean change of accuracy from evaluation to evaluation, in the second half"),
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),
