@@ -209,7 +209,9 @@ MEASURES: dict[str, MeasureKind] = {
         _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
     ),
     "loss_settled": MeasureKind(
-        _loss_settled, "the first evaluated round from which on the loss is at most the lowest over so much", "level",
+        _loss_settled,
+        "the first evaluated round from which on the loss is at most the lowest over so much",
+        "level",
         needed=True,
     ),
     "unrest": MeasureKind(_unrest, "mean change of accuracy from evaluation to evaluation, in the second half"),
