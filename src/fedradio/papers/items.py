@@ -33,9 +33,9 @@ class Axes(Strict):
 class Column(Strict):
     """A quantity that is compared: a measure of runs, or a key of a study's finding.
 
-    Some measures are about a row and the row that it is compared with, ``against``: ``ratio`` divides the measure ``of``
-    the row by that of the other, ``difference`` subtracts that of the other from it, ``crossing`` is the round at which the row's accuracy meets the other's. A row can
-    name its own ``against``.
+    Some measures are about a row and the row that it is compared with, ``against``: ``ratio`` divides the measure
+    ``of`` the row by that of the other, ``difference`` subtracts the other's from it, ``crossing`` is the round at
+    which the row's accuracy meets the other's. A row can name its own ``against``.
     """
 
     title: Text

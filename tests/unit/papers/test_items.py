@@ -159,7 +159,7 @@ def test_a_column_may_be_about_two_rows() -> None:
         (
             "measure: ratio, of: accuracy@5,",
             "measure: accuracy,",
-            "against belongs to the measures crossing, difference, ratio",
+            "against belongs to the measures crossing,",
         ),
         ("against: in one place,", "against: nobody,", "column 'accuracy': 'nobody' is no row"),
         ("against: in one place,", "", "column 'accuracy' needs against"),
