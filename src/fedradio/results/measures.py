@@ -165,6 +165,17 @@ def _settled(run: PastRun, share: float | None) -> float | None:
     return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
+def _loss_settled(run: PastRun, share: float | None) -> float | None:
+    """The first evaluated round from which on the test loss is at most the lowest over the share; None if that is the
+    last one. By hand, share .8: 4, 2, 1.2, 1, 1.1 is at most 1/.8 from the third on."""
+    records = run.evaluations
+    if not records:
+        return None
+    most = min(record.metrics["loss"] for record in records) / (share or 1.0)
+    above = max((number for number, record in enumerate(records) if record.metrics["loss"] > most), default=-1)
+    return float(records[above + 1].round) if above + 2 < len(records) else None
+
+
 def _top_popular(run: PastRun, guesses: float | None) -> float | None:
     """Accuracy of guessing the most popular file, or so many of them, whatever was requested before."""
     if guesses is None or guesses == 1:
@@ -223,6 +234,12 @@ MEASURES: dict[str, MeasureKind] = {
     "rounds_to": MeasureKind(_rounds_to, "the first evaluated round with so much accuracy", "level", needed=True),
     "settled": MeasureKind(
         _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
+    ),
+    "loss_settled": MeasureKind(
+        _loss_settled,
+        "the first evaluated round from which on the loss is at most the lowest over so much",
+        "level",
+        needed=True,
     ),
     "late_gain": MeasureKind(_late_gain, "test accuracy at the end less that after half of the rounds"),
     "fluctuation": MeasureKind(_fluctuation, "standard deviation of the accuracy over the last half of the rounds"),

@@ -25,6 +25,20 @@ LATER_KEYS: Mapping[str, Any] = {
     "metrics": [],
     "hops.*.transforms": [],
     "hops.*.receiver": None,
+    "rule(sgd).lr_per_step": False,
+    "algorithm(osafl).score": "similarity",
+    "algorithm(osafl).normalise": "updates",
+    "algorithm(osafl).smoothness": 1.0,
+    "algorithm(osafl).variance": 1.0,
+    "algorithm(osafl).shift": 0.0,
+    "algorithm(osafl).divergence": 0.0,
+    "algorithm(osafl).rho_1": 1.0,
+    "algorithm(afa_cd).normalise": "updates",
+    "data.source(video_files).images": "generated",
+    "data.source(video_files).image_std": 1.0,
+    "data.source(video_files).genre": "unit",
+    "data.stream(fifo).removal": "fifo",
+    "hops.*.policy(per_client).start": [1.0, 1.0],
 }
 """Every key that came after version 0.1, with its neutral value. In ``hops.*.key`` the star is every item of a list; in
 ``algorithm(osafl).score`` the key belongs to parts of that kind."""

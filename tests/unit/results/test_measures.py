@@ -58,6 +58,9 @@ def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
         ("top@3", None),
         ("rounds_to@0.75", 4.0),
         ("rounds_to@0.85", None),
+        ("loss_settled@0.9", 8.0),  # 1.1/.9 = 1.22: 1.6 in round 6 is the last above
+        ("loss_settled@0.5", 2.0),
+        ("loss_settled@0.95", None),  # 1.2 at the end is above 1.16
         ("settled@0.95", 8.0),  # .76: .7 in round 6 is the last below
         ("settled@0.98", None),  # .784: .78 in round 8 is the last below, one evaluation is left
         ("settled@0.5", 2.0),

@@ -95,7 +95,8 @@ class LocalRule:
     """Local update rule: ``v = gam*v + g + mu*(w - w0) + shift;  w -= lr*v``, or Adam on the same gradient.
 
     An update takes ``batch`` samples, a local step (the unit of policies) ``updates_per_step`` updates. With
-    ``keep_state`` every client keeps its optimiser's memory across rounds and never sends it.
+    ``keep_state`` every client keeps its optimiser's memory across rounds and never sends it. With ``lr_per_step`` a
+    client divides the rate by its own number of local steps of the round.
     """
 
     lr: float
@@ -110,6 +111,7 @@ class LocalRule:
     updates_per_step: int = 1
     schedule: Schedule = Constant()
     objective: Objective | None = None
+    lr_per_step: bool = False
 
     @property
     def passes(self) -> float:
