@@ -1,14 +1,18 @@
 """FedCPSL end to end: what records and metrics say, fine-tuning, other links, clients with odd data."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
+from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import SpecError
 from fedradio.data.streams import Window
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
+from fedradio.runs.resume import resume
+from fedradio.runs.run import Observer, run
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec
 
@@ -151,6 +155,54 @@ def test_clients_without_labels_and_without_unlabelled_samples_train() -> None:
     assert bool(((state.memory.client["own"] - own).norm(dim=1) > 0).all())
     assert exchange.notes["pseudo_accuracy"].values[0] >= 0
     assert exchange.notes["pseudo_accuracy"].values[1] == -1.0
+
+
+@pytest.mark.parametrize("algorithm", ["fedcpsl", "{kind: fedcpsl, pseudo: gradient}", "apsfl", "fedshvr"])
+def test_nobody_has_a_label(algorithm: str) -> None:
+    """``unlabelled: 1``: the labelled term is absent, everything else is defined, and every client can still be judged.
+    Pseudo-labels pull to what the model says already: accuracy says nothing here, finite numbers do."""
+    sim = simulation("data.unlabelled=1", f"algorithm={algorithm}", "hops.0.policy={kind: fixed, epochs: 1}")
+    state = begin(sim)
+    assert state.signals["labelled"].tolist() == [0] * 10
+    w = state.memory.shared["w"].clone()
+    for _ in range(2):
+        state, record, (exchange,) = run_round(sim, state)
+    assert exchange.ids == list(range(10))
+    assert record.train_loss is not None
+    assert not torch.equal(w, state.memory.shared["w"])
+    assert all(0 <= value <= 1 for value in exchange.notes["pseudo_accuracy"].values)
+
+
+def test_labels_that_nobody_has_cannot_be_learned_from() -> None:
+    with pytest.raises(SpecError, match="no client has a labelled sample"):
+        simulation("data.unlabelled=1", "algorithm=apfl")
+    with pytest.raises(SpecError, match="no client has a labelled sample"):
+        simulation("data.unlabelled=1", "algorithm={kind: fedcpsl, pseudo_on: labelled}")
+
+
+def test_phases_and_kept_labels_go_on_after_a_checkpoint(tmp_path: Path) -> None:
+    """Stopped in the second phase and resumed, with kept pseudo-labels: the same bits as in one go."""
+    phases = "{kind: fedcpsl, pseudo: gradient, phases: {global: 2, own: 3}}"
+    spec = load_spec("fedcpsl", [f"algorithm={phases}", "rounds=5"])
+    run(spec, tmp_path / "whole", workers=1)
+
+    class Stops(Observer):
+        def advanced(self, state: SimState, record: RoundRecord) -> None:
+            if record.t == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(spec, tmp_path / "cut", workers=1, observer=Stops())
+    resume(tmp_path / "cut", workers=1)
+    whole, cut = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut"))
+    assert whole == cut
+
+
+def test_more_rounds_than_phases_are_refused() -> None:
+    with pytest.raises(SpecError, match="4 rounds together, the run has 40"):
+        simulation("algorithm={kind: fedcpsl, phases: {global: 2, own: 2}}")
+    with pytest.raises(SpecError, match="phases"):
+        simulation("algorithm={kind: fedcpsl, phases: {global: 0, own: 2}}")
 
 
 def test_batch_larger_than_the_data_and_a_single_class() -> None:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Clock, Cohort, Exchange, SimState, Slots, Trained, TrainJob, Work
+from fedradio.core.contracts import Clock, Cohort, Exchange, PseudoLabels, SimState, Slots, Trained, TrainJob, Work
 from fedradio.core.errors import DivergenceError
 from fedradio.core.mapped import write_rows
 from fedradio.engine.groups import cut
 from fedradio.rounds.norm_layers import LOCAL, sends_norms
 from fedradio.rounds.parts import STREAM, recall
+from fedradio.rounds.pseudo_labels import draw, kept, label_slots, recalled
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers
 from fedradio.transforms.chain import damping, lossy
@@ -24,18 +25,20 @@ RULE = "rule/"
 
 @dataclass(frozen=True)
 class Training:
-    """Local training of a cohort: the clients, the result, and the work done."""
+    """Local training of a cohort: the clients, the result, the work done, and the pseudo-labels before it where they
+    are kept."""
 
     cohort: Cohort
     trained: Trained
     work: Work
+    labels: PseudoLabels | None = None
 
 
 def client_slots(sim: Simulation, row: Tensor) -> Slots:
-    """Client slots of norm layers and optimiser memory, beside the algorithm's, as one row for all clients each;
-    ``row [D]`` is the initial model."""
+    """Client slots of pseudo-labels, norm layers and optimiser memory, beside the algorithm's, as one row for all
+    clients each; ``row [D]`` is the initial model."""
     clients, shared = sim.topology.clients, sim.model.shared.size
-    slots: Slots = {}
+    slots: Slots = label_slots(sim, row)
     if len(row) > shared and not sends_norms(sim):
         slots[LOCAL] = row[shared:].clone().expand(clients, -1)
     if sim.rule.keep_state:
@@ -67,15 +70,15 @@ def train(sim: Simulation, state: SimState, tiers: Tiers, x: Exchange) -> Traini
     steps = x.alloc.steps[ids]
     updates = steps * sim.rule.updates_per_step
     rng = sim.rng.child("train", clock.t, clock.e)
-    unlabelled = 0 if sim.rule.objective is None else sim.rule.objective.unlabelled_batch
     stream = recall(state.parts, STREAM)
-    batches = sim.stream.draw(stream, ids, updates, sim.rule.batch, rng.child("batches"), unlabelled)
+    batches = draw(sim, stream, ids, updates, rng.child("batches"))
+    start = replace(start, labels=recalled(sim, stream, ids, slots, rng.child("labels")))
     job = TrainJob(sim.model, sim.rule, clock.t, start, batches, updates, rng)
     trained = sim.backend.train(job, cut(job, sim.grouping))
     _refuse_divergence(trained, clock, ids)
     rates = torch.tensor([0.0, *sim.rule.rates(clock.t, int(updates.max()))], dtype=torch.float64).cumsum(0)
     work = Work(steps, updates, sim.rule.effective_steps(updates), rates[updates])
-    return Training(cohort, trained, work)
+    return Training(cohort, trained, work, start.labels)
 
 
 def upload(sim: Simulation, training: Training) -> Tensor:
@@ -91,6 +94,8 @@ def keep(sim: Simulation, client: Slots, training: Training, heard: Tensor, acke
     new_slots |= {RULE + name: rows for name, rows in trained.slots.items()}
     if LOCAL in client and trained.local is not None:
         new_slots[LOCAL] = trained.local
+    if training.labels is not None and trained.nu is not None:
+        new_slots |= kept(training.labels, trained.nu)
     for name, rows in new_slots.items():
         write_rows(client[name], cohort.ids.to(sim.device), rows)
 

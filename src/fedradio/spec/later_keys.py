@@ -14,8 +14,21 @@ LATER_KEYS: Mapping[str, Any] = {
     "metrics": [],
     "hops.*.transforms": [],
     "hops.*.receiver": None,
+    "rule(sgd).epochs_over": "labelled",
+    "rule(adam).epochs_over": "labelled",
+    "algorithm(fedcpsl).pseudo_rate": None,
+    "algorithm(fedcpsl).pseudo_on": "unlabelled",
+    "algorithm(fedcpsl).phases": None,
+    "algorithm(fedshvr).pseudo_rate": None,
+    "algorithm(fedshvr).pseudo_on": "unlabelled",
+    "algorithm(apsfl).pseudo_rate": None,
+    "algorithm(apsfl).pseudo_on": "unlabelled",
+    "algorithm(apsfl).phases": None,
+    "algorithm(apfl).phases": None,
+    "algorithm(apfl_tuned).phases": None,
 }
-"""Every key that came after version 0.1, with its neutral value; in ``hops.*.key`` the star is every item of a list."""
+"""Every key that came after version 0.1, with its neutral value. In ``hops.*.key`` the star is every item of a list; in
+``algorithm(osafl).score`` the key belongs to parts of that kind."""
 
 
 def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
@@ -44,6 +57,9 @@ def _holders(plain: Plain, path: str) -> Iterator[tuple[Plain, str]]:
     for name in above:
         if name == "*":
             nodes = [item for node in nodes if isinstance(node, list) for item in node]
-        else:
-            nodes = [node[name] for node in nodes if isinstance(node, dict) and name in node]
+            continue
+        name, _, kind = name.removesuffix(")").partition("(")
+        nodes = [node[name] for node in nodes if isinstance(node, dict) and name in node]
+        if kind:
+            nodes = [node for node in nodes if isinstance(node, dict) and node.get("kind") == kind]
     yield from ((node, key) for node in nodes if isinstance(node, dict))
