@@ -21,6 +21,7 @@ CLOCK = frozenset({"wall_s"})
 MACHINE = frozenset({"wall_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"})
 ABSENT = "(absent)"
 LATER_KEYS: dict[str, Any] = {
+    "world_seed": None,
     "grouping": "auto",
     "metrics": [],
     "hops.*.transforms": [],

@@ -160,6 +160,7 @@ FRAME = [
     "name",
     "about",
     "seed",
+    "world_seed",
     "rounds",
     "eval_every",
     "eval_top",

@@ -15,7 +15,7 @@ from fedradio.core.errors import DivergenceError
 from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
 from fedradio.papers.collect import Result, collect, plain_result
-from fedradio.papers.items import Scale
+from fedradio.papers.form import Scale
 from fedradio.papers.make import Trouble, blocked, load_specs, make_folder, make_runs, make_studies
 from fedradio.papers.plan import OUT, Reproduction, cost, expected, plan_reproduction
 from fedradio.papers.published import items, matching

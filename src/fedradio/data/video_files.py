@@ -81,7 +81,8 @@ def video_files(
     catalogue = draw_catalogue(genres, files_per_genre, rng)
     popularity = zipf_mandelbrot(files_per_genre, zipf_gamma, zipf_q)
     law = draw_law(catalogue, clients, preference, stay, top_k, popularity, rng)
-    train, test = law.simulate(requests, rng.child("tape")), law.simulate(test_requests, rng.child("test"))
+    run = rng.of_run()
+    train, test = law.simulate(requests, run.child("tape")), law.simulate(test_requests, run.child("test"))
     request = np.concatenate([train.ravel(), test.ravel()])
     client = np.concatenate([np.repeat(np.arange(clients), length) for length in (requests, test_requests)])
     if sample == "features":

@@ -16,7 +16,8 @@ from typing import Any
 from fedradio._version import __version__
 from fedradio.core.errors import StoreError
 from fedradio.core.files import read_bytes, unsealed
-from fedradio.papers.items import Item, Row, Scale, Source
+from fedradio.papers.form import Scale
+from fedradio.papers.items import Item, Row, Source
 from fedradio.runs.stored import Frame, fitting, read_summary
 
 OUT = Path("reproductions")

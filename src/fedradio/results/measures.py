@@ -2,6 +2,7 @@
 
 Behind ``@`` stands the measure's option: a round, a number of guesses, or a level. None is undefined: the run is
 too short, the round was not evaluated, the level was never reached, or the run has no such quantity.
+:func:`paired_measure` gives measures of a run against another, such as ``crossing@0.98``.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from fedradio.core.contracts.records import ExchangeRecord
 from fedradio.core.errors import Problem, SpecError, suggest
-from fedradio.results.run import PastRun
+from fedradio.results.run import Curve, PastRun
 
 Measure = Callable[[PastRun], float | None]
+PairedMeasure = Callable[[PastRun, PastRun], float | None]
 Option = Literal["round", "guesses", "level"]
 
 
@@ -40,6 +44,37 @@ def measure(name: str) -> Measure:
         raise SpecError(Problem("measure", "takes no option" if sign else "needs an option", remedy, name))
     option = _option(name, text, kind.option) if kind.option and sign else None
     return lambda run: kind.take(run, option)
+
+
+def paired_measure(name: str) -> PairedMeasure:
+    """The measure of a run against another, ``crossing`` or ``crossing@SHARE``; raises :class:`SpecError` for others.
+
+    ``crossing`` is the first round from which on the run has at least that share of the other's accuracy (all of it by
+    default), over the rounds that were evaluated in both; None if it never has.
+    """
+    stem, sign, text = name.partition("@")
+    if stem != "crossing":
+        raise SpecError(Problem("measure", "no such measure of two runs", "crossing, such as crossing@0.98", name))
+    share = _option(name, text, "level") if sign else 1.0
+
+    def take(run: PastRun, other: PastRun) -> float | None:
+        one, two = run.curve(), other.curve()
+        return None if one is None or two is None else crossing(one, two, share)
+
+    return take
+
+
+def crossing(one: Curve, other: Curve, share: float = 1.0) -> float | None:
+    """The first ``x`` from which on ``one >= share * other``, at the ``x`` of both curves; None if there is none.
+
+    By hand: .1 .4 .6 .5 at rounds 1 to 4 against .3 .3 .5 .5 keeps up from round 2 on.
+    """
+    x, at, other_at = np.intersect1d(one[0], other[0], return_indices=True)
+    if len(x) == 0:
+        return None
+    below = np.flatnonzero(one[1][at] < share * other[1][other_at])
+    first = int(below[-1]) + 1 if len(below) else 0
+    return float(x[first]) if first < len(x) else None
 
 
 EXAMPLES: dict[Option, str] = {"round": "50", "guesses": "8", "level": "0.95"}

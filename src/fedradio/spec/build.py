@@ -59,7 +59,7 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None, backend: 
     ``backend`` trains and evaluates, by default the engine with ``workers`` threads.
     """
     plain, builder = spec.plain, _Builder()
-    world = Rng(spec.seed).child("world")
+    world = Rng(spec.world_seed, run_seed=spec.seed).child("world")
     _check_device(device)
     topology = builder.make("topology", "topology", plain["topology"], world.child("topology"))
     schedule = builder.make("schedule", "schedule", plain["schedule"])

@@ -10,6 +10,7 @@ from typing import Any
 from fedradio.spec.yaml import Plain
 
 LATER_KEYS: Mapping[str, Any] = {
+    "world_seed": None,
     "grouping": "auto",
     "metrics": [],
     "hops.*.transforms": [],

@@ -62,6 +62,9 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         name=_field(Annotated[str, Field(pattern=NAME)], "run", "names the run"),
         about=_field(Annotated[str, Field(max_length=1000), AfterValidator(_printable)], "", "a sentence for people"),
         seed=_field(int, 0, "root of all randomness", ge=0, le=2**63 - 1),
+        world_seed=_field(
+            int | None, None, "root of the world: places, devices, data; null: the same as seed", ge=0, le=2**63 - 1
+        ),
         rounds=_field(int, 20, "rounds of the server", ge=1, le=10_000_000),
         eval_every=_field(int, 1, "evaluate after every so many rounds", ge=1, le=10_000_000),
         eval_top=_field(int, 1, "report top-m accuracies up to this m", ge=1, le=100),

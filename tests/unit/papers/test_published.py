@@ -11,7 +11,7 @@ from fedradio.papers.make import load_specs
 from fedradio.papers.plan import plan_reproduction
 from fedradio.papers.published import PAPERS, items, matching, published
 from fedradio.papers.studies import STUDIES
-from fedradio.results.measures import measure
+from fedradio.results.measures import measure, paired_measure
 
 
 def test_unknown_papers_and_items_are_refused_with_suggestions() -> None:
@@ -60,7 +60,8 @@ def test_a_shipped_item_can_be_made(paper: str, name: str) -> None:
         assert all(spec.rounds >= 1 for spec in specs.values())
     for column in one.columns.values():
         if column.study is None:
-            measure(column.measure)
+            name = column.of or column.measure
+            paired_measure(name) if column.paired and column.of is None else measure(name)
     assert {study for row in one.rows for study in one.studied(row)} <= STUDIES.keys()
     assert one.size("quick").minutes <= 10
     assert one.size("quick").seeds <= one.size("paper").seeds

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.past import written
 from support.records import evaluation, exchange, round_
 
 from fedradio.core.contracts import Note, Record
 from fedradio.core.errors import SpecError
-from fedradio.results.measures import MEASURES, measure
+from fedradio.results.measures import MEASURES, crossing, measure, paired_measure
 from fedradio.results.run import PastRun, open_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -110,3 +111,47 @@ def test_a_real_run_agrees_with_its_summary(tmp_path: Path, cells: Callable[...,
 def test_wrong_names_are_refused(name: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         measure(name)
+
+
+def curve(values: list[float], every: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    return every * np.arange(1.0, len(values) + 1), np.array(values)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "share", "round_"),
+    [
+        ([0.1, 0.4, 0.6, 0.5], [0.3, 0.3, 0.5, 0.5], 1.0, 2.0),  # equal at the end: it keeps up
+        ([0.1, 0.4, 0.4, 0.6], [0.3, 0.3, 0.5, 0.5], 1.0, 4.0),  # ahead for a moment does not count
+        ([0.1, 0.4, 0.4, 0.6], [0.3, 0.3, 0.5, 0.5], 0.75, 2.0),  # .4 is more than three quarters of .5
+        ([0.1, 0.2], [0.3, 0.3], 1.0, None),
+        ([0.5, 0.6], [0.3, 0.3], 1.0, 1.0),  # ahead from the start
+    ],
+)
+def test_crossing_is_the_round_from_which_on_a_curve_keeps_up(
+    one: list[float], other: list[float], share: float, round_: float | None
+) -> None:
+    assert crossing(curve(one), curve(other), share) == round_
+
+
+def test_curves_are_compared_where_both_were_evaluated() -> None:
+    assert crossing(curve([0.1, 0.2, 0.3, 0.4]), curve([0.3, 0.3], every=2)) == 4.0
+    assert crossing(curve([0.1]), curve([0.3], every=2)) is None
+
+
+def test_a_run_crosses_another(past: PastRun, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    records: list[Record] = []
+    for done in range(1, 11):
+        records.append(round_(done - 1, time_s=20.0, energy_j=3.0, bits=[5.0]))
+        if done % 2 == 0:
+            records.append(evaluation(done, accuracy=0.75, loss=1.0))
+    level = written(tmp_path / "level", tiny(), records, senders=[2], receivers=[1])
+    assert paired_measure("crossing")(past, level) == 8.0  # .7 in round 6 is the last below .75
+    assert paired_measure("crossing@0.9")(past, level) == 4.0  # .4 in round 2 is the last below .675
+    assert paired_measure("crossing")(level, past) is None
+    assert paired_measure("crossing@0.9")(level, past) == 2.0
+
+
+@pytest.mark.parametrize("name", ["accuracy", "crosing", "crossing@", "crossing@1.5", "crossing@often"])
+def test_wrong_measures_of_two_runs_are_refused(name: str) -> None:
+    with pytest.raises(SpecError, match="measure"):
+        paired_measure(name)

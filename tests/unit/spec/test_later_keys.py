@@ -77,6 +77,7 @@ def test_a_run_of_version_0_1_is_what_it_was(tmp_path: Path) -> None:
 
 def test_values_that_are_not_neutral_make_another_run(tiny: Callable[..., Spec]) -> None:
     plain, named = tiny().sha256(), tiny("grouping=auto", "metrics=[]").sha256()
-    others = [tiny(change).sha256() for change in ("grouping=single", "metrics=[macro_f1]", "metrics=[worst]")]
-    assert plain == named
-    assert len({plain, *others}) == 4
+    changes = ("grouping=single", "metrics=[macro_f1]", "metrics=[worst]", "world_seed=0")
+    others = [tiny(change).sha256() for change in changes]
+    assert plain == named == tiny("world_seed=null").sha256()
+    assert len({plain, *others}) == 5

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from fedradio.core.units import show_seconds
 from fedradio.papers.collect import Entry, Result, RowResult
-from fedradio.papers.items import Column, Item, Scale
+from fedradio.papers.form import Scale
+from fedradio.papers.items import Column, Item
 from fedradio.papers.make import Trouble
 from fedradio.papers.plan import Cost, Reproduction, Unit
 from fedradio.papers.published import PAPERS
