@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -162,6 +164,24 @@ def _settled(run: PastRun, share: float | None) -> float | None:
     return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
+def _late(run: PastRun, first: float | None) -> list[float]:
+    """Accuracies in percent of all evaluations from round ``first`` on; empty if the run is shorter."""
+    return [100.0 * record.metrics["accuracy"] for record in run.evaluations if record.round >= (first or 0.0)]
+
+
+def _mean(run: PastRun, first: float | None) -> float | None:
+    """Mean accuracy in percent over the evaluations from a round on."""
+    late = _late(run, first)
+    return fmean(late) if late else None
+
+
+def _wobble(run: PastRun, first: float | None) -> float | None:
+    """Root mean square of the changes of accuracy, in points, between one evaluation and the next, from a round on; a
+    slow rise hardly counts. None with fewer than two evaluations."""
+    late = _late(run, first)
+    return fmean((after - before) ** 2 for before, after in pairwise(late)) ** 0.5 if len(late) > 1 else None
+
+
 def _tx_power(run: PastRun, _: float | None) -> float | None:
     """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds; those who did not send count 0."""
     notes = [record.notes.get("tx_power") for record in run.records(ExchangeRecord) if record.hop == 0]
@@ -189,6 +209,8 @@ MEASURES: dict[str, MeasureKind] = {
     "settled": MeasureKind(
         _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
     ),
+    "mean_percent": MeasureKind(_mean, "mean test accuracy in percent over all evaluations from a round on", "round"),
+    "wobble": MeasureKind(_wobble, "typical change of accuracy, in points, to the next evaluation", "round"),
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),
