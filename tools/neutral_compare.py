@@ -26,8 +26,21 @@ LATER_KEYS: dict[str, Any] = {
     "metrics": [],
     "hops.*.transforms": [],
     "hops.*.receiver": None,
+    "rule(sgd).epochs_over": "labelled",
+    "rule(adam).epochs_over": "labelled",
+    "algorithm(fedcpsl).pseudo_rate": None,
+    "algorithm(fedcpsl).pseudo_on": "unlabelled",
+    "algorithm(fedcpsl).phases": None,
+    "algorithm(fedshvr).pseudo_rate": None,
+    "algorithm(fedshvr).pseudo_on": "unlabelled",
+    "algorithm(apsfl).pseudo_rate": None,
+    "algorithm(apsfl).pseudo_on": "unlabelled",
+    "algorithm(apsfl).phases": None,
+    "algorithm(apfl).phases": None,
+    "algorithm(apfl_tuned).phases": None,
 }
-"""Keys of specs that came after version 0.1, and their neutral values; the star in ``hops.*.key`` is every hop."""
+"""Keys of specs that came after version 0.1, and their neutral values; the star in ``hops.*.key`` is every hop, and
+``algorithm(osafl).score`` is a key of parts of that kind."""
 REASONS = ("none", "not_selected", "energy", "deadline", "outage", "no_data", "no_news")
 """Reasons in the order of their numbers."""
 
@@ -132,11 +145,25 @@ def content(path: Path) -> list[Any]:
 def without_neutral(spec: dict[str, Any]) -> dict[str, Any]:
     """A spec without the later keys that have their neutral values."""
     for path, neutral in LATER_KEYS.items():
-        above, _, key = path.rpartition(".")
-        for holder in spec.get("hops", []) if above else [spec]:
+        *above, key = path.split(".")
+        holders: list[Any] = [spec]
+        for name in above:
+            holders = [inner for holder in holders for inner in _inside(holder, name)]
+        for holder in holders:
             if key in holder and holder[key] == neutral:
                 del holder[key]
     return spec
+
+
+def _inside(holder: Any, name: str) -> list[Any]:
+    """What stands in a mapping or list under a name of a path; with ``name(kind)`` only a part of that kind."""
+    if name == "*":
+        return [item for item in holder if isinstance(item, dict)] if isinstance(holder, list) else []
+    name, _, kind = name.removesuffix(")").partition("(")
+    inner = holder.get(name) if isinstance(holder, dict) else None
+    if kind:
+        return [inner] if isinstance(inner, dict) and inner.get("kind") == kind else []
+    return [inner] if isinstance(inner, dict | list) else []
 
 
 def compare_text(base: Path, changed: Path) -> Difference | None:
