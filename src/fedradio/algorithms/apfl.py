@@ -206,11 +206,9 @@ LEARN = Arg("predict with betas learned from held-out labels (data.held_out); tr
 MOMENTUM = Arg("momentum gamma of both models' local steps, from zero in every round", ge=0, lt=1)
 LR_FACTOR = Arg("rate of the own model in units of the shared one's, eta_c / eta", gt=0, le=1e4)
 PHASES = Arg(
-    "two-phase training {global: R1, own: R2}: the shared model for R1 rounds, then own models; null: both at once",
-    ge=1,
-    le=1_000_000,
+    "two-phase training: rounds of the shared model, then of own models; null: both at once", ge=1, le=1_000_000
 )
-ALPHA_P = Arg("weight alpha_p of the pseudo-labels' cross entropy; 0: unlabelled samples have no label", ge=0, le=1e4)
+ALPHA_P = Arg("weight alpha_p of the pseudo-labels' cross entropy; 0: no pseudo-labels", ge=0, le=1e4)
 ALPHA_R = Arg("weight alpha_r of the pull to uniform predictions; below .618 alpha_p errors grow", ge=0, le=1e4)
 UNLABELLED_BATCH = Arg("unlabelled samples of an update; null: as many as labelled ones", ge=1, le=1_000_000)
 PSEUDO = Arg("pseudo-labels that minimise the cost (7a), or one projected gradient step (10) a round from kept ones")
