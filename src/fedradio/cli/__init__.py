@@ -8,12 +8,13 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 
 from click import ClickException
 
-from fedradio.cli.app import app, err
-from fedradio.core.errors import FedradioError, SpecError, StoreError
+from fedradio.cli.app import app, err, out
+from fedradio.core.errors import FedradioError, Problem, SpecError, StoreError
 from fedradio.core.text import short_path
 from fedradio.report.terminal.console import say
 from fedradio.runs.interrupt import terminate_like_ctrl_c
@@ -49,6 +50,7 @@ def end_at_once(code: int) -> None:
 def _run() -> int:
     """Run the command; errors meant for people are printed without a traceback. Returns the exit code."""
     try:
+        _refuse_line_breaks(sys.argv[1:])
         return int(app(standalone_mode=False) or 0)
     except ClickException as error:
         _tell_usage(error)
@@ -66,12 +68,23 @@ def _run() -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:  # plain data for programs, of which one has stopped reading
+        out.on_broken_pipe()
+        return 0
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             say(err, ("error", "red"), f" {short_path(error.filename)}: {error.strerror}")
             return StoreError.exit_code
         say(err, traceback.format_exc())
         return 1
+
+
+def _refuse_line_breaks(arguments: Sequence[str]) -> None:
+    """Refuse an argument of several lines: printed, the name of a folder could pass for a line of the output."""
+    broken = [argument for argument in arguments if "\n" in argument]
+    if broken:
+        remedy = "rename the folder, or write the value on one line"
+        raise SpecError([Problem("argument", "holds a line break", remedy, repr(text)[:200]) for text in broken])
 
 
 def _tell_usage(error: ClickException) -> None:

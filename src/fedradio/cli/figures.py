@@ -59,8 +59,10 @@ def _complete(runs: Sequence[PastRun]) -> list[PastRun]:
     """The complete runs; refused if there are none."""
     complete = [run for run in runs if run.status == "complete"]
     if not complete:
-        reasons = "".join(f"\n{run.folder} is {run.trouble}" for run in runs if run.damage)
-        raise StoreError(f"no run is complete: name a single run folder to see it as far as it went{reasons}")
+        reasons = [f"{run.folder} is {run.trouble}" for run in runs if run.damage]
+        if len(reasons) < len(runs):
+            reasons.insert(0, "no run is complete: name a single run folder to see it as far as it went")
+        raise StoreError("\n".join(reasons))
     return complete
 
 

@@ -9,6 +9,7 @@ import typer
 
 from fedradio.cli.app import Overrides, SpecArgument, one_command
 from fedradio.cli.running import show_run
+from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.runs.folder import new_folder
 from fedradio.runs.run import run as run_spec
 from fedradio.spec.spec import load_spec
@@ -31,6 +32,7 @@ def run(
     extra = [f"{key}={value}" for key, value in (("seed", seed), ("rounds", rounds)) if value is not None]
     checked = load_spec(spec, [*(overrides or ()), *extra])
     folder = out_dir or new_folder(checked.name, checked.seed)
+    check_outside_sweeps(folder)
     changes = [*(overrides or ()), *extra]
     show_run(
         lambda observer: run_spec(checked, folder, device=device, workers=workers, observer=observer),

@@ -13,6 +13,7 @@ from fedradio.cli.app import SpecArgument, err, one_command, out
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.report.terminal.sweep import BatchProgress, results_view, size_text, trouble_lines, variants_table
+from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
 from fedradio.sweeps.sweep import SweepResult, check_variants, joined, results, run_sweep, sweep_folder
 
@@ -54,6 +55,7 @@ def sweep(
         out.print(variants_table(whole))
         say(out, f"{size_text(whole)} in {folder}")
         return
+    check_outside_sweeps(folder)
     command = _resume_command([spec, *(changes or ())], _options(seeds, rounds, jobs, device, workers, folder))
     _check(plan, folder, device, quiet)
     with BatchProgress(err) as progress:

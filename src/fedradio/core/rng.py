@@ -19,7 +19,7 @@ import torch
 
 @dataclass(frozen=True)
 class Rng:
-    """A node of the tree: a seed and the path from the root; ``run_seed`` is the run's where ``seed`` is the world's."""
+    """A node of the tree: a seed and the path from the root; ``run_seed`` is the run's, if ``seed`` is the world's."""
 
     seed: int
     path: tuple[str | int, ...] = ()

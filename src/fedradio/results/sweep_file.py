@@ -5,6 +5,7 @@ It is sealed: it carries the checksum of its own other fields. Format 1, of vers
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,9 @@ from typing import Any
 from fedradio._version import __version__
 from fedradio.core.errors import StoreError
 from fedradio.core.files import parse_json, read_bytes, unsealed
+from fedradio.core.text import short_path
 from fedradio.runs.manifest import file_reason
+from fedradio.runs.place import check_place
 from fedradio.runs.stored import Count, Frame, fitting
 from fedradio.spec.spec import Spec, complete_spec
 
@@ -64,6 +67,17 @@ class ListedRun:
 def is_sweep(folder: Path) -> bool:
     """Whether a folder holds a sweep."""
     return (folder / MARKER).is_file()
+
+
+def check_outside_sweeps(path: Path) -> None:
+    """Refuse a path inside the folder of a sweep, whose runs are its own, and one at which no folder can be."""
+    check_place(path)
+    place = Path(os.path.realpath(path))
+    for folder in place.parents:
+        if is_sweep(folder):
+            raise StoreError(
+                f"{short_path(path)} is inside the sweep folder {short_path(folder)}; choose another --out"
+            )
 
 
 def read_sweep_file(folder: Path) -> SweepFile:

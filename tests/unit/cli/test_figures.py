@@ -9,6 +9,7 @@ from support.past import two_rounds
 
 from fedradio.cli.figures import _formats
 from fedradio.core.errors import SpecError, StoreError
+from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
 
@@ -40,3 +41,11 @@ def test_of_several_runs_only_complete_ones_are_drawn(call: Call, tmp_path: Path
     assert isinstance(refused, StoreError)
     assert "no run is complete" in str(refused)
     assert not (tmp_path / "out").exists()
+
+
+def test_damage_is_the_reason_where_it_is_the_only_one(call: Call, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    run(tiny(), tmp_path / "1")
+    (tmp_path / "1" / "spec.yaml").write_text((tmp_path / "1" / "spec.yaml").read_text() + "# edited\n")
+    refused = call("figures", tmp_path / "1", "--out", tmp_path / "out").exception
+    assert isinstance(refused, StoreError)
+    assert str(refused).startswith(f"{tmp_path / '1'} is damaged: spec.yaml")

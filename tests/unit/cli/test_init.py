@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from support.commands import exit_code
@@ -91,3 +95,32 @@ def test_warnings_of_libraries_are_lines_like_ours(
 
 def test_interrupted(fail: Fail) -> None:
     assert fail(KeyboardInterrupt()) == (130, "")
+
+
+def test_a_folder_whose_name_could_pass_for_a_line_of_output_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forged = tmp_path / "run\nother: whole (complete)"
+    forged.mkdir()
+    assert exit_code("verify", forged) == SpecError.exit_code
+    told = capsys.readouterr()
+    assert "line break" in told.err
+    assert not any(line.startswith("other") for line in (told.out + told.err).splitlines())
+
+
+def test_a_reader_that_has_closed_the_pipe_does_not_fail_the_run(tmp_path: Path) -> None:
+    spec = tmp_path / "small.yaml"
+    spec.write_text("{name: small, rounds: 20, topology: {kind: flat, clients: 2}, model: {kind: logistic}}")
+    command = [sys.executable, "-m", "fedradio", "run", spec, "--out", tmp_path / "run"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait() == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["status"] == "complete"
+
+
+def test_a_reader_of_plain_data_may_stop_reading(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli.out, "on_broken_pipe", lambda: None)
+    assert fail(BrokenPipeError()) == (0, "")

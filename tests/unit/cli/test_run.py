@@ -9,7 +9,7 @@ import pytest
 from support.commands import Call
 
 from fedradio.cli import run as module
-from fedradio.core.errors import SpecError
+from fedradio.core.errors import SpecError, StoreError
 from fedradio.spec.spec import Spec, load_spec
 
 
@@ -41,4 +41,15 @@ def test_folder_and_workers(call: Call, asked: list[tuple[Spec, Path, dict[str, 
 def test_a_wrong_spec_is_not_run(call: Call, asked: list[tuple[Spec, Path, dict[str, Any]]]) -> None:
     assert isinstance(call("run", "digits_flat", "--rounds", "0").exception, SpecError)
     assert call("run", "digits_flat", "--workers", "0").exit_code == 2
+    assert asked == []
+
+
+def test_no_run_is_put_among_those_of_a_sweep(
+    call: Call, asked: list[tuple[Spec, Path, dict[str, Any]]], tmp_path: Path
+) -> None:
+    (tmp_path / "swept" / "runs").mkdir(parents=True)
+    (tmp_path / "swept" / "sweep.json").write_text("{}")
+    refused = call("run", "digits_flat", "--out", "swept/runs/mine").exception
+    assert isinstance(refused, StoreError)
+    assert "inside the sweep folder" in str(refused)
     assert asked == []

@@ -5,7 +5,7 @@ from pathlib import Path
 from support.commands import Call
 
 from fedradio.cli.sweep import _options, _resume_command
-from fedradio.core.errors import SpecError
+from fedradio.core.errors import SpecError, StoreError
 
 
 def test_the_same_command_resume_command() -> None:
@@ -29,3 +29,10 @@ def test_a_list_makes_nothing(call: Call, tmp_path: Path) -> None:
 def test_wrong_seeds(call: Call) -> None:
     refused = call("sweep", "digits_flat", "--seeds", "none").exception
     assert isinstance(refused, SpecError)
+
+
+def test_no_sweep_is_put_inside_another(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text("{}")
+    refused = call("sweep", "digits_flat", "--out", tmp_path / "deeper").exception
+    assert isinstance(refused, StoreError)
+    assert "inside the sweep folder" in str(refused)

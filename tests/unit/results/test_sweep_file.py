@@ -12,7 +12,7 @@ from support.sealing import list_runs
 
 from fedradio.core.errors import StoreError
 from fedradio.core.files import sealed, unsealed
-from fedradio.results.sweep_file import MARKER, is_sweep, listed_runs, read_sweep_file
+from fedradio.results.sweep_file import MARKER, check_outside_sweeps, is_sweep, listed_runs, read_sweep_file
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
@@ -77,3 +77,13 @@ def test_formats(folder: Path) -> None:
     del plain["sha256"]
     (folder / MARKER).write_text(json.dumps(plain))  # as version 0.1 wrote it
     assert len(listed_runs(folder)) == 3
+
+
+def test_nothing_is_put_inside_a_sweep(folder: Path) -> None:
+    check_outside_sweeps(folder)
+    check_outside_sweeps(folder.parent / "other")
+    for inside in (folder / "mine", folder / "runs" / "a-seed7" / "deeper"):
+        with pytest.raises(StoreError, match="inside the sweep folder"):
+            check_outside_sweeps(inside)
+    with pytest.raises(StoreError, match="cannot be a folder"):
+        check_outside_sweeps(folder.parent / ("x/" * 2500))

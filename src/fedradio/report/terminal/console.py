@@ -6,6 +6,8 @@ that would steer the terminal are left out of everything that is rendered: lines
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -26,6 +28,14 @@ class SafeConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """The segments of anything that is printed, harmless; those that move the cursor are rich's own."""
         return _harmless(super().render(renderable, options))
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing more where nobody reads any longer, as behind ``| head``; whatever is being made goes on."""
+        self.quiet = True
+        unread = sys.stderr if self.stderr else sys.stdout
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, unread.fileno())
+        os.close(nowhere)
 
 
 def _harmless(segments: Iterable[Segment]) -> Iterator[Segment]:
