@@ -9,6 +9,9 @@ import torch
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import SpecError
 from fedradio.data.streams import Window
+from fedradio.papers.items import Row
+from fedradio.papers.published import published
+from fedradio.rounds.pseudo_labels import draw
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.resume import resume
@@ -196,6 +199,29 @@ def test_phases_and_kept_labels_go_on_after_a_checkpoint(tmp_path: Path) -> None
     resume(tmp_path / "cut", workers=1)
     whole, cut = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut"))
     assert whole == cut
+
+
+IMAGES = "data.source={kind: synthetic_images, channels: 1, height: 28, width: 28, samples: 2000}"
+
+
+@pytest.mark.parametrize("row", published()["fedcpsl", "semi"].rows, ids=lambda row: row.label)
+def test_the_control_of_the_study_semi_uses_labelled_inputs(row: Row) -> None:
+    """And the rows beside it the unlabelled ones, as many; on made-up images in place of MNIST's."""
+    assert row.quick.spec is not None
+    sim = build(load_spec(row.quick.spec, [*row.quick.set, IMAGES]))
+    assert isinstance(sim.stream, Window)
+    extra, tapes = sim.rule.unlabelled_batch, sim.stream.tapes
+    assert extra == (0 if row.label.startswith("APFL") or "alpha=0" in row.label.split(", ") else 32)
+    ids, updates = torch.arange(20), torch.full((20,), 4)
+    picks = draw(sim, sim.stream.start(), ids, updates, sim.rng).unlabelled
+    if extra == 0:
+        assert picks is None
+        return
+    assert picks is not None
+    assert int(picks.count.min()) > 0
+    known = dict(zip(tapes.index.tolist(), tapes.labelled.tolist(), strict=True))
+    real = torch.arange(picks.index.shape[2]) < picks.count[:, :, None]
+    assert {known[number] for number in picks.index[real].tolist()} == {row.label.endswith("labelled inputs")}
 
 
 def test_more_rounds_than_phases_are_refused() -> None:

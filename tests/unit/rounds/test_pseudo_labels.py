@@ -19,7 +19,7 @@ from fedradio.data.streams import Window
 from fedradio.engine.objective import pseudo_labels
 from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
-from fedradio.rounds.pseudo_labels import NU, NUMBER, draw, kept, recalled
+from fedradio.rounds.pseudo_labels import NU, NUMBER, draw, kept, label_slots, recalled
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 
@@ -140,6 +140,17 @@ def test_the_control_trains_on_pseudo_labels_and_not_on_labels() -> None:
     _, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
     right = exchange.notes["pseudo_accuracy"].values
     assert all(0 <= value < 0.6 for value in right)
+
+
+def test_kept_labels_take_no_room_before_a_client_has_trained() -> None:
+    """One row of zeros for all clients, as wide as the longest tape has unlabelled samples."""
+    sim = world()
+    memory = begin(sim).memory.client
+    longest = max(len(samples_of(sim, client, labelled=False)) for client in range(6))
+    assert (memory[NU].shape, memory[NUMBER].shape) == ((6, longest, 10), (6, longest))
+    slots = label_slots(sim, torch.zeros(1))
+    assert (slots[NU].stride(0), slots[NUMBER].stride(0)) == (0, 0)
+    assert int(memory[NU].count_nonzero() + memory[NUMBER].count_nonzero()) == 0
 
 
 def test_kept_labels_have_one_row_a_client() -> None:
