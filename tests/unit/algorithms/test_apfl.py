@@ -82,8 +82,10 @@ def test_apsfl_without_alphas_is_apfl() -> None:
 
 
 def test_two_phases_by_hand() -> None:
-    """Two rounds of the shared model, whose clients all predict with it, then own models that begin as it ended."""
-    sim = tiny(algorithm=fedcpsl(phases={"global": 2, "own": 3}), policy=sampling(clients=2, steps=2), unlabelled=0.5)
+    """Two rounds of the shared model, whose clients all predict with it, then own models that begin as it ended: at an
+    own rate of almost 0 they stay there."""
+    slow = fedcpsl(phases={"global": 2, "own": 3}, lr_factor=1e-3)
+    sim = tiny(algorithm=slow, policy=sampling(clients=2, steps=2), unlabelled=0.5)
     plain = tiny(algorithm=fedcpsl(), policy=sampling(clients=2, steps=2), unlabelled=0.5)
     state, joint = begin(sim), after(plain, 2)
     start = state.memory.shared["w"].clone()
@@ -101,7 +103,7 @@ def test_two_phases_by_hand() -> None:
     predicted = sim.algorithm.predict({"w": shared["w"][None]}, state.memory.client)["local"].members[0]
     moved = (predicted - shared["w"]).norm(dim=1)
     assert torch.equal(moved > 0, here > 0)
-    assert float(moved.max()) < 0.5 * float((shared["w"] - start).norm()) + 0.5  # it began at the shared model
+    assert float(moved.max()) < 0.1 * float((shared["w"] - start).norm())
 
 
 def test_refused_phases() -> None:
