@@ -51,6 +51,18 @@ LATER_KEYS: dict[str, Any] = {
     "data.source(video_files).genre": "unit",
     "data.stream(fifo).removal": "fifo",
     "hops.*.policy(per_client).start": [1.0, 1.0],
+    "rule(sgd).epochs_over": "labelled",
+    "rule(adam).epochs_over": "labelled",
+    "algorithm(fedcpsl).pseudo_rate": None,
+    "algorithm(fedcpsl).pseudo_on": "unlabelled",
+    "algorithm(fedcpsl).phases": None,
+    "algorithm(fedshvr).pseudo_rate": None,
+    "algorithm(fedshvr).pseudo_on": "unlabelled",
+    "algorithm(apsfl).pseudo_rate": None,
+    "algorithm(apsfl).pseudo_on": "unlabelled",
+    "algorithm(apsfl).phases": None,
+    "algorithm(apfl).phases": None,
+    "algorithm(apfl_tuned).phases": None,
 }
 """Keys of specs that came after version 0.1, and their neutral values; the star in ``hops.*.key`` is every hop, and
 ``algorithm(osafl).score`` is a key of parts of that kind."""

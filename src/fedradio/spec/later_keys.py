@@ -39,6 +39,18 @@ LATER_KEYS: Mapping[str, Any] = {
     "data.source(video_files).genre": "unit",
     "data.stream(fifo).removal": "fifo",
     "hops.*.policy(per_client).start": [1.0, 1.0],
+    "rule(sgd).epochs_over": "labelled",
+    "rule(adam).epochs_over": "labelled",
+    "algorithm(fedcpsl).pseudo_rate": None,
+    "algorithm(fedcpsl).pseudo_on": "unlabelled",
+    "algorithm(fedcpsl).phases": None,
+    "algorithm(fedshvr).pseudo_rate": None,
+    "algorithm(fedshvr).pseudo_on": "unlabelled",
+    "algorithm(apsfl).pseudo_rate": None,
+    "algorithm(apsfl).pseudo_on": "unlabelled",
+    "algorithm(apsfl).phases": None,
+    "algorithm(apfl).phases": None,
+    "algorithm(apfl_tuned).phases": None,
 }
 """Every key that came after version 0.1, with its neutral value. In ``hops.*.key`` the star is every item of a list; in
 ``algorithm(osafl).score`` the key belongs to parts of that kind."""
