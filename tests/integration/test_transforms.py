@@ -163,7 +163,7 @@ def test_resumed_at_every_round_with_every_kind_of_memory(cells: Make, tmp_path:
         ("hops.0.transforms=[nonsense]", "hops.0.transforms.0"),
         ("hops.0.transforms=[clip]", "hops.0.transforms.0.norm"),
         ("hops.0.receiver=nonsense", "hops.0.receiver"),
-        ("hops.0.transforms=[{kind: noise, multiplier: 1}]", "hops.0.transforms"),
+        ("hops.0.transforms=[{kind: noise, multiplier: 1}]", "hops.0.transforms.0"),
     ],
 )
 def test_wrong_transforms_are_told_with_their_path(change: str, path: str, cells: Make) -> None:

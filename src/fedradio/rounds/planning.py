@@ -43,6 +43,12 @@ class Planned:
     airtime: Airtime
     notes: dict[str, Noted]
 
+    @property
+    def sending(self) -> Tensor:
+        """Senders ``[S]`` that put something on the link: all active ones, late or not; on the air, whose symbols must
+        end together, whoever would be late stays silent."""
+        return self.airtime.arrived if SUPERPOSITION in self.x.link.offers else self.x.alloc.active
+
 
 def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planned]:
     """Plans of all edge rounds of ``rounds`` rounds by the policy of hop 0; nothing is trained or sent."""

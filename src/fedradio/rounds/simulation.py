@@ -149,7 +149,8 @@ def compose(
     try:
         simulation = replace(simulation, rule=algorithm.rule(rule))
         problems += objective_problems(simulation)
-        simulation = replace(simulation, warnings=tuple(warnings_of(simulation)))
+        unused = _unused(hops) if simulation.pooled else []
+        simulation = replace(simulation, warnings=(*warnings_of(simulation), *unused))
     except SpecError as error:
         problems += error.problems
     if problems:
@@ -175,6 +176,12 @@ def _timed(simulation: Simulation) -> Simulation:
             each = simulation.edge_rounds / simulation.exchanges(h)
             hops[h] = replace(hop, channel=hop.channel.every(each * deadline_s))
     return replace(simulation, hops=tuple(hops))
+
+
+def _unused(hops: Sequence[Hop]) -> list[str]:
+    """A warning about transforms and receiver rules that central training leaves out."""
+    keys = [f"hops.{h}.{key}" for h, hop in enumerate(hops) for key in ("transforms", "receiver") if getattr(hop, key)]
+    return [f"{', '.join(keys)}: not used, central training has no network"] if keys else []
 
 
 def _pooled(simulation: Simulation, pooling: Pooling) -> Simulation:
