@@ -74,8 +74,8 @@ def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock:
         alloc = replace(alloc, power_w=None)
     x = Exchange.of(view, alloc, _ready(tiers, view, alloc))
     airtime = hop.link.plan(x, recall(parts, of_hop(h, "link")), rng.child("plan"))
-    parts = remember(remember(parts, of_hop(h, "channel"), gains), of_hop(h, "policy"), decided)
-    return Planned(x, airtime, notes), replace(state, parts=parts)
+    state = remember(remember(state, of_hop(h, "channel"), gains), of_hop(h, "policy"), decided)
+    return Planned(x, airtime, notes), state
 
 
 def data_signals(sim: Simulation, stream: Slots) -> Slots:
@@ -103,7 +103,7 @@ def _arrive(sim: Simulation, state: SimState, clock: Clock) -> tuple[dict[str, N
     stream = sim.stream.arrive(recall(state.parts, STREAM), clock, arrivals_rng(sim.rng, clock))
     signals = data_signals(sim, stream)
     notes = noted("sender", data_notes(state.signals, signals))
-    return notes, replace(state, signals=state.signals | signals, parts=remember(state.parts, STREAM, stream))
+    return notes, remember(replace(state, signals=state.signals | signals), STREAM, stream)
 
 
 def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, channel: ChannelState | None) -> View:

@@ -92,8 +92,14 @@ class Simulation:
 
     def message(self, hop: int) -> Message:
         """What a sender of a hop sends before any transform: its payload, or the changes of all shared vectors."""
-        if hop == 0:
-            return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
+        return self._payload if hop == 0 else self._relayed
+
+    @cached_property
+    def _payload(self) -> Message:
+        return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
+
+    @cached_property
+    def _relayed(self) -> Message:
         return Message(self.relayed, self.model.shared.size)
 
     @cached_property
