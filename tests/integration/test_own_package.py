@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import os
 import signal
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -19,9 +17,8 @@ from support.exchanges import exchange, sent, site
 from support.processes import alive, rounds_in, start, wait_for
 
 from fedradio import Clock, Message, Rng, load_spec, run, sweep
-from fedradio.core import registry
 from fedradio.core.errors import SpecError
-from fedradio.core.registry import announced, part, parts
+from fedradio.core.registry import announced, part
 
 PACKAGE = Path(__file__).parents[2] / "examples" / "own_package"
 LONGEST_PART = 40
@@ -52,16 +49,6 @@ def site_packages(tmp_path: Path) -> Path:
     entries = "".join(f"{name} = {module}\n" for name, module in project["entry-points"]["fedradio.parts"].items())
     (about / "entry_points.txt").write_text(f"[fedradio.parts]\n{entries}")
     return folder
-
-
-@pytest.fixture
-def my_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """The module of the package, imported by a script and announced nowhere; forgotten afterwards."""
-    parts()
-    monkeypatch.setattr(registry, "_PARTS", dict(registry._PARTS))
-    monkeypatch.syspath_prepend(str(PACKAGE))
-    yield importlib.import_module("my_parts")
-    del sys.modules["my_parts"]
 
 
 def test_parts_are_short() -> None:
