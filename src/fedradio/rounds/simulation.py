@@ -25,7 +25,7 @@ from fedradio.core.contracts import (
     Stream,
     Topology,
 )
-from fedradio.core.errors import SpecError
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
 from fedradio.data.streams import Pooled
 from fedradio.engine.backend import Engine
@@ -131,6 +131,8 @@ def compose(
     ``backend`` trains and evaluates (default: the engine with ``workers`` threads); with ``grouping`` "single" every
     client is trained alone.
     """
+    if not hops:
+        raise SpecError(Problem("hops", "there is none", "one entry a hop, such as hops=[Hop(ideal(), fixed())]"))
     engine = Engine(workers)
     simulation = Simulation(
         topology=topology,
