@@ -213,6 +213,10 @@ class View:
         return self.link.bits(self.message)
 
 
+SEEN = tuple(entry.name for entry in fields(View))
+"""Names of all that a view holds."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Exchange(View):
     """A view with the decision: the allocation, and the seconds ``ready_s [S]`` from the receiver's last broadcast
@@ -224,7 +228,7 @@ class Exchange(View):
     @classmethod
     def of(cls, view: View, alloc: Allocation, ready_s: Tensor | None) -> Exchange:
         """The exchange of a view in which ``alloc`` was decided."""
-        seen = {entry.name: getattr(view, entry.name) for entry in fields(View)}
+        seen = {name: getattr(view, name) for name in SEEN}
         return cls(**seen, alloc=alloc, ready_s=ready_s)
 
 
