@@ -69,7 +69,8 @@ def videos(
     _check(clients, genres, contents_per_genre, preferences, v, requests + test_requests)
     taste = preference if preferences is None else preferences
     world, cosine = draw_world(clients, genres, contents_per_genre, content_features, taste, v, rng)
-    train, test = world.simulate(requests + 1, rng.child("tape")), world.simulate(test_requests + 1, rng.child("test"))
+    run = rng.of_run()
+    train, test = world.simulate(requests + 1, run.child("tape")), world.simulate(test_requests + 1, run.child("test"))
     return _tapes(world, _features(world, cosine), train, test)
 
 

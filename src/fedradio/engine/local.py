@@ -35,7 +35,8 @@ class Semi:
     """Semi-supervised part: ``unlabelled`` mini-batches; for pair training the weights ``mixture [A]`` of the clients'
     own models, and the training ``own`` of these, with a rule, rates and initial rows of its own.
 
-    Results: ``pseudo [A]``, the accuracy of the pseudo-labels; in ``own.delta`` the own models themselves.
+    Results: ``pseudo [A]``, the accuracy of the pseudo-labels; ``nu [A, M, C]``, those that are kept, of all samples;
+    in ``own.delta`` the own models themselves.
     """
 
     objective: Objective
@@ -43,6 +44,7 @@ class Semi:
     mixture: Tensor
     own: Training | None
     pseudo: Tensor
+    nu: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -156,9 +158,8 @@ def finish(training: Training) -> Trained:
     trained = Trained(training.delta, training.local, training.loss / batches.to(training.loss), slots)
     if training.semi is None:
         return trained
-    return replace(
-        trained, own=None if training.semi.own is None else training.semi.own.delta, pseudo=training.semi.pseudo
-    )
+    own = None if training.semi.own is None else training.semi.own.delta
+    return replace(trained, own=own, pseudo=training.semi.pseudo, nu=training.semi.nu)
 
 
 def check_objective(objective: Objective, rule: LocalRule, model: Model, start: Start, batches: Batches) -> None:
@@ -178,6 +179,8 @@ def check_objective(objective: Objective, rule: LocalRule, model: Model, start: 
         raise SpecError(problems)
     if objective.unlabelled_batch > 0 and batches.unlabelled is None:
         raise ValueError("the objective wants unlabelled samples: Batches.unlabelled is missing")
+    if objective.keeps_labels and start.labels is None:
+        raise ValueError("the objective goes on from kept pseudo-labels: Start.labels is missing")
     if objective.pair and (start.own is None or start.mixture is None):
         raise ValueError("the objective trains pairs of models: Start.own or Start.mixture is missing")
 
@@ -260,7 +263,8 @@ def _with_objective(training: Training, objective: Objective, job: TrainJob, idl
         )
     mixture = torch.zeros(clients) if start.mixture is None else start.mixture
     pseudo = training.loss.new_full((clients,), math.nan)
-    return replace(training, semi=Semi(objective, unlabelled_of(job), mixture.to(training.delta), own, pseudo))
+    nu = start.labels.nu.clone() if objective.keeps_labels and start.labels is not None else None
+    return replace(training, semi=Semi(objective, unlabelled_of(job), mixture.to(training.delta), own, pseudo, nu))
 
 
 def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:

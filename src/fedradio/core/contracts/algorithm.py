@@ -188,6 +188,10 @@ class Algorithm(Protocol):
         """Whether receivers move on remembered contributions, even when no payload has arrived."""
         return False
 
+    def lasts(self, rounds: int) -> str:
+        """Why a run of so many rounds is too long for it; empty if it is not."""
+        return ""
+
     def rule(self, rule: LocalRule) -> LocalRule:
         """The local update rule as this algorithm changes it; refuses one that it cannot use."""
         return rule
