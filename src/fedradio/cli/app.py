@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -87,15 +89,31 @@ class LazyGroup(TyperGroup):
         return None, None, rest
 
 
+def load_parts(files: Iterable[Path]) -> None:
+    """Load files of the user's own, and tell what they hold."""
+    from fedradio.core.part_files import load_part_file
+
+    for path in files:
+        file = load_part_file(path)
+        say(err, f"parts of {path}: {file.named} (sha256 {file.sha256[:12]})")
+
+
+def _load_given(files: list[Path] | None) -> list[Path] | None:
+    load_parts(files or ())
+    return files
+
+
 def load_command(name: str) -> Any:
     """The command of that name, ready to be called."""
     command = typer.main.get_command(import_module(f"fedradio.cli.{name}").app)
     command.name = name
     if COMMANDS[name].parts:
+        from fedradio.core.config import configured_parts
         from fedradio.core.registry import load_plugins
 
         for failure in load_plugins():
             say(err, ("warning", "yellow"), f" {failure}")
+        load_parts(configured_parts())
     return command
 
 
@@ -127,6 +145,16 @@ out = _console(stderr=False)
 err = _console(stderr=True)
 
 SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)")]
+PartFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--parts",
+        metavar="FILE",
+        is_eager=True,
+        callback=_load_given,
+        help="a Python file of your own that registers parts; it is run. May be given several times",
+    ),
+]
 Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist")]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import Overrides, SpecArgument, one_command, out
+from fedradio.cli.app import Overrides, PartFiles, SpecArgument, one_command, out
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.studies import air
 from fedradio.report.figures.axes import save
@@ -31,6 +31,7 @@ def plan(
     overrides: Overrides = None,
     slot: Annotated[int, typer.Option(min=0, help="which edge round to show, from 0")] = 0,
     compare: Annotated[str | None, typer.Option(help="modes of the policy, such as paper,optimal")] = None,
+    parts: PartFiles = None,
     figure: Annotated[Path | None, typer.Option(help="also draw the map into this PNG or PDF")] = None,
 ) -> None:
     """Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules."""
