@@ -43,6 +43,7 @@ COMMANDS = {
         "Check a spec: all problems at once, with path, value and remedy. Nothing is run.", parts=True
     ),
     "cp": CommandEntry("Copy a shipped spec as a starting point."),
+    "schema": CommandEntry("Print the JSON Schema of specs, by which editors complete and check them.", parts=True),
     "compare": CommandEntry("Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs."),
     "figures": CommandEntry(
         "Draw all figures that these runs can have, in the width of a paper's column, and tell why others cannot be "
