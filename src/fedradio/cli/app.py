@@ -43,6 +43,9 @@ COMMANDS = {
         "Check a spec: all problems at once, with path, value and remedy. Nothing is run.", parts=True
     ),
     "cp": CommandEntry("Copy a shipped spec as a starting point."),
+    "new": CommandEntry(
+        "Begin a part of your own: a commented file that runs as it is, a spec that uses it, and its test.", parts=True
+    ),
     "schema": CommandEntry("Print the JSON Schema of specs, by which editors complete and check them.", parts=True),
     "compare": CommandEntry("Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs."),
     "figures": CommandEntry(
