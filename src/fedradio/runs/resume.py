@@ -12,7 +12,7 @@ from typing import Any
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.part_files import part_files
 from fedradio.rounds.round import begin
-from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.simulation import GIVEN_VALUES, Simulation
 from fedradio.runs.checkpoint import Checkpoint, Checkpointer, form, last_good
 from fedradio.runs.checkpoint_files import accept, checkpoint_path, checkpoint_rounds, prune
 from fedradio.runs.folder import (
@@ -93,6 +93,9 @@ def _refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> No
     """Refuse to go on with a file that is not the one that the run was made with."""
     for path, sha256 in before.items():
         if now.get(path, sha256) != sha256:
+            if path == GIVEN_VALUES:
+                reason = "the model starts from other values than this run was made with (their checksum differs)"
+                raise StoreError(f"{reason}; make it from the same, or let wrap() redraw them from the seed")
             raise StoreError(f"{path} is not the file that this run was made with (its checksum differs); put it back")
 
 

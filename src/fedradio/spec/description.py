@@ -49,7 +49,7 @@ def describe(spec: Spec) -> Plain:
 
 def used_part_files(spec: Spec) -> list[PartFile]:
     """The loaded files of the user's own that a spec takes parts from."""
-    kinds = set(_kinds(spec.plain))
+    kinds = {(family, kind) for _, family, kind in named_parts(spec.plain)}
     return [file for file in part_files() if not kinds.isdisjoint(file.parts)]
 
 
