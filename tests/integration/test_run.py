@@ -113,7 +113,7 @@ def test_a_used_folder_is_refused(tiny: Callable[..., Spec], tmp_path: Path) -> 
     with pytest.raises(StoreError, match="not empty"):
         run(tiny(), tmp_path / "a")
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="run folder"):
+    with pytest.raises(StoreError, match="file where a folder is needed"):
         run(tiny(), tmp_path / "file")
 
 

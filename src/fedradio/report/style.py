@@ -36,6 +36,11 @@ MARKERS = {
     "*": "star",
     "d": "diamond-tall",
     "8": "octagon",
+    "H": "hexagon2",
+    "+": "cross-thin-open",
+    "x": "x-thin-open",
+    "1": "y-down-open",
+    "2": "y-up-open",
 }
 """matplotlib's letter of every marker, and plotly's name of it."""
 
@@ -71,6 +76,11 @@ STYLES = {
     "fedshvr": Style("#4444CC", DASH_DOT_DOT, "h"),
     "feddisco": Style("#88AA66", DASH_DOT_DOT, "*"),
     "afa_cd": Style("#BBAA99", LONG, "d"),
+    "fedavgm": Style("#006633", DASH_DOT, "8"),
+    "fedadam": Style("#9966DD", SHORT, "H"),
+    "fedyogi": Style("#EE7733", DOT, "+"),
+    "fedadagrad": Style("#FF77CC", DASH_DOT_DOT, "x"),
+    "feddyn": Style("#777777", LONG, "1"),
 }
 """The first six colours are Okabe and Ito's. The others were chosen to lie far from them and from each other, also as
 people with protanopia, deuteranopia and tritanopia see them; near ones differ in dash and marker too."""

@@ -16,6 +16,7 @@ from fedradio.core.errors import StoreError
 from fedradio.core.files import parse_json, read_bytes, unsealed
 from fedradio.core.text import short_path
 from fedradio.runs.manifest import file_reason
+from fedradio.runs.place import check_place
 from fedradio.runs.stored import Count, Frame, fitting
 from fedradio.spec.spec import Spec, complete_spec
 
@@ -69,7 +70,8 @@ def is_sweep(folder: Path) -> bool:
 
 
 def check_outside_sweeps(path: Path) -> None:
-    """Refuse a path inside the folder of a sweep, whose runs are its own."""
+    """Refuse a path inside the folder of a sweep, whose runs are its own, and one at which no folder can be."""
+    check_place(path)
     place = Path(os.path.realpath(path))
     for folder in place.parents:
         if is_sweep(folder):

@@ -15,7 +15,9 @@ from fedradio.core.contracts import (
     Allocation,
     ChannelState,
     Clock,
+    Epoch,
     Exchange,
+    LocalRule,
     Noted,
     Reason,
     SimState,
@@ -79,16 +81,15 @@ def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock:
 
 
 def data_signals(sim: Simulation, stream: Slots) -> Slots:
-    """Signals of the clients' data: statistics, and the local steps of an epoch over labelled (else all) samples."""
-    return _signals(sim.rule.batch * sim.rule.updates_per_step, *sim.stream.stats(stream).items())
+    """Signals of the clients' data: statistics, and the local steps of an epoch."""
+    return _signals(sim.rule.epoch, *sim.stream.stats(stream).items())
 
 
 @lru_cache(maxsize=2)
-def _signals(per_step: int, *stats: tuple[str, Tensor]) -> Slots:
+def _signals(epoch: Epoch, *stats: tuple[str, Tensor]) -> Slots:
     """Signals of these statistics, kept while they are the same tensors, as of static data; not to be written to."""
     rows = dict(stats)
-    seen = torch.where(rows["labelled"] > 0, rows["labelled"], rows["samples"])
-    epoch_steps = torch.div(seen + per_step - 1, per_step, rounding_mode="floor")
+    epoch_steps = epoch.steps(rows["labelled"], rows["samples"] - rows["labelled"])
     return {name: values.cpu() for name, values in (rows | {"epoch_steps": epoch_steps}).items()}
 
 
@@ -114,8 +115,8 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
     if h == 0:
         signals = state.signals
         if hop.fleet is not None:
-            samples = rule.batch * rule.updates_per_step
-            cycles = cycles_per_step(hop.fleet, sim.stream.sample_bits, samples, rule.passes)
+            samples, passes = rule.batch * rule.updates_per_step, _passes(rule, clock.t, signals)
+            cycles = cycles_per_step(hop.fleet, sim.stream.sample_bits, samples, passes)
     return View(
         clock=clock,
         hop=h,
@@ -132,10 +133,24 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
     )
 
 
+def _passes(rule: LocalRule, t: int, signals: Slots) -> float | Tensor:
+    """Training passes per labelled sample: one number, or ``[C]`` where it matters which samples a client has."""
+    if rule.objective is None:
+        return rule.passes(t)
+    lit = signals["labelled"] > 0
+    extra = lit if rule.objective.pseudo_on == "labelled" else signals["samples"] > signals["labelled"]
+    passes = torch.zeros(len(lit), dtype=torch.float64)
+    for labelled in (True, False):
+        for unlabelled in (True, False):
+            passes[(lit == labelled) & (extra == unlabelled)] = rule.passes(t, labelled, unlabelled)
+    return passes
+
+
 def _able(sim: Simulation, state: SimState, tiers: Tiers, h: int) -> Tensor:
     """Senders ``[S]`` that can contribute: clients with samples that the cost can use, edges with a change to relay."""
     if h == 0:
-        unlabelled = sim.rule.objective is not None and sim.rule.objective.unlabelled_batch > 0
+        objective = sim.rule.objective
+        unlabelled = objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled"
         return state.signals["samples" if unlabelled else "labelled"] > 0
     return torch.ones_like(tiers.mass[h - 1], dtype=torch.bool) if sim.algorithm.remembers else tiers.mass[h - 1] > 0
 

@@ -33,6 +33,7 @@ from fedradio.links.ideal import Ideal
 from fedradio.network.trace import Trace
 from fedradio.policies.fixed import fixed
 from fedradio.rounds.compatibility import objective_problems, problems_of, warnings_of
+from fedradio.transforms.chain import messages
 
 RoundClock = Literal["slowest", "deadline"]
 
@@ -101,6 +102,10 @@ class Simulation:
     @cached_property
     def _relayed(self) -> Message:
         return Message(self.relayed, self.model.shared.size)
+
+    def forwarded_bits(self, hop: int) -> float | None:
+        """Bits of a client's payload on an outer hop that passes it on as it was coded; None for links without bits."""
+        return self.hops[hop].link.bits(messages(self.hops[0].transforms, self.message(0))[-1])
 
     @cached_property
     def relayed(self) -> int:

@@ -17,7 +17,7 @@ import yaml
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.core.files import MOST_NESTED, nested_deeper, read_bytes
 from fedradio.core.registry import load_plugins
-from fedradio.spec.later_keys import with_neutral, without_neutral
+from fedradio.spec.later_keys import rename, with_neutral, without_neutral
 from fedradio.spec.yaml import Plain, apply_overrides, parse_yaml, plain_copy, read_spec
 
 
@@ -34,6 +34,12 @@ class Spec:
     @property
     def seed(self) -> int:
         return int(self.plain["seed"])
+
+    @property
+    def world_seed(self) -> int:
+        """The seed of places, devices, data and the law of requests: the spec's, or that of the run."""
+        own = self.plain.get("world_seed")
+        return self.seed if own is None else int(own)
 
     @property
     def rounds(self) -> int:
@@ -104,6 +110,7 @@ def _damaged_keys(plain: Plain) -> list[str]:
     """Keys that every complete spec has and this one lacks, or that hold something else than they must."""
     kinds = {"name": str, "about": str, "seed": int, "rounds": int, "eval_every": int, "hops": list, "data": dict}
     damaged = [key for key, kind in kinds.items() if type(plain.get(key)) is not kind]
+    damaged += ["world_seed"] if type(plain.get("world_seed")) not in (int, type(None)) else []
     damaged += [key for key in ("topology", "model", "rule", "schedule", "algorithm") if not _is_part(plain.get(key))]
     if "data" not in damaged:
         data = plain["data"]
@@ -137,6 +144,7 @@ def check_spec(plain: Mapping[str, Any]) -> Spec:
     for failure in load_plugins():
         warnings.warn(failure, stacklevel=2)
     copied = plain_copy(plain)
+    rename(copied)
     try:
         model = spec_schema().model_validate_json(json.dumps(copied))
     except ValidationError as error:

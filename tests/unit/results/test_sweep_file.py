@@ -85,3 +85,5 @@ def test_nothing_is_put_inside_a_sweep(folder: Path) -> None:
     for inside in (folder / "mine", folder / "runs" / "a-seed7" / "deeper"):
         with pytest.raises(StoreError, match="inside the sweep folder"):
             check_outside_sweeps(inside)
+    with pytest.raises(StoreError, match="cannot be a folder"):
+        check_outside_sweeps(folder.parent / ("x/" * 2500))
