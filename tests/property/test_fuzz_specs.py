@@ -200,6 +200,6 @@ def test_the_base_itself_runs() -> None:
 
 
 @pytest.mark.usefixtures("image_sets")
-@pytest.mark.parametrize("kind", ["mnist", "fashion_mnist", "cifar10"])
+@pytest.mark.parametrize("kind", ["mnist", "fashion_mnist", "cifar10", "cifar100"])
 def test_fetched_sources_run(kind: str) -> None:
     assert survives(put(BASE, ("data", "source"), {"kind": kind}))

@@ -34,7 +34,7 @@ OF_28, OF_29, OF_5 = "(28) 1/steps", "(29)", "(5) at epsilon {:g}"
 
 GRID = 1000
 """Airtimes at which (5) is first looked at; the best is then refined between its neighbours."""
-REFINEMENTS = 60
+REFINEMENTS = 40
 """Steps of that refinement, each by a third."""
 
 
@@ -188,13 +188,12 @@ def _value_of_5(slot: SlotProblem, steps: int, tau: Tensor, epsilon: float) -> t
 
 def _within(slot: SlotProblem, n: Tensor, slowest: Tensor, budget: Tensor) -> Tensor:
     """The lowest frequency from ``slowest`` on whose joules keep the budget; with static power slower may cost more."""
-    fleet = slot.fleet
-    if fleet.cpu_static_w == 0:
+    fleet, cycles = slot.fleet, n.expand_as(slowest)
+    over = compute_j(fleet, cycles, slowest) > budget
+    if fleet.cpu_static_w == 0 or not bool(over.any()):
         return slowest
     cheapest = torch.full_like(slowest, (fleet.cpu_static_w / fleet.capacitance) ** (1 / 3))
     low, high = slowest, torch.maximum(torch.minimum(cheapest, fleet.f_max_hz[:, None]), slowest)
-    cycles = n.expand_as(slowest)
-    over = compute_j(fleet, cycles, slowest) > budget
     for _ in range(REFINEMENTS):
         middle = 0.5 * (low + high)
         dear = compute_j(fleet, cycles, middle) > budget

@@ -71,6 +71,20 @@ def test_an_old_name_is_read_and_keeps_its_fingerprint(tmp_path: Path) -> None:
     assert with_neutral(without_neutral(today.plain)) == today.plain
 
 
+def test_keys_of_one_kind_of_part() -> None:
+    """``algorithm(osafl).score`` is a key of osafl alone; a part that is no mapping, or has another kind, has none."""
+    later = {"algorithm(osafl).score": "similarity", "hops.*.policy(per_client).start": 1.0}
+    old = {"algorithm": {"kind": "osafl"}, "hops": [{"policy": {"kind": "per_client"}}, {"policy": {"kind": "fixed"}}]}
+    new = {
+        "algorithm": {"kind": "osafl", "score": "similarity"},
+        "hops": [{"policy": {"kind": "per_client", "start": 1.0}}, {"policy": {"kind": "fixed"}}],
+    }
+    assert with_neutral(old, later) == new
+    assert without_neutral(new, later) == old
+    for plain in ({"algorithm": {"kind": "fedavg"}}, {"algorithm": "osafl"}, {"hops": [{"policy": None}]}):
+        assert with_neutral(plain, later) == plain
+
+
 def test_other_values_stay() -> None:
     given = {"metrics": ["top"], "hops": [{"receiver": None, "transforms": ["clip"]}, {"receiver": "adam"}]}
     assert without_neutral(given, LATER) == {
