@@ -31,9 +31,8 @@ def main() -> None:
     parser.add_argument("--layouts", type=int, default=5)
     parser.add_argument("--iterations", type=int, default=400)
     args = parser.parse_args()
-    print(
-        f"| loss bound (33) as printed, {args.iterations} iterations | ideal | I=1 | I=2 | I=4 | flat, P_t | flat, .5 P_t |"
-    )
+    columns = "ideal | I=1 | I=2 | I=4 | flat, P_t | flat, .5 P_t"
+    print(f"| loss bound (33) as printed, {args.iterations} iterations | {columns} |")
     print("|---|---|---|---|---|---|---|")
     for layout in range(args.layouts):
         base, flat = settings(layout)
