@@ -92,6 +92,10 @@ STEPS = "policy: {kind: fixed, steps: 50}"
 STRAIGHT = ("topology={kind: flat, clients: 48, radius_m: 400, min_distance_m: 10}", "data.stream.slots=4")
 
 OLD_READINGS: Mapping[str, tuple[str, ...]] = {
+    "osafl": ("world_seed=null",),
+    "osafl/paper/*": ("world_seed=null",),
+    "osafl/quick/*": ("world_seed=null",),
+    "osafl/*/afa_cd": ("algorithm.never_seen=nothing",),
     "rawhfl/paper/*": ("rule.batch=32", "rule.updates_per_step=10", "eval_every=5"),
     "rawhfl/paper/fedavg_ub": (
         *STRAIGHT,
