@@ -9,7 +9,8 @@ from support.records import exchange
 from fedradio.core.contracts import Note
 from fedradio.papers.bounds.arrival import arrival_probability, is_noted
 from fedradio.papers.bounds.assess import assess
-from fedradio.papers.bounds.replay import participation, replayed_run
+from fedradio.papers.bounds.participation import participation
+from fedradio.papers.bounds.replay import replayed_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
