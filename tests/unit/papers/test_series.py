@@ -83,7 +83,7 @@ def test_rows_without_data_are_left_out_of_pictures(make: Make, tmp_path: Path) 
 def test_top_guesses_of_a_row_that_a_study_knows(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row whose published numbers are all a study's is not run, and drawn as the study found; others are runs."""
     found = {"top_popular": 0.2, "top": [0.2, 0.3], "top_spread": [0.1, 0.05]}
-    monkeypatch.setitem(STUDIES, "reference", lambda spec, progress: found)
+    monkeypatch.setitem(STUDIES, "reference", lambda *_: found)
     columns = {
         "first": {"title": "top-1", "measure": "top@1", "within": 0.1},
         "popular": {"title": "most popular", "study": "reference", "measure": "top_popular", "within": 0.1},
