@@ -46,7 +46,7 @@ TERMS = {
 
 MEANING = """\
 Theorem 1 says how large the squared gradient of the surrogate loss, which weighs clients by their scores, can be on
-average over the rounds. Its terms add up to the bound: what is left of the loss, noise of mini-batches, samples that
+average over the rounds. Its terms add up to the bound: how far the loss falls, noise of mini-batches, samples that
 replace others (Phi), clients whose data differ (delta); all over A^t, which must be above 0. It is a guarantee for the
 worst case, not a forecast. The last table compares the score that minimises the bound, (34), with the similarity (35)
 that the server can compute: a ratio near 1 says that little is lost."""
