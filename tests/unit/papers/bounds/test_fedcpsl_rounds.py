@@ -10,7 +10,7 @@ from support.plain_logistic import hot, plain, probabilities, square
 from fedradio.core.contracts import Objective
 from fedradio.core.progress import silent
 from fedradio.papers.bounds.fedcpsl_rounds import Samples, cost_smoothness, held, replay
-from fedradio.papers.bounds.replay import replayed_run
+from fedradio.papers.bounds.replay import BATCHES, replayed_run
 from fedradio.rounds.round import begin, run_round
 from fedradio.runs.run import run
 from fedradio.spec.build import build
@@ -73,3 +73,30 @@ def test_estimates_equal_plain_ones(tiny: Maker, tmp_path: Path) -> None:
     assert round_.smoothness_cost == pytest.approx(max(costs), rel=1e-3)
     assert round_.variance == pytest.approx(0.0, abs=1e-6)
     assert round_.label_moves.tolist() == [0.0] * 6
+
+
+def test_the_variance_is_that_of_one_sample_and_variates_count_from_the_second_round(
+    tiny: Maker, tmp_path: Path
+) -> None:
+    """Mini-batches of 16 have a variance of sigma^2 / 16; Xi (46) is 0 only where variates are the gradients."""
+    spec = tiny("model=logistic", "algorithm={kind: fedshvr, alpha_p: 0, alpha_r: 0}", "rounds=2")
+    run(spec, tmp_path / "a")
+    first, second = replay(replayed_run(tmp_path / "a"), 2, silent, probe=False)
+    sim = build(spec)
+    state, ids, noise = begin(sim), torch.arange(6), []
+    w = state.memory.shared["w"].clone()
+    everything = held(sim, sim.stream.start())
+    rng = sim.rng.child("theory", 0, "noise")
+    drawn = sim.stream.draw(sim.stream.start(), ids, torch.full_like(ids, BATCHES), 16, rng)
+    for i, samples in enumerate(everything):
+        full = plain(sim, w, samples.x, samples.y)[1]
+        batches = [drawn.fetch(drawn.labelled.index[i, j]) for j in range(BATCHES)]
+        noise.append(sum(square(plain(sim, w, *batch)[1] - full) for batch in batches) / BATCHES)
+    assert first.variance == pytest.approx(16 * max(noise), rel=1e-3)
+    state, _, _ = run_round(sim, state, evaluate=False)
+    w, variates = state.memory.shared["w"], state.memory.client["c"]
+    share = [len(samples.y) / sum(len(other.y) for other in everything) for samples in everything]
+    slopes = [plain(sim, w, samples.x, samples.y)[1] for samples in everything]
+    xi = sum(s * square(slope - variates[i]) for i, (s, slope) in enumerate(zip(share, slopes, strict=True)))
+    assert second.variate_sq == pytest.approx(xi, rel=1e-3)
+    assert xi < sum(s * square(slope) for s, slope in zip(share, slopes, strict=True))
