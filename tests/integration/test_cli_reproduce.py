@@ -57,7 +57,12 @@ def here(tmp_path: Path, tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPa
     ]
     wild = [{"label": "wild", "published": {"accuracy": [0.5]}, **_sources(*WILD)}, rows[0]]
     curves = {"show": "curves", "axes": {"x": "rounds", "y": "accuracy"}}
-    files = {"table1": _item(rows), "fig2": _item(rows) | curves, "fig3": _item(wild)}
+    claims = [
+        _claim("learns", {"row": "met", "above": -1}),
+        _claim("days", {"row": "long", "than": "met", "above": 0}),
+        _claim("small", {"row": "met", "below": 2, "exact": True}),
+    ]
+    files = {"table1": _item(rows) | {"claims": claims}, "fig2": _item(rows) | curves, "fig3": _item(wild)}
     items = {("whfl", name): parse_item(json.dumps(plain), "whfl", name) for name, plain in files.items()}
     monkeypatch.setattr(shipped, "published", lambda: items)
     return tmp_path
@@ -65,6 +70,11 @@ def here(tmp_path: Path, tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPa
 
 def _sources(*changes: str) -> dict[str, Any]:
     return {scale: {"spec": "tiny.yaml", "set": list(changes)} for scale in ("quick", "paper")}
+
+
+def _claim(name: str, test: dict[str, Any]) -> dict[str, Any]:
+    tests = [{"column": "accuracy", **test}]
+    return {"id": name, "says": f"It {name}.", "source": "section V", "tests": tests}
 
 
 def _item(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -188,6 +198,63 @@ def test_an_interruption_says_how_to_go_on(
 
     monkeypatch.setattr(make, "run_batch", stop)
     with pytest.raises(KeyboardInterrupt):
-        reproduce_command.reproduce("whfl", "table1", seeds=2, jobs=3, out_dir=Path("my runs"))
+        reproduce_command.reproduce("whfl", "table1", seeds="2", jobs=3, out_dir=Path("my runs"))
     said = " ".join(capsys.readouterr().err.split())
     assert "go on with: fedradio reproduce whfl table1 --scale quick --seeds 2 --jobs 3 --out 'my runs'" in said
+    with pytest.raises(KeyboardInterrupt):
+        reproduce_command.reproduce("whfl", "table1", seeds="4,2", world_seed=6)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "go on with: fedradio reproduce whfl table1 --scale quick --seeds 4,2 --world-seed 6" in said
+
+
+def test_an_item_ends_with_its_claims(here: Path) -> None:
+    done = fedradio("whfl", "table1")
+    text = done.stdout[done.stdout.index("what the paper claims:") :]
+    verdicts = [line.split("  ")[0] for line in text.splitlines() if "[section V]" in line]
+    assert verdicts == ["undecided", "not testable at this scale", "holds"]
+    assert "no interval, 1 seed" in " ".join(text.split())
+    assert "written: " in text
+    folder = here / "reproductions/whfl/quick"
+    plain = json.loads((folder / "table1.json").read_text())["claims"]
+    assert [one["verdict"] for one in plain] == verdicts
+    assert "- **holds**: It small. [section V]" in (folder / "table1.md").read_text()
+    more = fedradio("whfl", "table1", "--seeds", "3")
+    assert "holds  " in more.stdout[more.stdout.index("what the paper claims:") :].splitlines()[1]
+
+
+def test_claims_are_listed_with_what_is_known(here: Path, made: list[str]) -> None:
+    before = fedradio("--claims")
+    assert before.exit_code == 0
+    assert "3 claims: 3 not run" in before.stdout
+    assert not made
+    fedradio("whfl", "table1", "--seeds", "4,9")
+    count = len(made)
+    for words in (("--claims",), ("--claims", "whfl"), ("whfl", "table1", "--claims")):
+        listed = " ".join(fedradio(*words).stdout.split())
+        assert "quick, 2 seeds" in listed
+        assert "1 not testable at this scale" in listed
+    assert "no claims" in fedradio("osafl", "--claims").stdout
+    assert len(made) == count
+
+
+def test_seeds_and_the_world_can_be_chosen(here: Path, made: list[str]) -> None:
+    done = fedradio("whfl", "table1", "--seeds", "4,9", "--world-seed", "6")
+    assert done.exit_code == 0, done.output
+    assert made[:2] == ["tiny.yaml world_seed=6 seed 4", "tiny.yaml world_seed=6 seed 9"]
+    assert "2 seeds in world 6" in done.stdout
+    plain = json.loads((here / "reproductions/whfl/quick/world6/table1.json").read_text())
+    assert (plain["seeds"], plain["world_seed"]) == ([4, 9], 6)
+    assert not (here / "reproductions/whfl/quick/table1.json").exists()
+
+
+@pytest.mark.parametrize("seeds", ["1,,2", "0", "-1", "-1,2", "2,2", "", ",", "two", "1.5"])
+def test_wrong_seeds_are_refused(here: Path, made: list[str], seeds: str) -> None:
+    refused = fedradio("whfl", "table1", f"--seeds={seeds}")
+    assert isinstance(refused.exception, SpecError)
+    assert "--seeds" in str(refused.exception)
+    assert "1,2,7" in str(refused.exception)
+    assert not made
+
+
+def test_a_wrong_world_is_refused(here: Path) -> None:
+    assert fedradio("whfl", "table1", "--world-seed=-1").exit_code == 2

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fedradio.cli.app import Overrides, SpecArgument, one_command, out
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.studies import air
+from fedradio.policies.objectives import EPSILON, Point
+from fedradio.report import slot_rows
 from fedradio.report.figures.axes import save
 from fedradio.report.figures.network import network_map
 from fedradio.report.terminal import slot_plan as plan_report
@@ -25,24 +28,36 @@ from fedradio.spec.spec import Spec, load_spec
 app = one_command()
 
 
+Slotted = tuple[Simulation, Planned, list[Point], float]
+"""A simulation, its planned edge round, the objectives of its problem, and the milliseconds that planning took."""
+
+
 @app.command()
 def plan(
     spec: SpecArgument,
     overrides: Overrides = None,
     slot: Annotated[int, typer.Option(min=0, help="which edge round to show, from 0")] = 0,
     compare: Annotated[str | None, typer.Option(help="modes of the policy, such as paper,optimal")] = None,
+    epsilon: Annotated[
+        float, typer.Option(min=0, max=1, help="weight in OSAFL's objective (5); the paper prints none")
+    ] = EPSILON,
     figure: Annotated[Path | None, typer.Option(help="also draw the map into this PNG or PDF")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="print the clients (or modes) as CSV, in SI units")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON, in SI units")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print cells and objectives alone")] = False,
 ) -> None:
-    """Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules."""
-    if figure is not None and (figure.suffix.lower() not in (".png", ".pdf") or not figure.parent.is_dir()):
-        raise SpecError(
-            Problem("--figure", "not a file that can be drawn", "a .png or .pdf in a folder that exists", figure.name)
-        )
+    """Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules.
+
+    For the policies joint (RawHFL) and per_client (OSAFL) also the objective of the paper's problem, at the plan and
+    at the exact optimum.
+    """
+    _check_options(figure, as_csv, as_json)
     checked = load_spec(spec, overrides or ())
     policy = checked.plain["hops"][0]["policy"]
-    kind = policy["kind"]
     if compare is not None and "mode" not in policy:
-        raise SpecError(Problem("--compare", f"policy {kind} has no modes", "add hops.0.policy=joint", kind))
+        raise SpecError(
+            Problem("--compare", f"policy {policy['kind']} has no modes", "add hops.0.policy=joint", policy["kind"])
+        )
     edge_rounds = checked.rounds * checked.edge_rounds
     if slot >= edge_rounds:
         raise SpecError(Problem("--slot", f"the run has {edge_rounds} edge rounds", f"0 to {edge_rounds - 1}", slot))
@@ -50,32 +65,96 @@ def plan(
         specs = {
             mode: load_spec(spec, [*(overrides or ()), f"hops.0.policy.mode={mode}"]) for mode in compare.split(",")
         }
-        out.print(plan_report.compare_table({mode: _planned(by_mode, slot) for mode, by_mode in specs.items()}))
+        rows = [_mode_row(mode, _planned(by_mode, slot, epsilon)) for mode, by_mode in specs.items()]
+        if as_csv or as_json:
+            text = slot_rows.as_csv(rows) if as_csv else _json({"slot": slot, "modes": rows})
+            typer.echo(text, nl=False)
+        else:
+            out.print(plan_report.compare_table(rows))
         return
-    sim, planned, _ = _planned(checked, slot)
-    say(out, (checked.name, "bold"), f"  edge round {slot}, policy {kind}")
-    out.print(plan_report.map_text(sim.topology, planned))
+    found = _planned(checked, slot, epsilon)
+    if as_csv:
+        typer.echo(slot_rows.as_csv(slot_rows.client_rows(*found[:2])), nl=False)
+    elif as_json:
+        typer.echo(_json(_document(checked, slot, found)), nl=False)
+    else:
+        _show(checked, slot, found, quiet)
+    if figure is not None:
+        _draw(found, figure, quiet or as_csv or as_json)
+
+
+def _check_options(figure: Path | None, as_csv: bool, as_json: bool) -> None:
+    if figure is not None and (figure.suffix.lower() not in (".png", ".pdf") or not figure.parent.is_dir()):
+        raise SpecError(
+            Problem("--figure", "not a file that can be drawn", "a .png or .pdf in a folder that exists", figure.name)
+        )
+    if as_csv and as_json:
+        raise SpecError(Problem("--csv", "one form at a time", "leave --csv or --json out"))
+
+
+def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
+    """Print an edge round for people."""
+    sim, planned, points, _ = found
+    if not quiet:
+        say(out, (spec.name, "bold"), f"  edge round {slot}, policy {spec.plain['hops'][0]['policy']['kind']}")
+        out.print(plan_report.map_text(sim.topology, planned))
     out.print(plan_report.cells_table(sim, planned))
-    out.print(plan_report.clients_table(sim, planned))
+    if not quiet:
+        out.print(plan_report.clients_table(sim, planned))
+    if points:
+        out.print(plan_report.points_table(points))
+    if quiet:
+        return
     if air.is_air(sim) and (reason := air.unforeseen(sim, planned)):
         say(out, f"shares and error of the air are in the records of a run; {reason} they are not known before it")
     elif air.is_air(sim):
         out.print(shares_table(sim, planned))
         out.print(error_table(sim, planned))
-    if figure is not None:
-        try:
-            save(network_map(sim.topology, plan_report.placement(planned)), figure)
-        except (OSError, ValueError) as error:
-            raise SpecError(Problem("--figure", f"cannot be drawn: {error}", "a PNG or PDF", figure.name)) from None
+
+
+def _draw(found: Slotted, figure: Path, quiet: bool) -> None:
+    """Draw the map into a file."""
+    sim, planned, _, _ = found
+    try:
+        save(network_map(sim.topology, slot_rows.placement(planned)), figure)
+    except (OSError, ValueError) as error:
+        raise SpecError(Problem("--figure", f"cannot be drawn: {error}", "a PNG or PDF", figure.name)) from None
+    if not quiet:
         say(out, f"map: {figure}")
 
 
-def _planned(spec: Spec, slot: int) -> tuple[Simulation, Planned, float]:
-    """The simulation, its planned edge round ``slot``, and the milliseconds that planning took."""
+def _document(spec: Spec, slot: int, found: Slotted) -> dict[str, Any]:
+    """An edge round as plain data."""
+    sim, planned, points, milliseconds = found
+    return {
+        "spec": spec.name,
+        "seed": spec.seed,
+        "slot": slot,
+        "policy": spec.plain["hops"][0]["policy"],
+        "planning_ms": milliseconds,
+        "cells": slot_rows.cell_rows(sim, planned),
+        "clients": slot_rows.client_rows(sim, planned),
+        "objectives": [{"point": point.name, **point.quantities} for point in points],
+    }
+
+
+def _json(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _mode_row(mode: str, found: Slotted) -> dict[str, Any]:
+    _, planned, points, milliseconds = found
+    return slot_rows.mode_row(mode, planned, milliseconds, points)
+
+
+def _planned(spec: Spec, slot: int, epsilon: float) -> Slotted:
+    """The edge round ``slot`` of a spec's simulation."""
     sim = build(spec)
     slots = plan_slots(sim, begin(sim), slot // sim.edge_rounds + 1)
+    before = None
     for _ in range(slot):
-        next(slots)
+        before = next(slots).x.alloc.active
     began = time.perf_counter()
     planned = next(slots)
-    return sim, planned, 1e3 * (time.perf_counter() - began)
+    milliseconds = 1e3 * (time.perf_counter() - began)
+    return sim, planned, slot_rows.objective_points(sim, planned, before, epsilon), milliseconds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,22 +14,20 @@ from fedradio.core.errors import DivergenceError
 from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
 from fedradio.papers.collect import Result, collect, plain_result
-from fedradio.papers.items import Scale
+from fedradio.papers.form import Scale
+from fedradio.papers.judge import judge, plain_claims
+from fedradio.papers.known import SCALES, known_claims
 from fedradio.papers.make import Trouble, blocked, load_specs, make_folder, make_runs, make_studies
-from fedradio.papers.plan import OUT, Reproduction, cost, expected, plan_reproduction
+from fedradio.papers.plan import OUT, Reproduction, cost, expected, plan_reproduction, reproduce_command
 from fedradio.papers.published import items, matching
 from fedradio.papers.series import picture
+from fedradio.report.terminal.claims import known_view
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.terminal.reproduction import (
-    SCALES,
-    list_view,
-    reproduction_view,
-    result_markdown,
-    result_view,
-    rough,
-)
+from fedradio.report.terminal.reproduction import list_view, reproduction_view, result_markdown, result_view
 from fedradio.report.terminal.sweep import BatchProgress
+from fedradio.report.terminal.words import rough
+from fedradio.sweeps.grid import parse_seeds
 
 LINE_EVERY_S = 10.0
 
@@ -51,27 +48,41 @@ def reproduce(
         typer.Argument(metavar="ITEM", help="such as table4, or fig9 for all its panels; without it they are listed"),
     ] = None,
     scale: Annotated[Scale, typer.Option(help="minutes on a laptop, or as published")] = "quick",
-    seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="seeds 1 to N; default: the item's")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="5 is the seeds 1 to 5; 1,2,7 are these seeds; default: the item's")
+    ] = None,
+    world_seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**63 - 1, help="all runs in the world of this seed; default: the specs' own worlds"),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="runs at a time")] = 1,
     out_dir: Annotated[Path, typer.Option("--out", help="where runs and results go")] = OUT,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="list the papers' claims with what is known so far; runs nothing")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="list what would be run and how long it takes")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the result files")] = False,
 ) -> None:
-    """Make a table or figure of one of the four papers again, beside its published numbers.
+    """Make a table or figure of one of the four papers again, beside its published numbers, and judge its claims.
 
     Runs that are there already are used, also those of the paper's other tables and figures; the rest is run. After
     Ctrl-C the same command goes on.
     """
+    chosen = None if seeds is None else parse_seeds(seeds)
+    if claims:
+        listed = items(paper) if paper is None or name is None else matching(paper, name)
+        out.print(known_view(known_claims(listed, out_dir, chosen, world_seed)))
+        return
     if paper is None or name is None:
-        listed = [
-            (item, {size: cost(plan_reproduction(item, size, None, out_dir)) for size in SCALES})
+        costs = [
+            (item, {size: cost(plan_reproduction(item, size, chosen, out_dir, world_seed)) for size in SCALES})
             for item in items(paper)
         ]
-        out.print(list_view(listed, out_dir))
+        out.print(list_view(costs, out_dir))
         return
     trouble: dict[Path, Trouble] = {}
     for number, item in enumerate(matching(paper, name)):
-        reproduction = plan_reproduction(item, scale, seeds, out_dir)
+        reproduction = plan_reproduction(item, scale, chosen, out_dir, world_seed)
         if number and not quiet:
             out.print()
         if dry_run:
@@ -110,7 +121,7 @@ def _make(reproduction: Reproduction, name: str, jobs: int, quiet: bool) -> dict
         with BatchProgress(err) as observer:
             trouble |= make_runs(reproduction, specs, parallel=jobs, observer=None if quiet else observer)
     except KeyboardInterrupt:
-        command = _resume_command(reproduction, name, jobs)
+        command = reproduce_command(reproduction, name, jobs)
         say(err, f"interrupted; what was done is in {reproduction.folder}; go on with: {command}")
         raise
     return trouble
@@ -135,15 +146,6 @@ def _progress(bar: LateProgress, quiet: bool) -> Progress:
     return bar if err.is_terminal and not quiet else line
 
 
-def _resume_command(reproduction: Reproduction, name: str, jobs: int) -> str:
-    """The command that makes what is still missing."""
-    command = ["fedradio", "reproduce", reproduction.item.paper, name, "--scale", reproduction.scale]
-    command += ["--seeds", str(len(reproduction.seeds))] if reproduction.changed_seeds else []
-    command += ["--jobs", str(jobs)] if jobs > 1 else []
-    out_dir = reproduction.folder.parent.parent
-    return shlex.join(command + (["--out", str(out_dir)] if out_dir != OUT else []))
-
-
 def _write(result: Result) -> list[Path]:
     """Write ``<item>.md``, ``.json``, and ``.pdf`` and ``.png`` of figures; returns the files."""
     stem = make_folder(result.reproduction.folder) / result.item.name
@@ -155,5 +157,5 @@ def _write(result: Result) -> list[Path]:
         pictures = save_picture(drawn, stem)
     page, plain = stem.with_suffix(".md"), stem.with_suffix(".json")
     write_text(page, result_markdown(result, pictures))
-    write_json(plain, plain_result(result, drawn))
+    write_json(plain, plain_result(result, drawn) | {"claims": plain_claims(judge(result))})
     return [*pictures, page, plain]

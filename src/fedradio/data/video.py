@@ -69,7 +69,8 @@ def videos(
     _check(clients, genres, contents_per_genre, preferences, v, requests + test_requests)
     taste = preference if preferences is None else preferences
     world, cosine = draw_world(clients, genres, contents_per_genre, content_features, taste, v, rng)
-    train, test = world.simulate(requests + 1, rng.child("tape")), world.simulate(test_requests + 1, rng.child("test"))
+    run = rng.of_run()
+    train, test = world.simulate(requests + 1, run.child("tape")), world.simulate(test_requests + 1, run.child("test"))
     return _tapes(world, _features(world, cosine), train, test)
 
 
@@ -103,7 +104,14 @@ class Pairs:
         """Sample numbers of any shape to ``(x [*index, features], y [*index])``."""
         flat = index.flatten()
         x = self.table.index_select(0, self.row.index_select(0, flat)).view(*index.shape, self.table.shape[1])
-        return x, self.label.index_select(0, flat).view(index.shape)
+        return x, self.labels(index)
+
+    def key(self, index: Tensor) -> Tensor:
+        """Row of the table: samples of equal row are equal."""
+        return self.row.index_select(0, index.flatten()).view(index.shape)
+
+    def labels(self, index: Tensor) -> Tensor:
+        return self.label.index_select(0, index.flatten()).view(index.shape)
 
 
 def _cosines(genres: int, contents: int, features: int, rng: Rng) -> Floats:

@@ -31,6 +31,9 @@ from fedradio.links.air import Air, Normaliser, direct, error_split, exact, hear
 
 Sampler = Literal["exact", "direct"]
 
+LOUDEST = 1e12
+"""Largest noise variance of a symbol of size 1, whether given or made of a density."""
+
 
 @dataclass(frozen=True)
 class OverTheAir(Link):
@@ -58,8 +61,10 @@ class OverTheAir(Link):
 
     def check(self, channel: ChannelState) -> str:
         lacking = [name for name in ("symbol_rate_hz", "power_unit_w") if getattr(self, name) is None]
-        if channel.noise_w_hz is None or not lacking:
+        if channel.noise_w_hz is None or (not lacking and self.noise(channel) <= LOUDEST):
             return ""
+        if not lacking:
+            return f"the noise of a symbol, noise_w_hz symbol_rate_hz / power_unit_w, is above {LOUDEST:g}"
         return (
             f"a noise density says nothing about a symbol without {' and '.join(lacking)}: give both, or noise_symbol"
         )

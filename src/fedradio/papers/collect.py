@@ -14,7 +14,7 @@ from fedradio.core.errors import StoreError
 from fedradio.papers.items import Column, Item
 from fedradio.papers.make import Trouble
 from fedradio.papers.plan import Reproduction, ScaledRow, read_study
-from fedradio.results.measures import measure
+from fedradio.results.measures import measure, paired_measure
 from fedradio.results.run import PastRun, open_run
 from fedradio.results.statistics import Interval, interval
 from fedradio.runs.folder import is_run
@@ -96,8 +96,10 @@ class Result:
 def collect(reproduction: Reproduction, trouble: Mapping[Path, Trouble] | None = None) -> Result:
     """Read all stored runs and studies of an item; ``trouble`` gives known reasons for missing ones."""
     rows = tuple(_row(scaled, trouble or {}) for scaled in reproduction.rows)
-    columns = reproduction.item.columns
-    entries = tuple({key: _entry(row, key, column) for key, column in columns.items()} for row in rows)
+    columns, by_label = reproduction.item.columns, {row.label: row for row in rows}
+    entries = tuple(
+        {key: _entry(by_label, label, key, column) for key, column in columns.items()} for label in by_label
+    )
     return Result(reproduction, rows, entries)
 
 
@@ -133,19 +135,51 @@ def _open(path: Path) -> PastRun | str:
     return run if run.status == "complete" else run.trouble
 
 
-def _entry(result: RowResult, key: str, column: Column) -> Entry:
+def _entry(rows: Mapping[str, RowResult], label: str, key: str, column: Column) -> Entry:
     """A row's entry in a column; a number that is undefined is in neither ``values`` nor ``lost``."""
+    result = rows[label]
     row = result.scaled.row
+    published, note = row.published.get(key), row.notes.get(key)
+    if not column.paired:
+        return Entry(column, published, _numbers(result, column, column.measure), _lost(result, column), note)
+    other = row.other(key, column)
+    if other is None:
+        return Entry(column, published, {}, {}, note)
+    lost = {seed: f"{other}: {why}" for seed, why in _lost(rows[other], column).items()} | _lost(result, column)
+    if column.of is not None:
+        ours, theirs = (_numbers(one, column, column.of) for one in (result, rows[other]))
+        compared = ratios(ours, theirs) if column.measure == "ratio" else differences(ours, theirs)
+        return Entry(column, published, compared, lost, note)
+    take, runs = paired_measure(column.measure), rows[other].runs
+    met = {seed: take(run, runs[seed]) for seed, run in result.runs.items() if seed in runs}
+    return Entry(column, published, _known(met), lost, note)
+
+
+def _numbers(result: RowResult, column: Column, name: str) -> dict[int, float]:
+    """A row's numbers by seed: a measure of its runs, or a key of its findings."""
     if column.study is None:
-        units = result.scaled.runs
-        measured = {seed: measure(column.measure)(run) for seed, run in result.runs.items()}
-    else:
-        units = result.scaled.studies.get(column.study, {})
-        findings = result.studies.get(column.study, {})
-        measured = {seed: finding.get(column.measure) for seed, finding in findings.items()}
-    values = {seed: float(value) for seed, value in measured.items() if value is not None}
-    lost = {seed: result.lost[unit.path] for seed, unit in units.items() if unit.path in result.lost}
-    return Entry(column, row.published.get(key), values, lost, row.notes.get(key))
+        return _known({seed: measure(name)(run) for seed, run in result.runs.items()})
+    return _known({seed: finding.get(name) for seed, finding in result.studies.get(column.study, {}).items()})
+
+
+def _known(numbers: Mapping[int, Any]) -> dict[int, float]:
+    return {seed: float(value) for seed, value in numbers.items() if value is not None}
+
+
+def _lost(result: RowResult, column: Column) -> dict[int, str]:
+    """Why a row has no number in a column, by seed."""
+    units = result.scaled.runs if column.study is None else result.scaled.studies.get(column.study, {})
+    return {seed: result.lost[unit.path] for seed, unit in units.items() if unit.path in result.lost}
+
+
+def ratios(one: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
+    """The ratio ``one / other`` by seed, where it is defined."""
+    return {seed: value / other[seed] for seed, value in one.items() if other.get(seed, 0.0) != 0.0}
+
+
+def differences(one: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
+    """The difference ``one - other`` by seed, where both are known."""
+    return {seed: value - other[seed] for seed, value in one.items() if seed in other}
 
 
 def plain_result(result: Result, picture: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -159,6 +193,7 @@ def plain_result(result: Result, picture: Mapping[str, Any] | None) -> dict[str,
         "scale": reproduction.scale,
         "about": item.size(reproduction.scale).about,
         "seeds": list(reproduction.seeds),
+        "world_seed": reproduction.world_seed,
         "fedradio": __version__,
         "wall_s": result.wall_s,
         "columns": {key: column.model_dump() for key, column in item.columns.items()},

@@ -9,45 +9,61 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from fedradio.core.errors import Problem, SpecError
-from fedradio.spec.schema import FRAME
+from fedradio.papers.claims import Claim, claim_problems
+from fedradio.papers.form import Key, Scale, Strict, Text
 from fedradio.spec.spec import Spec, load_spec
 from fedradio.spec.yaml import Plain, parse_yaml
 
-Scale = Literal["quick", "paper"]
 Show = Literal["table", "curves", "cdf", "counts", "top", "map", "labels", "bars", "bound"]
 
-Text = Annotated[str, Field(min_length=1)]
-Key = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Numbers = Annotated[tuple[float, ...], Field(min_length=1, max_length=2)]
 """A value, or a value and its deviation."""
 
 
-class Strict(BaseModel):
-    """Base of the schema: strict and frozen, unknown keys are refused."""
-
-    model_config = FRAME
-
-
 class Axes(Strict):
-    """The axes of curves: what was spent against a metric or ``energy_j``."""
+    """The axes of curves: what was spent against a metric or ``energy_j``. ``legend`` is the column whose numbers stand
+    behind the labels of the rows."""
 
     x: Literal["rounds", "edge_rounds", "seconds", "joules", "bits"] = "rounds"
     y: Key = "accuracy"
+    legend: Key | None = None
 
 
 class Column(Strict):
-    """A quantity that is compared: a measure of runs, or a key of a study's finding."""
+    """A quantity that is compared: a measure of runs, or a key of a study's finding.
+
+    Some measures are about a row and the row that it is compared with, ``against``: ``ratio`` divides the measure
+    ``of`` the row by that of the other, ``difference`` subtracts the other's from it, ``crossing`` is the round at
+    which the row's accuracy meets the other's. A row can name its own ``against``.
+    """
 
     title: Text
     measure: Text
+    of: Text | None = None
+    against: Text | None = None
     study: Key | None = None
     unit: str = ""
     digits: Annotated[int, Field(ge=0, le=9)] = 4
     within: Annotated[float, Field(ge=0)] | None = None
     within_share: Annotated[float, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _pair(self) -> Column:
+        if (self.of is not None) != (self.measure in ("difference", "ratio")):
+            raise ValueError("ratio needs of, the measure that is divided (difference too), and nothing else has it")
+        if self.against is not None and not self.paired:
+            raise ValueError(f"against belongs to the measures {', '.join(PAIRED)}")
+        if self.study is not None and self.paired and self.of is None:
+            raise ValueError("crossing is a measure of runs, not of a study")
+        return self
+
+    @property
+    def paired(self) -> bool:
+        """Whether its numbers are about two rows."""
+        return self.measure.partition("@")[0] in PAIRED
 
     def tolerance(self, published: float) -> float:
         """Largest difference at which ours agrees with a published value."""
@@ -81,14 +97,21 @@ class Source(Strict):
 
 
 class Row(Strict):
-    """A system that is compared. ``algorithm`` chooses the colour; ``notes`` are footnotes of entries, by column."""
+    """A system that is compared. ``algorithm`` chooses the colour; ``notes`` are footnotes of entries, by column, and
+    ``against`` the rows that it is compared with where the column's is another."""
 
     label: Text
     algorithm: Key = "fedavg"
-    published: dict[Key, Numbers] = {}
+    published: dict[Key, Numbers] = Field(default_factory=dict)
     quick: Source
     paper: Source
-    notes: dict[Key, Text] = {}
+    against: dict[Key, Text] = Field(default_factory=dict)
+    notes: dict[Key, Text] = Field(default_factory=dict)
+
+    def other(self, key: str, column: Column) -> str | None:
+        """The row it is compared with in a column about two rows; None if there is none, or it is the row itself."""
+        label = self.against.get(key, column.against)
+        return None if label == self.label else label
 
     def source(self, scale: Scale) -> Source:
         return self.quick if scale == "quick" else self.paper
@@ -119,8 +142,9 @@ class Item(Strict):
     show: Show
     axes: Axes | None = None
     study: Key | None = None
-    columns: dict[Key, Column] = {}
+    columns: dict[Key, Column] = Field(default_factory=dict)
     rows: tuple[Row, ...]
+    claims: tuple[Claim, ...] = ()
     footnotes: tuple[Text, ...] = ()
     scales: Scales
 
@@ -145,19 +169,32 @@ class Item(Strict):
         return self.show in ("curves", "top") or (self.show == "cdf" and self.picture is None)
 
     def wants(self, row: Row, key: str) -> bool:
-        """Whether a row has an entry in a column: published there, or for no row, or nothing for this row."""
-        return key in row.published or not row.published or not any(key in other.published for other in self.rows)
+        """Whether a row has an entry in a column: published there, or for no row, or nothing for this row, or a claim
+        is about it; in a column about two rows, only if it has another."""
+        if self.columns[key].paired and row.other(key, self.columns[key]) is None:
+            return False
+        if key in row.published or not row.published or not any(key in other.published for other in self.rows):
+            return True
+        return any(test.column == key and row.label in test.rows for claim in self.claims for test in claim.tests or ())
+
+    def needs(self, row: Row, key: str) -> bool:
+        """Whether a row's numbers are needed in a column: for its own entry, or because others are compared with it."""
+        column = self.columns[key]
+        compared = (other for other in self.rows if other.other(key, column) == row.label)
+        return self.wants(row, key) or (column.paired and any(self.wants(other, key) for other in compared))
 
     def trains(self, row: Row) -> bool:
-        """Whether a row needs runs."""
+        """Whether a row needs runs; a row whose published numbers are all a study's is drawn as the study found."""
+        if self.show == "top" and row.published and all(self.columns[key].study for key in row.published):
+            return False
         return self.draws_runs or any(
-            column.study is None and self.wants(row, key) for key, column in self.columns.items()
+            column.study is None and self.needs(row, key) for key, column in self.columns.items()
         )
 
     def studied(self, row: Row) -> tuple[str, ...]:
         """The studies that a row needs, each once."""
         drawn = [] if self.show in ("table", "bars") or self.draws_runs else [self.picture]
-        compared = [column.study for key, column in self.columns.items() if self.wants(row, key)]
+        compared = [column.study for key, column in self.columns.items() if self.needs(row, key)]
         return tuple(dict.fromkeys(name for name in (*drawn, *compared) if name is not None))
 
 
@@ -167,20 +204,31 @@ def _inconsistencies(item: Item) -> list[str]:
     labels = [row.label for row in item.rows]
     problems += [f"two rows are called {label!r}" for label in dict.fromkeys(labels) if labels.count(label) > 1]
     for row in item.rows:
-        keys = dict.fromkeys((*row.published, *row.notes))
+        keys = dict.fromkeys((*row.published, *row.notes, *row.against))
         problems += [f"row {row.label!r}: {key!r} is no column" for key in keys if key not in item.columns]
     for key, column in item.columns.items():
+        named = [column.against, *(row.against.get(key) for row in item.rows)]
+        others = dict.fromkeys(label for label in named if label is not None)
+        problems += [f"column {key!r}: {label!r} is no row" for label in others if label not in labels]
+        if bool(others) != column.paired:
+            reason = "needs against, a row to compare with" if column.paired else "is about one row: no against"
+            problems.append(f"column {key!r} {reason}")
         compared = any(key in row.published for row in item.rows)
         if compared and column.within is None and column.within_share is None:
             problems.append(f"column {key!r} has published numbers: give within or within_share")
     if (item.axes is None) == (item.show == "curves"):
         problems.append("axes belong to curves" if item.axes else "curves need axes")
+    if item.axes is not None and item.axes.legend is not None and item.axes.legend not in item.columns:
+        problems.append(f"axes: {item.axes.legend!r} is no column")
     if item.show == "table" and not item.columns:
         problems.append("a table needs columns")
     if item.show in NEED_STUDY and item.picture is None:
         problems.append(f"{item.show} needs a study")
-    return problems
+    return [*problems, *claim_problems(item.claims, item.columns, labels)]
 
+
+PAIRED = ("crossing", "difference", "ratio")
+"""Measures about two rows."""
 
 NEED_STUDY = ("counts", "map", "labels", "bound")
 """Kinds of pictures that cannot be drawn from runs."""

@@ -42,7 +42,8 @@ def load_specs(units: Iterable[Unit]) -> dict[Path, Spec]:
         except SpecError as error:
             problems += [replace(problem, path=f"{unit.source.spec}: {problem.path}") for problem in error.problems]
             continue
-        specs[unit.path] = Spec(loaded[unit.source].plain | {"seed": unit.seed})
+        world = {} if unit.world_seed is None else {"world_seed": unit.world_seed}
+        specs[unit.path] = Spec(loaded[unit.source].plain | {"seed": unit.seed} | world)
     if problems:
         raise SpecError(problems)
     return specs
@@ -99,6 +100,17 @@ def make_runs(
         )
         for outcome in (*settled.values(), *made)
         if outcome.status != "complete"
+    }
+
+
+def outdated(reproduction: Reproduction, specs: Mapping[Path, Spec]) -> dict[Path, Trouble]:
+    """Units that are stored, but of another spec than today's."""
+    stored = {unit.path: found for unit in reproduction.units if (found := unit.stored()) is not None}
+    why = "made from another spec; remove it, or choose another --out"
+    return {
+        path: Trouble(f"{path.name}: {why}", StoreError.exit_code)
+        for path, found in stored.items()
+        if found.spec_sha256 != specs[path].sha256()
     }
 
 

@@ -1,14 +1,17 @@
 """Plan of a reproduction: the runs and studies that a published table or figure needs, and what they cost.
 
 Everything lies under ``<out>/<paper>/<scale>/``: ordinary run folders in ``runs/``, studies' findings in ``studies/``,
-shared by all items of a paper; an item's results beside them.
+shared by all items of a paper; an item's results beside them. What was asked for with a world seed lies in a folder of
+its own, ``world<N>/``, of the same form.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,8 @@ from typing import Any
 from fedradio._version import __version__
 from fedradio.core.errors import StoreError
 from fedradio.core.files import read_bytes, unsealed
-from fedradio.papers.items import Item, Row, Scale, Source
+from fedradio.papers.form import Scale
+from fedradio.papers.items import Item, Row, Source
 from fedradio.runs.stored import Frame, fitting, read_summary
 
 OUT = Path("reproductions")
@@ -56,10 +60,12 @@ class Unit:
     seed: int
     study: str | None
     path: Path
+    world_seed: int | None = None
 
     @property
     def label(self) -> str:
-        what = " ".join([str(self.source.spec), *self.source.set])
+        world = [] if self.world_seed is None else [f"world_seed={self.world_seed}"]
+        what = " ".join([str(self.source.spec), *self.source.set, *world])
         return f"{what} seed {self.seed}" if self.study is None else f"study {self.study} of {what} seed {self.seed}"
 
     def stored(self) -> Stored | None:
@@ -95,13 +101,21 @@ class ScaledRow:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A published item to be reproduced at a scale, with all runs and studies it needs, in ``folder``."""
+    """A published item to be reproduced at a scale, with all runs and studies it needs, in ``folder`` below ``out``.
+
+    ``world_seed`` replaces that of the specs; None leaves theirs.
+    """
 
     item: Item
     scale: Scale
     seeds: tuple[int, ...]
-    folder: Path
+    world_seed: int | None
+    out: Path
     rows: tuple[ScaledRow, ...]
+
+    @property
+    def folder(self) -> Path:
+        return scale_folder(self.out, self.item, self.scale, self.world_seed)
 
     @property
     def units(self) -> list[Unit]:
@@ -110,8 +124,8 @@ class Reproduction:
 
     @property
     def changed_seeds(self) -> bool:
-        """Whether the number of seeds is not the item's own."""
-        return len(self.seeds) != self.item.size(self.scale).seeds
+        """Whether the seeds are not the item's own."""
+        return self.seeds != numbered(self.item.size(self.scale).seeds)
 
 
 @dataclass(frozen=True)
@@ -124,10 +138,16 @@ class Cost:
     left_s: float
 
 
-def plan_reproduction(item: Item, scale: Scale, seeds: int | None = None, out: Path = OUT) -> Reproduction:
-    """The reproduction of an item with seeds 1 to ``seeds``; no spec is read."""
-    folder = out / item.paper / scale
-    numbers = tuple(range(1, (seeds or item.size(scale).seeds) + 1))
+def plan_reproduction(
+    item: Item, scale: Scale, seeds: int | Sequence[int] | None = None, out: Path = OUT, world_seed: int | None = None
+) -> Reproduction:
+    """The reproduction of an item with seeds 1 to ``seeds``, or with these, by default the item's; no spec is read.
+
+    ``world_seed`` puts all of it into that world.
+    """
+    folder = scale_folder(out, item, scale, world_seed)
+    chosen = item.size(scale).seeds if seeds is None else seeds
+    numbers = numbered(chosen) if isinstance(chosen, int) else tuple(chosen)
     rows = []
     for row in item.rows:
         source = row.source(scale)
@@ -135,19 +155,60 @@ def plan_reproduction(item: Item, scale: Scale, seeds: int | None = None, out: P
         if source.spec is not None:
             names = {seed: folder_name(source, seed) for seed in numbers}
             if item.trains(row):
-                runs = {seed: Unit(source, seed, None, folder / "runs" / name) for seed, name in names.items()}
+                paths = {seed: folder / "runs" / name for seed, name in names.items()}
+                runs = {seed: Unit(source, seed, None, path, world_seed) for seed, path in paths.items()}
             for study in item.studied(row):
                 files = {seed: folder / "studies" / f"{study}-{name}.json" for seed, name in names.items()}
-                studies[study] = {seed: Unit(source, seed, study, file) for seed, file in files.items()}
+                studies[study] = {seed: Unit(source, seed, study, file, world_seed) for seed, file in files.items()}
         rows.append(ScaledRow(row, source, runs, studies))
-    return Reproduction(item, scale, numbers, folder, tuple(rows))
+    return Reproduction(item, scale, numbers, world_seed, out, tuple(rows))
+
+
+def scale_folder(out: Path, item: Item, scale: Scale, world_seed: int | None = None) -> Path:
+    """The folder of all items of a paper at a scale, in the specs' own worlds or in another."""
+    folder = out / item.paper / scale
+    return folder if world_seed is None else folder / f"world{world_seed}"
+
+
+def numbered(count: int) -> tuple[int, ...]:
+    """The seeds 1 to ``count``."""
+    return tuple(range(1, count + 1))
 
 
 def folder_name(source: Source, seed: int) -> str:
     """Name of a run folder, ``<spec>-<hash of overrides, if any>-seed<N>``; items with the same spec share it."""
+    return f"{_stem(source)}-seed{seed}"
+
+
+def _stem(source: Source) -> str:
     changes = hashlib.sha256("\n".join(source.set).encode()).hexdigest()[:8]
-    pieces = [str(source.spec).replace("/", "_"), *([changes] if source.set else []), f"seed{seed}"]
-    return "-".join(pieces)
+    return "-".join([str(source.spec).replace("/", "_"), *([changes] if source.set else [])])
+
+
+def stored_seeds(item: Item, scale: Scale, out: Path = OUT, world_seed: int | None = None) -> tuple[int, ...]:
+    """All seeds of which a run or a study of an item is stored."""
+    folder = scale_folder(out, item, scale, world_seed)
+    places = [place for place in (folder / "runs", folder / "studies") if place.is_dir()]
+    names = [path.name for place in places for path in place.iterdir()]
+    found = set()
+    for row in item.rows:
+        source = row.source(scale)
+        stems = [f"{study}-{_stem(source)}" for study in item.studied(row)] + [_stem(source)]
+        pattern = re.compile(rf"(?:{'|'.join(map(re.escape, stems))})-seed(\d+)(?:\.json)?")
+        found |= {int(match[1]) for name in names if source.spec and (match := pattern.fullmatch(name))}
+    return tuple(sorted(found))
+
+
+def reproduce_command(reproduction: Reproduction, name: str | None = None, jobs: int = 1) -> str:
+    """The command that makes what is missing of a reproduction; ``name`` is that of the item as it was asked for."""
+    item, seeds = reproduction.item, reproduction.seeds
+    words = ["fedradio", "reproduce", item.paper, name or item.name, "--scale", reproduction.scale]
+    if reproduction.changed_seeds:
+        count = seeds == numbered(len(seeds))
+        words += ["--seeds", str(len(seeds)) if count else ",".join(map(str, seeds)) + "," * (len(seeds) == 1)]
+    words += [] if reproduction.world_seed is None else ["--world-seed", str(reproduction.world_seed)]
+    words += ["--jobs", str(jobs)] if jobs > 1 else []
+    return shlex.join(words + (["--out", str(reproduction.out)] if reproduction.out != OUT else []))
 
 
 def expected(reproduction: Reproduction) -> dict[Path, float]:

@@ -129,7 +129,8 @@ def bands(variants: Iterable[Variant], metric: str, against: str = "rounds") -> 
 def world(spec: Spec) -> dict[str, Any]:
     """The world of a spec, all that a seed draws but the learning: flattened keys of network, devices, air and data."""
     hops = [{name: hop[name] for name in ("channel", "fleet")} for hop in spec.plain["hops"]]
-    return dict(flatten({"topology": spec.plain["topology"], "data": spec.plain["data"], "hops": hops}))
+    plain = {"world_seed": spec.plain.get("world_seed"), "topology": spec.plain["topology"], "data": spec.plain["data"]}
+    return dict(flatten(plain | {"hops": hops}))
 
 
 def _row(variant: Variant, metric: str, rising: bool) -> Row:

@@ -2,19 +2,27 @@
 
 Behind ``@`` stands the measure's option: a round, a number of guesses, or a level. None is undefined: the run is
 too short, the round was not evaluated, the level was never reached, or the run has no such quantity.
+:func:`paired_measure` gives measures of a run against another, such as ``crossing@0.98``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, pstdev
 from typing import Literal
+
+import numpy as np
 
 from fedradio.core.contracts.records import ExchangeRecord
 from fedradio.core.errors import Problem, SpecError, suggest
-from fedradio.results.run import PastRun
+from fedradio.data.popular import popular_of
+from fedradio.results.run import Curve, PastRun
+from fedradio.spec.build import build
 
 Measure = Callable[[PastRun], float | None]
+PairedMeasure = Callable[[PastRun, PastRun], float | None]
 Option = Literal["round", "guesses", "level"]
 
 
@@ -40,6 +48,37 @@ def measure(name: str) -> Measure:
         raise SpecError(Problem("measure", "takes no option" if sign else "needs an option", remedy, name))
     option = _option(name, text, kind.option) if kind.option and sign else None
     return lambda run: kind.take(run, option)
+
+
+def paired_measure(name: str) -> PairedMeasure:
+    """The measure of a run against another, ``crossing`` or ``crossing@SHARE``; raises :class:`SpecError` for others.
+
+    ``crossing`` is the first round from which on the run has at least that share of the other's accuracy (all of it by
+    default), over the rounds that were evaluated in both; None if it never has.
+    """
+    stem, sign, text = name.partition("@")
+    if stem != "crossing":
+        raise SpecError(Problem("measure", "no such measure of two runs", "crossing, such as crossing@0.98", name))
+    share = _option(name, text, "level") if sign else 1.0
+
+    def take(run: PastRun, other: PastRun) -> float | None:
+        one, two = run.curve(), other.curve()
+        return None if one is None or two is None else crossing(one, two, share)
+
+    return take
+
+
+def crossing(one: Curve, other: Curve, share: float = 1.0) -> float | None:
+    """The first ``x`` from which on ``one >= share * other``, at the ``x`` of both curves; None if there is none.
+
+    By hand: .1 .4 .6 .5 at rounds 1 to 4 against .3 .3 .5 .5 keeps up from round 2 on.
+    """
+    x, at, other_at = np.intersect1d(one[0], other[0], return_indices=True)
+    if len(x) == 0:
+        return None
+    below = np.flatnonzero(one[1][at] < share * other[1][other_at])
+    first = int(below[-1]) + 1 if len(below) else 0
+    return float(x[first]) if first < len(x) else None
 
 
 EXAMPLES: dict[Option, str] = {"round": "50", "guesses": "8", "level": "0.95"}
@@ -127,6 +166,62 @@ def _settled(run: PastRun, share: float | None) -> float | None:
     return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
+def _late(run: PastRun, first: float | None) -> list[float]:
+    """Accuracies in percent of all evaluations from round ``first`` on; empty if the run is shorter."""
+    return [100.0 * record.metrics["accuracy"] for record in run.evaluations if record.round >= (first or 0.0)]
+
+
+def _mean(run: PastRun, first: float | None) -> float | None:
+    """Mean accuracy in percent over the evaluations from a round on."""
+    late = _late(run, first)
+    return fmean(late) if late else None
+
+
+def _wobble(run: PastRun, first: float | None) -> float | None:
+    """Root mean square of the changes of accuracy, in points, between one evaluation and the next, from a round on; a
+    slow rise hardly counts. None with fewer than two evaluations."""
+    late = _late(run, first)
+    return fmean((after - before) ** 2 for before, after in pairwise(late)) ** 0.5 if len(late) > 1 else None
+
+
+def _loss_settled(run: PastRun, share: float | None) -> float | None:
+    """The first evaluated round from which on the test loss is at most the lowest over the share; None if that is the
+    last one. By hand, share .8: 4, 2, 1.2, 1, 1.1 is at most 1/.8 from the third on."""
+    records = run.evaluations
+    if not records:
+        return None
+    most = min(record.metrics["loss"] for record in records) / (share or 1.0)
+    above = max((number for number, record in enumerate(records) if record.metrics["loss"] > most), default=-1)
+    return float(records[above + 1].round) if above + 2 < len(records) else None
+
+
+def _top_popular(run: PastRun, guesses: float | None) -> float | None:
+    """Accuracy of guessing the most popular file, or so many of them, whatever was requested before."""
+    if guesses is None or guesses == 1:
+        return _metrics(run, None).get("top_popular")
+    found = popular_of(build(run.spec).stream, int(guesses))
+    return None if found is None else float(found.accuracy[-1])
+
+
+def _second_half(run: PastRun) -> list[float]:
+    """Accuracies of the evaluations after the first half of the rounds."""
+    records = run.evaluations
+    return [record.metrics["accuracy"] for record in records if 2 * record.round > records[-1].round]
+
+
+def _late_gain(run: PastRun, _: float | None) -> float | None:
+    """Accuracy at the end less that of the last evaluation in the first half; None without one."""
+    records = run.evaluations
+    before = [record.metrics["accuracy"] for record in records if 2 * record.round <= records[-1].round]
+    return records[-1].metrics["accuracy"] - before[-1] if before else None
+
+
+def _fluctuation(run: PastRun, _: float | None) -> float | None:
+    """Standard deviation of the accuracy over the evaluations of the second half; None for fewer than two."""
+    late = _second_half(run)
+    return pstdev(late) if len(late) > 1 else None
+
+
 def _tx_power(run: PastRun, uses: bool) -> float | None:
     """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds, of a symbol or of the whole vector (times its
     channel ``uses``); those who did not send count 0."""
@@ -147,7 +242,9 @@ MEASURES: dict[str, MeasureKind] = {
     "global_accuracy": _metric("global_accuracy", "accuracy of the shared model alone"),
     "local_accuracy": _metric("local_accuracy", "accuracy of the clients' own models alone"),
     "bayes": _metric("bayes", "best possible accuracy of this world"),
-    "top_popular": _metric("top_popular", "accuracy of always guessing the most popular file"),
+    "top_popular": MeasureKind(
+        _top_popular, "accuracy of always guessing the most popular file, or so many", "guesses"
+    ),
     "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
     "best_round": MeasureKind(_best_round, "the first round of the best accuracy"),
     "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),
@@ -157,6 +254,16 @@ MEASURES: dict[str, MeasureKind] = {
     "settled": MeasureKind(
         _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
     ),
+    "loss_settled": MeasureKind(
+        _loss_settled,
+        "the first evaluated round from which on the loss is at most the lowest over so much",
+        "level",
+        needed=True,
+    ),
+    "late_gain": MeasureKind(_late_gain, "test accuracy at the end less that after half of the rounds"),
+    "fluctuation": MeasureKind(_fluctuation, "standard deviation of the accuracy over the last half of the rounds"),
+    "mean_percent": MeasureKind(_mean, "mean test accuracy in percent over all evaluations from a round on", "round"),
+    "wobble": MeasureKind(_wobble, "typical change of accuracy, in points, to the next evaluation", "round"),
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),

@@ -16,7 +16,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """Mean of ``n`` values and the half width of its 95 % interval (Student's t); None of one value alone."""
+    """Mean of ``n`` values and the half width of its interval (Student's t, 95 %); None of one value alone."""
 
     mean: float
     half: float | None
@@ -46,12 +46,12 @@ class Band:
     n: int
 
 
-def interval(values: Sequence[float]) -> Interval:
+def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     """Confidence interval ``mean +- t(n-1) s / sqrt(n)`` of a mean, with ``s`` the unbiased standard deviation."""
     n = len(values)
     if n == 0:
         raise ValueError("no values to take a mean of")
-    half = None if n == 1 else float(_t(n) * np.std(values, ddof=1) / np.sqrt(n))
+    half = None if n == 1 else float(_t(n, level) * np.std(values, ddof=1) / np.sqrt(n))
     return Interval(float(np.mean(values)), half, n)
 
 
@@ -86,6 +86,6 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
     return Band(x, mean, mean - half, mean + half, n)
 
 
-def _t(n: int) -> float:
+def _t(n: int, level: float = LEVEL) -> float:
     """Quantile of Student's t for the interval of a mean of ``n`` values."""
-    return float(stdtrit(n - 1, 0.5 + LEVEL / 2))
+    return float(stdtrit(n - 1, 0.5 + level / 2))

@@ -45,6 +45,7 @@ def problems_of(sim: Simulation) -> list[Problem]:
     if len(sim.hops) == sim.topology.hops:
         for h in range(len(sim.hops)):
             problems += _hop_problems(sim, h)
+        problems += _forwarding_problems(sim) if sim.topology.forwards else []
     return problems + _learning_problems(sim) + _metric_problems(sim) + _memory_problems(sim)
 
 
@@ -178,6 +179,27 @@ def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
     return problems
 
 
+def _forwarding_problems(sim: Simulation) -> list[Problem]:
+    """Problems of masts that pass on every payload: nothing may happen to it on its way, and the server averages."""
+    problems = []
+    if sim.algorithm.averaging is None:
+        reason = "cells that pass payloads on learn as a flat network only with plain averages"
+        problems.append(Problem("topology.via", reason, "via: null, or algorithm=fedavg"))
+    for h, hop in enumerate(sim.hops):
+        if h < len(sim.hops) - 1 and hop.period != 1:
+            reason = "a payload is passed on as soon as it has arrived"
+            problems.append(Problem(f"hops.{h}.period", reason, "1, or topology=hierarchical", hop.period))
+        if "individual" not in hop.link.offers:
+            reason = "payloads are passed on one by one, this link gives their sum only"
+            problems.append(Problem(f"hops.{h}.link", reason, "digital or ideal, or topology=hierarchical"))
+        if h > 0 and hop.transforms:
+            reason = "a payload is passed on as it was coded by its client"
+            problems.append(Problem(f"hops.{h}.transforms", reason, "transforms of hops.0"))
+    if sim.model.local.size + sim.model.buffers.size:
+        problems.append(Problem("model", "norm layers are not passed on by cells", "topology.via=null"))
+    return problems
+
+
 def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
     hop, problems = sim.hops[h], []
     refusal = hop.policy.check(sim.topology.parents[h], sim.topology.receivers(h))
@@ -258,10 +280,24 @@ def objective_problems(sim: Simulation) -> list[Problem]:
     if sim.stream.validation() is None and any(ensemble.learned for ensemble in _predictions(sim)):
         reason = "there are no labels to learn the mixture from"
         return [Problem("data.held_out", reason, "data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
+    if problem := _label_problem(sim):
+        return [problem]
     if objective is None or not objective.pair or norms == 0:
         return []
     reason = "every client trains a model of its own beside the shared one, and norm layers would belong to both"
     return [Problem("model", reason, "a model without norm layers, or an algorithm without own models")]
+
+
+def _label_problem(sim: Simulation) -> Problem | None:
+    """Refusal of data without any label where the cost needs labelled samples."""
+    objective = sim.rule.objective
+    if objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled":
+        return None
+    stats = sim.stream.stats(sim.stream.start())
+    if bool((stats["samples"] == 0).any() or (stats["labelled"] > 0).any()):
+        return None
+    reason = "no client has a labelled sample, and this algorithm trains on nothing else"
+    return Problem("data.unlabelled", reason, "below 1, or an algorithm with unlabelled costs, such as fedcpsl")
 
 
 def _predictions(sim: Simulation) -> list[Ensemble]:

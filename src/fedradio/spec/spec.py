@@ -36,6 +36,12 @@ class Spec:
         return int(self.plain["seed"])
 
     @property
+    def world_seed(self) -> int:
+        """The seed of places, devices, data and the law of requests: the spec's, or that of the run."""
+        own = self.plain.get("world_seed")
+        return self.seed if own is None else int(own)
+
+    @property
     def rounds(self) -> int:
         return int(self.plain["rounds"])
 
@@ -104,6 +110,7 @@ def _damaged_keys(plain: Plain) -> list[str]:
     """Keys that every complete spec has and this one lacks, or that hold something else than they must."""
     kinds = {"name": str, "about": str, "seed": int, "rounds": int, "eval_every": int, "hops": list, "data": dict}
     damaged = [key for key, kind in kinds.items() if type(plain.get(key)) is not kind]
+    damaged += ["world_seed"] if type(plain.get("world_seed")) not in (int, type(None)) else []
     damaged += [key for key in ("topology", "model", "rule", "schedule", "algorithm") if not _is_part(plain.get(key))]
     if "data" not in damaged:
         data = plain["data"]

@@ -14,7 +14,9 @@ import yaml
 
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.text import short_path
-from fedradio.spec.later_keys import Plain, rename
+from fedradio.spec.later_keys import rename
+
+Plain = dict[str, Any]
 
 
 def shipped() -> list[str]:

@@ -1,5 +1,8 @@
 """``fedradio plan``: one slot, and what cannot be shown."""
 
+import csv
+import io
+import json
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,33 @@ def test_modes_side_by_side(call: Call) -> None:
     assert "optimal" in done.output
 
 
+def test_objectives_are_shown_also_quietly(call: Call) -> None:
+    done = call("plan", "rawhfl", *SMALL, "--quiet")
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[0].startswith("cell")
+    for words in ("(28) 1/steps", "(29)", "chosen", "optimum of (29)"):
+        assert words in done.output
+    assert "edge round" not in done.output
+    osafl = call("plan", "osafl", "-q", "--epsilon", "0.25")
+    assert "(5) at epsilon 0.25" in osafl.output
+    assert "optimum of (5)" in osafl.output
+
+
+def test_a_slot_for_programs(call: Call) -> None:
+    plain = json.loads(call("plan", "rawhfl", *SMALL, "--slot", "1", "--json").stdout)
+    assert (plain["slot"], plain["policy"]["kind"], len(plain["clients"]), len(plain["cells"])) == (1, "joint", 8, 2)
+    assert [point["point"] for point in plain["objectives"]] == ["chosen", "optimum of (29)", "optimum of (28)"]
+    rows = list(csv.DictReader(io.StringIO(call("plan", "rawhfl", *SMALL, "--slot", "1", "--csv").stdout)))
+    assert [int(row["client"]) for row in rows] == list(range(8))
+    on = next(row for row in rows if row["place"] == "selected")
+    assert float(on["joules"]) == plain["clients"][int(on["client"])]["joules"]
+    modes = json.loads(call("plan", "rawhfl", *SMALL, "--compare", "paper,optimal", "--json").stdout)["modes"]
+    assert [row["mode"] for row in modes] == ["paper", "optimal"]
+    assert modes[0]["(29)"] >= modes[0]["(29), optimum"] == pytest.approx(modes[1]["(29)"])
+    table = call("plan", "rawhfl", *SMALL, "--compare", "paper,optimal", "--csv").stdout
+    assert [row["mode"] for row in csv.DictReader(io.StringIO(table))] == ["paper", "optimal"]
+
+
 def test_the_air_has_shares(call: Call) -> None:
     assert "noise" in call("plan", "whfl").output
     assert "are not known before it" in call("plan", "whfl", "hops.0.link.normaliser=sum").output
@@ -37,6 +67,7 @@ def test_the_air_has_shares(call: Call) -> None:
         (("rawhfl", "--figure", "no/where/map.png"), "--figure"),
         (("digits_flat", "--compare", "paper"), "--compare"),
         (("digits_flat", "rounds=3", "--slot", "3"), "--slot"),
+        (("rawhfl", "--csv", "--json"), "--csv"),
     ],
 )
 def test_refused(call: Call, words: tuple[str, ...], path: str) -> None:

@@ -1,15 +1,13 @@
-"""``fedradio reproduce``: exit codes, and the command that goes on."""
+"""``fedradio reproduce``: exit codes and lists."""
 
 from pathlib import Path
 
 import pytest
 from support.commands import Call
-from support.results import table4
 
-from fedradio.cli.reproduce import _exit_code, _resume_command
+from fedradio.cli.reproduce import _exit_code
 from fedradio.core.errors import SpecError
 from fedradio.papers.make import Trouble
-from fedradio.papers.plan import OUT, plan_reproduction
 
 
 @pytest.mark.parametrize(("codes", "code"), [([], 0), ([5, 1], 5), ([5, 3, 1], 3), ([4], 4)])
@@ -18,16 +16,16 @@ def test_divergence_comes_first_then_the_first_failure(codes: list[int], code: i
     assert _exit_code(trouble) == code
 
 
-def test_the_command_that_goes_on() -> None:
-    quick, paper = plan_reproduction(table4(), "quick", None, OUT), plan_reproduction(table4(), "paper", 3, Path("a b"))
-    assert _resume_command(quick, "table4", 1) == "fedradio reproduce rawhfl table4 --scale quick"
-    assert _resume_command(paper, "table4", 2) == (
-        "fedradio reproduce rawhfl table4 --scale paper --seeds 3 --jobs 2 --out 'a b'"
-    )
-
-
 def test_lists_of_one_paper_and_unknown_ones(call: Call, tmp_path: Path) -> None:
     text = call("reproduce", "whfl", "--out", tmp_path).output
     assert "fig2a" in text
     assert "table4" not in text
     assert isinstance(call("reproduce", "whlf").exception, SpecError)
+
+
+def test_claims_of_the_shipped_items_are_listed(call: Call, tmp_path: Path) -> None:
+    done = call("reproduce", "--claims", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "claim" in done.output
+    assert not list(tmp_path.iterdir())
+    assert isinstance(call("reproduce", "whlf", "--claims").exception, SpecError)

@@ -36,6 +36,14 @@ def test_drawing_from_one_child_does_not_shift_another() -> None:
     assert np.array_equal(root.child("b").numpy().random(3), before)
 
 
+def test_a_world_may_have_a_seed_of_its_own() -> None:
+    world = Rng(6, run_seed=2).child("world", "source")
+    assert world.key() == Rng(6).child("world", "source").key()
+    assert world.of_run().key() == world.of_run().of_run().key() == Rng(2).child("world", "source").key()
+    assert world.of_run().child("tape").key() == world.child("tape").of_run().key()
+    assert Rng(6).child("world").of_run().key() == Rng(6).child("world").key()
+
+
 def test_known_value_does_not_change_between_versions() -> None:
     assert Rng(7).child("shadow", 0, 1).key() == 0x4F36CAB590E6B0BED26575D212190EDA
 

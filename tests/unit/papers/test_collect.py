@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.reproductions import made, row
 
-from fedradio.papers.collect import collect, plain_result
+from fedradio.papers.collect import collect, differences, plain_result, ratios
 from fedradio.papers.items import Item
 from fedradio.papers.make import Trouble
 from fedradio.papers.plan import plan_reproduction
@@ -61,3 +61,34 @@ def test_disagreement_is_marked_and_deviations_are_of_seeds(make: Make, tmp_path
     plain = json.loads(json.dumps(plain_result(result, None), allow_nan=False))["rows"][0]["cells"]["found"]
     assert plain["values"] == {"1": 1.0, "2": 2.0}
     assert (plain["agrees"], plain["published"]) == (False, [4.0, 0.1])
+
+
+def test_columns_about_two_rows_are_taken_by_seed(make: Make, tmp_path: Path) -> None:
+    columns = {
+        "accuracy": {"title": "accuracy", "measure": "accuracy", "within": 1.0},
+        "times": {"title": "times", "measure": "ratio", "of": "accuracy", "against": "two"},
+        "meets": {"title": "meets", "measure": "crossing", "against": "two"},
+    }
+    rows = [row(tmp_path, "one"), row(tmp_path, "two", "rule.lr=0.0001", against={"times": "one"})]
+    plan = plan_reproduction(make(columns=columns, rows=rows), "quick", 2, tmp_path / "out")
+    result, _ = made(plan)
+    one, two = result.entries
+    for seed in (1, 2):
+        ours, theirs = one["accuracy"].values[seed], two["accuracy"].values[seed]
+        assert one["times"].values[seed] == pytest.approx(ours / theirs)
+        assert two["times"].values[seed] == pytest.approx(theirs / ours)
+    assert all(met >= 1.0 for met in one["meets"].values.values())
+    assert two["meets"].values == {}  # it is not compared with itself
+    lost = {plan.rows[1].runs[2].path: Trouble("failed: no luck", 1)}
+    entry = collect(plan, lost).entries[0]["times"]
+    assert list(entry.values) == [1]
+    assert entry.lost == {2: "two: failed: no luck"}
+
+
+def test_ratios_of_studies_and_of_nothing(make: Make, tmp_path: Path, calls: list[int]) -> None:
+    assert ratios({1: 3.0, 2: 1.0, 3: 1.0}, {1: 2.0, 2: 0.0}) == {1: 1.5}
+    assert differences({1: 3.0, 2: 1.0, 3: 1.0}, {1: 2.0, 2: 0.0}) == {1: 1.0, 2: 1.0}
+    columns = {"times": {"title": "times", "study": "heights", "measure": "ratio", "of": "mean", "against": "two"}}
+    rows = [row(tmp_path, name, published={}) for name in ("one", "two")]
+    result, _ = made(plan_reproduction(make(columns=columns, rows=rows), "quick", 2, tmp_path / "out"))
+    assert result.entries[0]["times"].values == {1: 1.0, 2: 1.0}

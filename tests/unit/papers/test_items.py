@@ -120,3 +120,60 @@ def test_studies_alone_train_nothing() -> None:
     found = parse_item(text, "rawhfl", "table4")
     assert not any(found.trains(row) for row in found.rows)
     assert found.picture == "energy"
+
+
+def test_a_row_also_needs_what_a_claim_is_about() -> None:
+    test = "{column: energy, row: everybody, over: in one place, above: 1}"
+    claims = f"claims: [{{id: dear, says: It costs more., source: V, tests: [{test}]}}]\nscales:"
+    found = good(("scales:", claims))
+    assert found.studied(found.rows[1]) == ("energy",)
+
+
+RATIO = "accuracy: {title: ratio, measure: ratio, of: accuracy@5, against: in one place, within: 0.02}"
+PLAIN = "accuracy: {title: test accuracy, measure: accuracy, within: 0.02}"
+
+
+def test_a_column_may_be_about_two_rows() -> None:
+    found = good((PLAIN, RATIO), ("published: {accuracy: [0.5]}", "published: {}"))
+    everybody, central = found.rows
+    column = found.columns["accuracy"]
+    assert column.paired
+    assert everybody.other("accuracy", column) == "in one place"
+    assert central.other("accuracy", column) is None
+    assert found.wants(everybody, "accuracy")
+    assert not found.wants(central, "accuracy")  # there is nothing to compare it with
+    assert found.needs(central, "accuracy")  # others are compared with it
+    assert found.trains(central)
+    own = good((PLAIN, RATIO), ("algorithm: central", "against: {accuracy: everybody}"))
+    assert own.rows[1].other("accuracy", column) == "everybody"
+    assert own.wants(own.rows[1], "accuracy")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (" of: accuracy@5,", "", "ratio needs of"),
+        ("measure: ratio", "measure: accuracy", "ratio needs of"),
+        (" of: accuracy@5,", " of: total_j, study: energy,", ""),
+        ("measure: ratio, of: accuracy@5,", "measure: crossing@0.98, study: energy,", "not of a study"),
+        (
+            "measure: ratio, of: accuracy@5,",
+            "measure: accuracy,",
+            "against belongs to the measures crossing,",
+        ),
+        ("against: in one place,", "against: nobody,", "column 'accuracy': 'nobody' is no row"),
+        ("against: in one place,", "", "column 'accuracy' needs against"),
+    ],
+)
+def test_a_wrong_column_about_two_rows_is_refused(old: str, new: str, reason: str) -> None:
+    changes = ((PLAIN, RATIO), (old, new))
+    if not reason:
+        assert good(*changes).columns["accuracy"].study == "energy"
+        return
+    with pytest.raises(SpecError, match=reason):
+        good(*changes)
+
+
+def test_a_column_about_one_row_has_no_other() -> None:
+    with pytest.raises(SpecError, match="column 'accuracy' is about one row: no against"):
+        good(("algorithm: central", "against: {accuracy: everybody}"))

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from support.reproductions import made, row
 from support.sealing import blank_summary, write_summary
 
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
-from fedradio.papers.plan import cost, expected, folder_name, plan_reproduction
+from fedradio.papers.plan import (
+    cost,
+    expected,
+    folder_name,
+    plan_reproduction,
+    reproduce_command,
+    stored_seeds,
+)
 
 Make = Callable[..., Item]
 
@@ -49,3 +57,41 @@ def test_costs_are_shared_out_and_then_known(make: Make, tmp_path: Path) -> None
         write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=wall_s))
     assert list(expected(plan).values()) == [10, 10, 30, 30]  # other seeds of a spec take as long
     assert (cost(plan).total_s, cost(plan).left_s) == (80, 40)
+
+
+def test_seeds_may_be_listed_and_worlds_are_stored_apart(make: Make, tmp_path: Path) -> None:
+    plan = plan_reproduction(make(), "quick", (7, 3), tmp_path, world_seed=6)
+    assert plan.seeds == (7, 3)
+    assert plan.folder == tmp_path / "whfl" / "quick" / "world6"
+    assert plan.rows[0].runs[7].path.parent == plan.folder / "runs"
+    assert plan.rows[0].runs[7].label.endswith("one.yaml world_seed=6 seed 7")
+    assert {(spec.seed, spec.world_seed) for spec in load_specs(plan.units).values()} == {(7, 6), (3, 6)}
+    own = plan_reproduction(make(), "quick", None, tmp_path)
+    assert own.folder == tmp_path / "whfl" / "quick"
+    assert {spec.plain["world_seed"] for spec in load_specs(own.units).values()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [(None, ""), (1, ""), (3, " --seeds 3"), ((2, 5), " --seeds 2,5"), ((7,), " --seeds 7,"), ((1, 2), " --seeds 2")],
+)
+def test_the_command_that_goes_on_keeps_seeds_and_world(
+    make: Make, seeds: int | tuple[int, ...] | None, words: str
+) -> None:
+    assert reproduce_command(plan_reproduction(make(), "quick", seeds)) == (
+        f"fedradio reproduce whfl fig9 --scale quick{words}"
+    )
+    other = plan_reproduction(make(), "paper", seeds or 2, Path("my runs"), world_seed=0)
+    assert reproduce_command(other, "fig", 3).endswith("--world-seed 0 --jobs 3 --out 'my runs'")
+
+
+def test_stored_seeds_are_found(make: Make, tmp_path: Path) -> None:
+    item = make()
+    assert stored_seeds(item, "quick", tmp_path) == ()
+    plan = plan_reproduction(item, "quick", (2, 12), tmp_path)
+    for unit in plan.units[:3]:
+        unit.path.mkdir(parents=True)
+    (plan.folder / "runs" / "other-seed5").mkdir()
+    assert stored_seeds(item, "quick", tmp_path) == (2, 12)
+    assert stored_seeds(item, "paper", tmp_path) == ()
+    assert stored_seeds(item, "quick", tmp_path, world_seed=6) == ()

@@ -87,6 +87,7 @@ def test_pairs_of_other_worlds_are_told(tiny: Make, cells: Make) -> None:
         return compare([past(tiny(), [0.5]), past(tiny(*changes), [0.5])]).differences[0].worlds
 
     assert worlds("rule.lr=0.7") == []
+    assert worlds("world_seed=6") == ["world_seed"]
     assert worlds("data.partition={kind: dirichlet, alpha: 0.5}")[0] == "data.partition.kind"
     assert worlds("topology.clients=7", "rule.lr=0.7") == ["topology.clients"]
     assert "hops.0.fleet.kind" in worlds("hops.0.fleet=cellular")

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from statistics import pstdev
 
+import numpy as np
 import pytest
 from support.past import written
 from support.records import evaluation, exchange, round_
 
 from fedradio.core.contracts import Note, Record
 from fedradio.core.errors import SpecError
-from fedradio.results.measures import MEASURES, measure
+from fedradio.results.measures import MEASURES, crossing, measure, paired_measure
 from fedradio.results.run import PastRun, open_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -54,11 +56,22 @@ def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
         ("top@1", 0.79),
         ("top@2", 0.89),
         ("top@3", None),
+        ("mean_percent@6", (70.0 + 78.0 + 79.0) / 3),
+        ("mean_percent", 69.4),
+        ("mean_percent@11", None),
+        ("wobble@6", 32.5**0.5),  # changes of 8 and 1 point
+        ("wobble@10", None),  # one evaluation has no next
         ("rounds_to@0.75", 4.0),
         ("rounds_to@0.85", None),
+        ("loss_settled@0.9", 8.0),  # 1.1/.9 = 1.22: 1.6 in round 6 is the last above
+        ("loss_settled@0.5", 2.0),
+        ("loss_settled@0.95", None),  # 1.2 at the end is above 1.16
         ("settled@0.95", 8.0),  # .76: .7 in round 6 is the last below
         ("settled@0.98", None),  # .784: .78 in round 8 is the last below, one evaluation is left
         ("settled@0.5", 2.0),
+        ("late_gain", 0.79 - 0.8),  # round 4 is the last evaluated one of the first five
+        ("fluctuation", pstdev([0.7, 0.78, 0.79])),
+        ("top_popular@8", None),  # images
         ("energy_j", 30.0),
         ("energy_j@4", 12.0),
         ("energy_j@11", None),
@@ -110,3 +123,47 @@ def test_a_real_run_agrees_with_its_summary(tmp_path: Path, cells: Callable[...,
 def test_wrong_names_are_refused(name: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         measure(name)
+
+
+def curve(values: list[float], every: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    return every * np.arange(1.0, len(values) + 1), np.array(values)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "share", "round_"),
+    [
+        ([0.1, 0.4, 0.6, 0.5], [0.3, 0.3, 0.5, 0.5], 1.0, 2.0),  # equal at the end: it keeps up
+        ([0.1, 0.4, 0.4, 0.6], [0.3, 0.3, 0.5, 0.5], 1.0, 4.0),  # ahead for a moment does not count
+        ([0.1, 0.4, 0.4, 0.6], [0.3, 0.3, 0.5, 0.5], 0.75, 2.0),  # .4 is more than three quarters of .5
+        ([0.1, 0.2], [0.3, 0.3], 1.0, None),
+        ([0.5, 0.6], [0.3, 0.3], 1.0, 1.0),  # ahead from the start
+    ],
+)
+def test_crossing_is_the_round_from_which_on_a_curve_keeps_up(
+    one: list[float], other: list[float], share: float, round_: float | None
+) -> None:
+    assert crossing(curve(one), curve(other), share) == round_
+
+
+def test_curves_are_compared_where_both_were_evaluated() -> None:
+    assert crossing(curve([0.1, 0.2, 0.3, 0.4]), curve([0.3, 0.3], every=2)) == 4.0
+    assert crossing(curve([0.1]), curve([0.3], every=2)) is None
+
+
+def test_a_run_crosses_another(past: PastRun, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    records: list[Record] = []
+    for done in range(1, 11):
+        records.append(round_(done - 1, time_s=20.0, energy_j=3.0, bits=[5.0]))
+        if done % 2 == 0:
+            records.append(evaluation(done, accuracy=0.75, loss=1.0))
+    level = written(tmp_path / "level", tiny(), records, senders=[2], receivers=[1])
+    assert paired_measure("crossing")(past, level) == 8.0  # .7 in round 6 is the last below .75
+    assert paired_measure("crossing@0.9")(past, level) == 4.0  # .4 in round 2 is the last below .675
+    assert paired_measure("crossing")(level, past) is None
+    assert paired_measure("crossing@0.9")(level, past) == 2.0
+
+
+@pytest.mark.parametrize("name", ["accuracy", "crosing", "crossing@", "crossing@1.5", "crossing@often"])
+def test_wrong_measures_of_two_runs_are_refused(name: str) -> None:
+    with pytest.raises(SpecError, match="measure"):
+        paired_measure(name)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import torch
 
+from fedradio.core.contracts import Clock
 from fedradio.core.errors import SpecError
+from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
 
@@ -43,3 +46,74 @@ def test_refused(tiny: Callable[..., Spec], override: str, path: str, words: str
     (problem,) = caught.value.problems
     assert problem.path == path
     assert words in f"{problem.reason} {problem.remedy}"
+
+
+VIDEOS = (
+    "data.source={kind: videos, genres: 2, contents_per_genre: 3, requests: 40, test_requests: 5}",
+    "data.stream={kind: fifo, capacity: [5, 20], activity: [0.1, 0.9], slots: 4}",
+    "data.partition=null",
+    "hops.0.fleet=cellular",
+)
+FILES = (
+    "data.source={kind: video_files, genres: 2, files_per_genre: 3, requests: 40, test_requests: 5}",
+    "model=cnn3x3",
+    *VIDEOS[1:],
+)
+
+
+def drawn(sim: Simulation) -> dict[str, torch.Tensor]:
+    """What a simulation has drawn: for its world, and for the run."""
+    fleet, stream = sim.hops[0].fleet, sim.stream
+    assert fleet is not None
+    tapes = stream.tapes  # type: ignore[attr-defined]
+    return {
+        "places": sim.topology.positions[0],
+        "fleet": fleet.f_max_hz,
+        "buffers": torch.from_numpy(stream.capacity),  # type: ignore[attr-defined]
+        "activity": torch.from_numpy(stream.activity),  # type: ignore[attr-defined]
+        "features": tapes.fetch.table,
+        "requests": tapes.label,
+        "test requests": tapes.fetch(tapes.test.index)[1],
+        "arrivals": stream.arrive(stream.start(), Clock(1), sim.rng.child("arrive", 1, 0))["hi"],
+        "model": sim.model.init(sim.rng.child("model")),
+    }
+
+
+WORLD = ("places", "fleet", "buffers", "activity", "features")
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> set[str]:
+    return {name for name in one if torch.equal(one[name], other[name])}
+
+
+@pytest.mark.parametrize("parts", [VIDEOS, FILES], ids=["videos", "video_files"])
+def test_the_world_has_its_own_seed(tiny: Callable[..., Spec], parts: tuple[str, ...]) -> None:
+    """Same world seed, other seed: same places, fleet, law and features, other requests, arrivals and first model."""
+    first, other_run, other_world, both = (
+        drawn(build(tiny(*parts, *seeds)))
+        for seeds in (
+            ("seed=1", "world_seed=6"),
+            ("seed=2", "world_seed=6"),
+            ("seed=1", "world_seed=7"),
+            ("seed=6",),
+        )
+    )
+    assert same(first, other_run) == set(WORLD)
+    assert same(first, other_world) == {"model"}  # arrivals depend on the activities of the world
+    assert same(first, both) == set(WORLD)
+
+
+def test_without_a_seed_of_its_own_the_world_is_that_of_the_seed(tiny: Callable[..., Spec]) -> None:
+    default, named, zero = (drawn(build(tiny(*VIDEOS, "seed=3", *more))) for more in ((), ("world_seed=3",), ()))
+    assert same(default, named) == same(default, zero) == set(default)
+    assert tiny("seed=0", "world_seed=0").world_seed == 0
+    assert tiny("seed=4", "world_seed=0").world_seed == 0
+
+
+def test_images_and_their_split_belong_to_the_world(tiny: Callable[..., Spec]) -> None:
+    one, other, elsewhere = (
+        build(tiny(f"seed={seed}", f"world_seed={world}")).stream.tapes  # type: ignore[attr-defined]
+        for seed, world in ((1, 6), (2, 6), (1, 7))
+    )
+    assert torch.equal(one.index, other.index)
+    assert not torch.equal(one.index, elsewhere.index)

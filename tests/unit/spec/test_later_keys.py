@@ -71,6 +71,20 @@ def test_an_old_name_is_read_and_keeps_its_fingerprint(tmp_path: Path) -> None:
     assert with_neutral(without_neutral(today.plain)) == today.plain
 
 
+def test_keys_of_one_kind_of_part() -> None:
+    """``algorithm(osafl).score`` is a key of osafl alone; a part that is no mapping, or has another kind, has none."""
+    later = {"algorithm(osafl).score": "similarity", "hops.*.policy(per_client).start": 1.0}
+    old = {"algorithm": {"kind": "osafl"}, "hops": [{"policy": {"kind": "per_client"}}, {"policy": {"kind": "fixed"}}]}
+    new = {
+        "algorithm": {"kind": "osafl", "score": "similarity"},
+        "hops": [{"policy": {"kind": "per_client", "start": 1.0}}, {"policy": {"kind": "fixed"}}],
+    }
+    assert with_neutral(old, later) == new
+    assert without_neutral(new, later) == old
+    for plain in ({"algorithm": {"kind": "fedavg"}}, {"algorithm": "osafl"}, {"hops": [{"policy": None}]}):
+        assert with_neutral(plain, later) == plain
+
+
 def test_other_values_stay() -> None:
     given = {"metrics": ["top"], "hops": [{"receiver": None, "transforms": ["clip"]}, {"receiver": "adam"}]}
     assert without_neutral(given, LATER) == {
@@ -109,6 +123,7 @@ def test_a_run_of_version_0_1_is_what_it_was(tmp_path: Path) -> None:
 
 def test_values_that_are_not_neutral_make_another_run(tiny: Callable[..., Spec]) -> None:
     plain, named = tiny().sha256(), tiny("grouping=auto", "metrics=[]").sha256()
-    others = [tiny(change).sha256() for change in ("grouping=single", "metrics=[macro_f1]", "metrics=[worst]")]
-    assert plain == named
-    assert len({plain, *others}) == 4
+    changes = ("grouping=single", "metrics=[macro_f1]", "metrics=[worst]", "world_seed=0")
+    others = [tiny(change).sha256() for change in changes]
+    assert plain == named == tiny("world_seed=null").sha256()
+    assert len({plain, *others}) == 5

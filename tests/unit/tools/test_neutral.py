@@ -15,7 +15,7 @@ from fedradio import load_spec
 from fedradio.spec.later_keys import LATER_KEYS, RENAMED
 
 ROOT = Path(__file__).parents[3]
-FETCHED = {"mnist", "fashion_mnist", "cifar10"}
+FETCHED = {"mnist", "fashion_mnist", "cifar10", "cifar100"}
 ROWS: list[dict[str, Any]] = [
     {"type": "round", "t": 0, "train_loss": 0.5, "bits": [3.0, None], "wall_s": 0.01},
     {"type": "eval", "t": 0, "rounds": 1, "accuracy": 0.25},

@@ -12,6 +12,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_sum
 from fedradio.core.progress import Progress, silent
 from fedradio.engine.threads import parallel_map
+from fedradio.papers.bounds.arrival import is_noted
 from fedradio.papers.bounds.assessment import Assessment, BoundColumn, BoundTable, Condition, exceeded
 from fedradio.papers.bounds.constants import Estimate, largest, settle
 from fedradio.papers.bounds.coverage import algorithm_problem, model_problems, network_problems, sgd_problems, why
@@ -33,6 +34,8 @@ from fedradio.theory.rawhfl import (
 )
 
 NAME = "RawHFL"
+
+FREQUENCY = "the share of a client's payloads that arrived in the whole run"
 
 SYMBOLS = {
     "smoothness": "beta",
@@ -252,7 +255,8 @@ def run_notes(run: StoredRun, shares: Shares, replayed: list[ReplayedRound]) -> 
         notes.append(f"local steps differ ({fewest} to {most}): the bound leaves out the bias of unequal steps{bias}")
     if bool((shares.p_sc < 1).any()):
         lowest = float(shares.p_sc.min())
-        notes.append(f"p_sc is the share of a client's payloads that arrived in the whole run; lowest {lowest:.3g}")
+        what = "Pr(t_cp + t_up <= t_th) under the fading" if is_noted(run.exchanges) else FREQUENCY
+        notes.append(f"p_sc is {what}; lowest {lowest:.3g}")
     elif any(not all(record.arrived) for records in run.exchanges for record in records if record.hop == 0):
         notes.append("payloads were lost; weights are shares of the arrived, who count as the selected clients")
     present = group_sum(shares.alpha_u.flatten(0, 1).T, shares.edge, shares.alpha_b.shape[1])  # [B, K E]

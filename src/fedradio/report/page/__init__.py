@@ -68,7 +68,8 @@ def run_page(run: PastRun, progress: Progress = silent) -> str:
 
 
 def _title(run: PastRun) -> str:
-    return f"{run.spec.name}, seed {run.spec.seed}"
+    world = "" if run.spec.plain.get("world_seed") is None else f", world {run.spec.world_seed}"
+    return f"{run.spec.name}, seed {run.spec.seed}{world}"
 
 
 def _header(run: PastRun) -> Html:

@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from fedradio.core.units import show_seconds
 from fedradio.papers.collect import Entry, Result, RowResult
-from fedradio.papers.items import Column, Item, Scale
+from fedradio.papers.form import Scale
+from fedradio.papers.items import Column, Item
+from fedradio.papers.judge import judge
+from fedradio.papers.known import SCALES
 from fedradio.papers.make import Trouble
 from fedradio.papers.plan import Cost, Reproduction, Unit
 from fedradio.papers.published import PAPERS
-
-SCALES: tuple[Scale, ...] = ("quick", "paper")
+from fedradio.report.terminal.claims import claims_markdown, claims_view
+from fedradio.report.terminal.words import count, plain_table, rough
 
 HEADER = ("", "quantity", "paper", "ours", "95 % interval", "difference", "")
 """Header of the table of numbers; ``±`` is the standard deviation, over seeds or as published."""
@@ -188,7 +190,7 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
     lines: list[RenderableType] = [
         heading(item),
         Text(f"published: {item.source}"),
-        Text(f"ours: {reproduction.scale} scale, {count(len(reproduction.seeds), 'seed')}; {size.about}"),
+        Text(f"ours: {reproduction.scale} scale, {_trials(reproduction)}; {size.about}"),
         Text(),
         table,
         Text(),
@@ -197,9 +199,16 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
         Text(texts.verdict),
         Text(),
         *((made, Text(wall)) if texts.made else (Text(_nothing_run(reproduction)),)),
+        *((claims_view(item, judge(result), reproduction.world_seed), Text()) if item.claims else ()),
         *(Text(f"written: {file}") for file in files),
     ]
     return Group(*lines)
+
+
+def _trials(reproduction: Reproduction) -> str:
+    """Seeds, and the world where it was chosen."""
+    world = "" if reproduction.world_seed is None else f" in world {reproduction.world_seed}"
+    return f"{count(len(reproduction.seeds), 'seed')}{world}"
 
 
 def result_markdown(result: Result, pictures: Sequence[Path]) -> str:
@@ -210,7 +219,7 @@ def result_markdown(result: Result, pictures: Sequence[Path]) -> str:
     parts = [
         f"# {PAPERS[item.paper]} {item.name}: {item.title}",
         f"Published: {item.source}",
-        f"Ours: {reproduction.scale} scale, {count(len(reproduction.seeds), 'seed')}; {size.about}",
+        f"Ours: {reproduction.scale} scale, {_trials(reproduction)}; {size.about}",
         *(f"![{item.title}]({path.name})" for path in pictures if path.suffix == ".png"),
         _markdown_table(texts.header, texts.rows),
         "\n".join(f"({number}) {note}  " for number, note in enumerate(texts.notes, start=1)),
@@ -218,6 +227,7 @@ def result_markdown(result: Result, pictures: Sequence[Path]) -> str:
         texts.verdict,
         _markdown_table(MADE, texts.made),
         f"Wall time in all {show_seconds(result.wall_s)}." if texts.made else _nothing_run(reproduction),
+        claims_markdown(item, judge(result), reproduction.world_seed),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -260,14 +270,6 @@ def _cost_texts(item: Item, scale: Scale, cost: Cost) -> tuple[str, str]:
     return takes, f"{cost.done} of {cost.units}, {rough(cost.left_s)} left" if cost.done else ""
 
 
-def rough(seconds: float) -> str:
-    """An expected duration, rounded: seconds, minutes, hours or days."""
-    for limit, unit, name in ((90, 1, "s"), (90 * 60, 60, "min"), (72 * 3600, 3600, "h")):
-        if seconds < limit:
-            return f"{max(1, round(seconds / unit))} {name}"
-    return f"{round(seconds / 86400)} days"
-
-
 def reproduction_view(
     reproduction: Reproduction, wall_s: Mapping[Path, float], blocked: Mapping[Path, Trouble]
 ) -> Group:
@@ -298,16 +300,3 @@ def _state(unit: Unit) -> str:
 def heading(item: Item) -> Text:
     """Paper, name and title of an item."""
     return Text.assemble((f"{PAPERS[item.paper]} {item.name}", "bold"), f"  {item.title}")
-
-
-def plain_table(header: Sequence[str]) -> Table:
-    """An empty table without a frame."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in header:
-        table.add_column(name, overflow="fold")
-    return table
-
-
-def count(number: int, word: str) -> str:
-    """A number with its noun, in the plural unless it is 1."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from rich.table import Table
@@ -10,7 +11,9 @@ from rich.text import Text
 from torch import Tensor
 
 from fedradio.core.contracts import Reason, Topology
-from fedradio.core.units import show, w_to_dbm
+from fedradio.core.units import w_to_dbm
+from fedradio.policies.objectives import Point
+from fedradio.report.slot_rows import placement
 from fedradio.rounds.accounts import planned_j
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
@@ -23,13 +26,6 @@ MARKS = {
     "server": ("■", "bold"),
 }
 """Character and colour of clients by their place, and of other nodes."""
-
-
-def placement(planned: Planned) -> list[str]:
-    """Each client's place in the edge round: ``selected``, ``eligible`` (but not selected) or ``out``."""
-    able = planned.x.alloc.reason == int(Reason.NOT_SELECTED)
-    pairs = zip(planned.x.alloc.active.tolist(), able.tolist(), strict=True)
-    return ["selected" if active else "eligible" if eligible else "out" for active, eligible in pairs]
 
 
 def map_text(topology: Topology, planned: Planned, columns: int = 64) -> Text:
@@ -56,7 +52,7 @@ def map_text(topology: Topology, planned: Planned, columns: int = 64) -> Text:
 def clients_table(sim: Simulation, planned: Planned) -> Table:
     """The table of clients; units are in the head, so that it fits a narrow terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for name in ("client", "cell", "dist", "gain dB", "", "reason", "steps", "CPU MHz", "dBm", "s", "J"):
+    for name in ("client", "cell", "m", "gain dB", "", "reason", "steps", "CPU MHz", "dBm", "s", "J"):
         table.add_column(name, justify="left" if name in ("", "reason") else "right", no_wrap=True)
     parent, positions = sim.topology.parents[0], sim.topology.positions
     distance = (positions[0] - positions[1][parent]).norm(dim=1)
@@ -75,26 +71,33 @@ def clients_table(sim: Simulation, planned: Planned) -> Table:
     return table
 
 
-def compare_table(by_mode: Mapping[str, tuple[Simulation, Planned, float]]) -> Table:
-    """The table of one edge round under several modes: ``mode -> (simulation, planned, milliseconds)``."""
+def compare_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The table of one edge round under several modes, see :func:`fedradio.report.slot_rows.mode_row`."""
+    titles = {"cpu_hz": "CPU MHz", "power_w": "dBm", "joules": "J", "planning_ms": "ms"}
+    texts = {"cpu_hz": lambda hz: f"{hz / 1e6:.4g}", "power_w": _dbm, "planning_ms": lambda ms: f"{ms:.1f}"}
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("mode", "eligible", "selected", "steps", "joules", "median CPU", "median dBm", "ms"):
-        table.add_column(name, justify="left" if name == "mode" else "right")
-    for mode, (_, planned, milliseconds) in by_mode.items():
-        on = planned.x.alloc.active
-        joules = planned_j(planned)
-        places = placement(planned)
-        table.add_row(
-            mode,
-            str(len(places) - places.count("out")),
-            str(places.count("selected")),
-            str(int(planned.x.alloc.steps.sum())),
-            "-" if joules is None else f"{float(joules.sum()):.4g}",
-            show(_median(planned.x.alloc.cpu_hz, on), "Hz"),
-            _dbm(_median(planned.x.alloc.power_w, on)),
-            f"{milliseconds:.1f}",
-        )
+    for name in rows[0]:
+        table.add_column(titles.get(name, name), justify="left" if name == "mode" else "right")
+    for row in rows:
+        table.add_row(*(_cell(value, texts.get(name)) for name, value in row.items()))
     return table
+
+
+def points_table(points: Sequence[Point]) -> Table:
+    """The table of a slot's objectives at the chosen plan and at the exact optimum."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("objective", *points[0].quantities):
+        table.add_column(name, justify="left" if name == "objective" else "right")
+    for point in points:
+        table.add_row(point.name, *(_cell(value) for value in point.quantities.values()))
+    return table
+
+
+def _cell(value: Any, text: Callable[[Any], str] | None = None) -> str:
+    """A value of a row as text; a dash if it is undefined."""
+    if value is None:
+        return "-"
+    return text(value) if text else value if isinstance(value, str) else f"{value:.6g}"
 
 
 def cells_table(sim: Simulation, planned: Planned) -> Table:
@@ -117,10 +120,6 @@ def _value(values: Tensor | None, i: int) -> float | None:
 
 def _short(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
-
-
-def _median(values: Tensor | None, on: Tensor) -> float | None:
-    return None if values is None or not bool(on.any()) else float(values[on].median())
 
 
 def _dbm(watts: float | None) -> str:

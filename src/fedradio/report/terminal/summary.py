@@ -46,6 +46,8 @@ def summary_table(run: PastRun) -> Table:
             more = MORE[each.name](run) if each.name in MORE and value is not None else ""
             table.add_row(each.title, each.text(value) + more)
     table.add_row("seed", str(run.spec.seed))
+    if run.spec.plain.get("world_seed") is not None:
+        table.add_row("world seed", str(run.spec.world_seed))
     return table
 
 

@@ -1,7 +1,7 @@
 """Maps of networks."""
 
 from fedradio.report.figures.network import network_map
-from fedradio.report.terminal.slot_plan import placement
+from fedradio.report.slot_rows import placement
 from fedradio.rounds.planning import plan_slots
 from fedradio.rounds.round import begin
 from fedradio.spec.build import build

@@ -18,7 +18,6 @@ from fedradio.report.terminal.reproduction import (
     result_markdown,
     result_text,
     result_view,
-    rough,
 )
 
 
@@ -107,13 +106,6 @@ def test_the_list_shows_costs_and_what_is_there(item: Item, tmp_path: Path) -> N
     text = shown(list_view([(item, costs)], tmp_path), width=200)
     for words in ("RawHFL", "table4", "3 min, 2 seeds", "done", "30 h, 10 seeds", "10 of 40, 20 h left"):
         assert words in text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "1 s"), (89, "89 s"), (100, "2 min"), (5400, "2 h"), (1e5, "28 h"), (1e6, "12 days")]
-)
-def test_rough_durations(seconds: float, words: str) -> None:
-    assert rough(seconds) == words
 
 
 def test_a_dry_run_lists_everything(item: Item, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from support.terminal import shown
 
-from fedradio.report.terminal.slot_plan import cells_table, clients_table, compare_table, map_text, placement
+from fedradio.report.slot_rows import mode_row, objective_points, placement
+from fedradio.report.terminal.slot_plan import cells_table, clients_table, compare_table, map_text, points_table
 from fedradio.rounds.planning import plan_slots
 from fedradio.rounds.round import begin
 from fedradio.spec.build import build
@@ -28,5 +29,22 @@ def test_a_slot_for_people(cells: Callable[..., Spec]) -> None:
     plain = build(cells())
     bare = shown(clients_table(plain, next(plan_slots(plain, begin(plain), 1))))
     assert " - " in bare
-    table = shown(compare_table({"paper": (sim, plan, 1.0)}))
-    assert "paper" in table
+
+
+def test_every_column_has_one_unit() -> None:
+    found = []
+    for mode in ("paper", "optimal"):
+        sim = build(load_spec("rawhfl", [f"hops.0.policy.mode={mode}"]))
+        plan = next(plan_slots(sim, begin(sim), 1))
+        found.append((sim, plan, objective_points(sim, plan)))
+    rows = [mode_row(mode, plan, 1.0, points) for mode, (_, plan, points) in zip("po", found, strict=True)]
+    head, paper, optimal = shown(compare_table(rows), width=200).splitlines()
+    for title in ("CPU MHz", "dBm", "J", "ms", "(28) 1/steps", "(29), optimum"):
+        assert title in head
+    assert len(paper.split()) == len(optimal.split()) == len(rows[0])  # numbers alone
+    head, chosen, best, most = shown(points_table(found[1][2]), width=200).splitlines()
+    assert head.split() == ["objective", "clients", "steps", "J", "(28)", "1/steps", "(29)"]
+    assert chosen.split()[1:] == best.removeprefix("optimum of (29)").split()
+    assert most.startswith("optimum of (28)")
+    plain = build(load_spec("demo"))
+    assert objective_points(plain, next(plan_slots(plain, begin(plain), 1))) == []

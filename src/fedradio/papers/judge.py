@@ -1,0 +1,151 @@
+"""Judges the claims of an item on its result: which numbers they are about, and why some cannot be tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from fedradio.papers.claims import Claim, ClaimTest
+from fedradio.papers.collect import Entry, Result, ratios
+from fedradio.papers.verdicts import Region, Verdict, combined, corrected_level, decide, mean_interval
+from fedradio.results.statistics import Interval
+
+Judgement = Verdict | Literal["not testable", "not testable at this scale", "not run"]
+
+NOT_YET = ("not run", "not made", "interrupted", "unfinished")
+"""Why a number is missing that the same command, or a longer one, would give."""
+
+
+@dataclass(frozen=True)
+class JudgedTest:
+    """A test of a claim with its number by seed, its judgement as one of ``tests``, and a reason where it has one."""
+
+    test: ClaimTest
+    values: Mapping[int, float]
+    judgement: Judgement
+    tests: int = 1
+    why: str = ""
+
+    @property
+    def found(self) -> Interval | None:
+        """The mean over seeds with its 95 % interval; None without numbers."""
+        return mean_interval(list(self.values.values())) if self.values else None
+
+    @property
+    def wide(self) -> Interval | None:
+        """The interval at the level that refutes the claim, where there are several tests."""
+        return mean_interval(list(self.values.values()), corrected_level(self.tests)) if self.values else None
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim with its judgement, those of its tests, and a reason where it cannot be tested."""
+
+    claim: Claim
+    judgement: Judgement
+    tests: tuple[JudgedTest, ...] = ()
+    why: str = ""
+
+
+def judge(result: Result) -> tuple[JudgedClaim, ...]:
+    """The judgements of all claims of an item."""
+    return tuple(_judge(result, claim) for claim in result.item.claims)
+
+
+def _judge(result: Result, claim: Claim) -> JudgedClaim:
+    if claim.tests is None:
+        return JudgedClaim(claim, "not testable", why=str(claim.not_testable))
+    if claim.scale == "paper" and result.reproduction.scale == "quick":
+        return JudgedClaim(claim, "not testable at this scale", why="the claim is about the published scale")
+    tests = tuple(_judge_test(result, test, len(claim.tests)) for test in claim.tests)
+    judgements = [test.judgement for test in tests]
+    for missing in ("not testable", "not testable at this scale", "not run"):
+        if missing in judgements and "does not hold" not in judgements:
+            first = tests[judgements.index(missing)]
+            return JudgedClaim(claim, first.judgement, tests, first.why)
+    decided = [one for one in judgements if one in ("holds", "does not hold", "undecided")]
+    return JudgedClaim(claim, combined(decided), tests)
+
+
+def _judge_test(result: Result, test: ClaimTest, tests: int) -> JudgedTest:
+    """The judgement of one of so many tests."""
+    by_label = {row.label: (row, entries) for row, entries in zip(result.rows, result.entries, strict=True)}
+    entries = [by_label[label][1][test.column] for label in test.rows]
+    for label in test.rows:
+        if skip := by_label[label][0].scaled.source.skip:
+            why = f"{label} is not run at {result.reproduction.scale} scale: {skip}"
+            return JudgedTest(test, {}, "not testable at this scale", tests, why)
+    values = numbers(test, entries)
+    if not values:
+        judgement, why = _absence(test, entries)
+        return JudgedTest(test, {}, judgement, tests, why)
+    if without := _undefined(result, test, entries, values):
+        return JudgedTest(test, values, "undecided", tests, "; ".join(f"seed {s}: {w}" for s, w in without.items()))
+    verdict = decide(list(values.values()), region_of(test), exact=test.exact, tests=tests)
+    return JudgedTest(test, values, verdict, tests)
+
+
+def numbers(test: ClaimTest, entries: list[Entry]) -> dict[int, float]:
+    """A test's number by seed: the row's value, the paired difference, or the ratio, from one or two entries."""
+    one = entries[0].values
+    if test.over is not None:
+        return ratios(one, entries[1].values)
+    if test.than is not None:
+        return {seed: value - entries[1].values[seed] for seed, value in one.items() if seed in entries[1].values}
+    return dict(one)
+
+
+def plain_claims(judged: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
+    """Judged claims as plain data for JSON."""
+    return [
+        one.claim.model_dump(exclude={"tests", "not_testable"})
+        | {"verdict": one.judgement, "why": one.why or None, "tests": [_plain_test(test) for test in one.tests]}
+        for one in judged
+    ]
+
+
+def _plain_test(judged: JudgedTest) -> dict[str, Any]:
+    found, wide = judged.found, judged.wide
+    return judged.test.model_dump() | {
+        "values": {str(seed): value for seed, value in judged.values.items()},
+        "mean": None if found is None else found.mean,
+        "interval": None if found is None or found.half is None else [found.low, found.high],
+        "corrected_level": corrected_level(judged.tests),
+        "corrected_interval": None if wide is None or wide.half is None else [wide.low, wide.high],
+        "verdict": judged.judgement,
+        "why": judged.why or None,
+    }
+
+
+def region_of(test: ClaimTest) -> Region:
+    """The region that a test claims."""
+    if test.between is not None:
+        return Region(*test.between, closed=True)
+    return Region(low=test.above) if test.above is not None else Region(high=cast(float, test.below))
+
+
+def _absence(test: ClaimTest, entries: list[Entry]) -> tuple[Judgement, str]:
+    """The judgement of a test without numbers, and the reason."""
+    reasons = {
+        f"{label}: {why}": why for label, entry in zip(test.rows, entries, strict=True) for why in entry.lost.values()
+    }
+    lasting = [text for text, why in reasons.items() if why not in NOT_YET]
+    if reasons and not lasting:
+        return "not run", "its runs are still to be made"
+    return "not testable", lasting[0] if lasting else f"{', '.join(test.rows)}: the number is not defined"
+
+
+def _undefined(result: Result, test: ClaimTest, entries: list[Entry], values: Mapping[int, float]) -> dict[int, str]:
+    """Seeds whose runs have ended without a number, and why.
+
+    Such seeds are not missing by chance (a run diverged, a level was never reached), so that a mean over the others
+    would flatter: nothing can be decided from it.
+    """
+    found = {}
+    for seed in result.reproduction.seeds:
+        lost = [entry.lost[seed] for entry in entries if seed in entry.lost]
+        if seed in values or any("diverged" not in why for why in lost):
+            continue
+        found[seed] = lost[0] if lost else "the number is not defined"
+    return found

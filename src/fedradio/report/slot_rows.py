@@ -1,0 +1,133 @@
+"""One planned edge round as flat rows in SI units: clients, cells, modes, and the objectives of its problem."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Reason
+from fedradio.policies.joint import Joint
+from fedradio.policies.objectives import EPSILON, Plan, Point, osafl_points, rawhfl_points
+from fedradio.policies.per_client import PerClient
+from fedradio.policies.slot import slot_of
+from fedradio.rounds.accounts import planned_j
+from fedradio.rounds.planning import Planned
+from fedradio.rounds.simulation import Simulation
+
+Row = dict[str, Any]
+
+
+def placement(planned: Planned) -> list[str]:
+    """Each client's place in the edge round: ``selected``, ``eligible`` (but not selected) or ``out``."""
+    able = planned.x.alloc.reason == int(Reason.NOT_SELECTED)
+    pairs = zip(planned.x.alloc.active.tolist(), able.tolist(), strict=True)
+    return ["selected" if active else "eligible" if eligible else "out" for active, eligible in pairs]
+
+
+def client_rows(sim: Simulation, planned: Planned) -> list[Row]:
+    """A row for every client; what belongs to a plan is None for those who are not selected."""
+    parent, positions = sim.topology.parents[0], sim.topology.positions
+    distance = (positions[0] - positions[1][parent]).norm(dim=1)
+    x, joules = planned.x, planned_j(planned)
+    rows = []
+    for i, place in enumerate(placement(planned)):
+        on = place == "selected"
+        gain = None if x.channel is None else float(10 * torch.log10(x.channel.gain[int(parent[i]), i]))
+        rows.append(
+            {
+                "client": i,
+                "cell": int(parent[i]),
+                "distance_m": float(distance[i]),
+                "gain_db": gain,
+                "place": place,
+                "reason": None if on else Reason(int(x.alloc.reason[i])).name.lower(),
+                "steps": int(x.alloc.steps[i]) if on else None,
+                "cpu_hz": _at(x.alloc.cpu_hz, i, on),
+                "power_w": _at(x.alloc.power_w, i, on),
+                "seconds": _at(planned.airtime.done_s, i, on),
+                "joules": _at(joules, i, on),
+            }
+        )
+    return rows
+
+
+def cell_rows(sim: Simulation, planned: Planned) -> list[Row]:
+    """A row for every cell: clients, selected clients, and the policy's notes."""
+    notes = {name: note.values for name, note in planned.x.alloc.notes.items() if note.axis == "receiver"}
+    parent = sim.topology.parents[0]
+    return [
+        {
+            "cell": cell,
+            "clients": int((parent == cell).sum()),
+            "selected": int(planned.x.alloc.active[parent == cell].sum()),
+            **{name: float(values[cell]) for name, values in notes.items()},
+        }
+        for cell in range(sim.topology.receivers(0))
+    ]
+
+
+def mode_row(mode: str, planned: Planned, planning_ms: float, points: Sequence[Point]) -> Row:
+    """The row of one mode of a policy: totals, medians of the selected, and the objectives beside their optima."""
+    places, joules, on = placement(planned), planned_j(planned), planned.x.alloc.active
+    objectives: Row = {}
+    for point in points:
+        if point.best is not None:
+            objectives[point.best] = points[0].quantities[point.best]
+            objectives[f"{point.best}, optimum"] = point.quantities[point.best]
+    return {
+        "mode": mode,
+        "eligible": len(places) - places.count("out"),
+        "selected": places.count("selected"),
+        "steps": int(planned.x.alloc.steps.sum()),
+        "joules": None if joules is None else float(joules.sum()),
+        "cpu_hz": _median(planned.x.alloc.cpu_hz, on),
+        "power_w": _median(planned.x.alloc.power_w, on),
+        "planning_ms": planning_ms,
+        **objectives,
+    }
+
+
+def objective_points(
+    sim: Simulation, planned: Planned, before: Tensor | None = None, epsilon: float = EPSILON
+) -> list[Point]:
+    """The objectives of the policy's problem at its plan and at the exact optimum; empty for policies without any.
+
+    ``before [S]`` are the clients selected in the edge round before, None for nobody.
+    """
+    policy, alloc = sim.hops[0].policy, planned.x.alloc
+    if not isinstance(policy, Joint | PerClient) or alloc.cpu_hz is None or alloc.power_w is None:
+        return []
+    slot, chosen = slot_of(planned.x), Plan(alloc.active, alloc.steps, alloc.cpu_hz, alloc.power_w)
+    if isinstance(policy, PerClient):
+        return osafl_points(slot, chosen, max_steps=policy.max_steps, epsilon=epsilon)
+    return rawhfl_points(
+        slot,
+        chosen,
+        clients=policy.clients,
+        max_steps=policy.max_steps,
+        theta=policy.theta,
+        overlap=policy.overlap,
+        before=torch.zeros_like(alloc.active) if before is None else before,
+    )
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV with a header; undefined values are empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _at(values: Tensor | None, i: int, on: bool) -> float | None:
+    return float(values[i]) if on and values is not None else None
+
+
+def _median(values: Tensor | None, on: Tensor) -> float | None:
+    return None if values is None or not bool(on.any()) else float(values[on].median())

@@ -1,0 +1,123 @@
+"""Claims of a paper with their verdicts, for the terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from fedradio.papers.claims import ClaimTest
+from fedradio.papers.items import Item
+from fedradio.papers.judge import JudgedClaim, JudgedTest, Judgement, region_of
+from fedradio.papers.known import WORTH, Known
+from fedradio.papers.published import PAPERS
+from fedradio.papers.verdicts import corrected_level
+from fedradio.report.terminal.words import count, plain_table, rough
+from fedradio.results.statistics import Interval
+
+STYLES: dict[Judgement, str] = {"holds": "bold green", "does not hold": "bold red", "undecided": "bold yellow"}
+
+
+def claim_lines(item: Item, judged: JudgedClaim) -> list[str]:
+    """A claim as lines: the sentence with its source, the numbers of its tests, the reason, the note."""
+    claim = judged.claim
+    return [
+        f"{claim.says} [{claim.source}]",
+        *(number_line(item, test) for test in judged.tests if test.values),
+        *([judged.why] if judged.why else []),
+        *([f"({claim.note})"] if claim.note else []),
+    ]
+
+
+def number_line(item: Item, judged: JudgedTest) -> str:
+    """The number of a test with its interval, and what was claimed of it."""
+    test, found = judged.test, judged.found
+    column = item.columns[test.column]
+    digits = 3 if test.over else column.digits
+    assert found is not None
+    unit = f" {column.unit}" if column.unit and not test.over else ""
+    over = "no interval" if found.half is None else f"95 % {_ends(found, digits)}"
+    if test.exact:
+        over = "exact"
+    elif _outside_alone(judged):
+        level = f"{100 * corrected_level(judged.tests):.3g} %"
+        over += f", {level} for one of {judged.tests} tests {_ends(judged.wide, digits)}"
+    text = f"{_quantity(item, test)}: {found.mean:.{digits}f}{unit} ({over}, {count(found.n, 'seed')})"
+    return f"{text}; claimed {_claimed(test)}; {judged.judgement}" + (f": {judged.why}" if judged.why else "")
+
+
+def _outside_alone(judged: JudgedTest) -> bool:
+    """Whether a test is undecided though its 95 % interval lies outside: it is one of several."""
+    found = judged.found
+    if judged.judgement != "undecided" or found is None or found.low is None or found.high is None:
+        return False
+    return region_of(judged.test).excludes(found.low, found.high)
+
+
+def _ends(found: Interval | None, digits: int) -> str:
+    if found is None or found.low is None or found.high is None:
+        return "none"
+    return f"{found.low:.{digits}f} to {found.high:.{digits}f}"
+
+
+def _quantity(item: Item, test: ClaimTest) -> str:
+    """What a test is about, in words."""
+    title = item.columns[test.column].title
+    if test.than is not None:
+        return f"{title}, {test.row} less {test.than}"
+    return f"{title}, {test.row} over {test.over}" if test.over is not None else f"{title}, {test.row}"
+
+
+def _claimed(test: ClaimTest) -> str:
+    if test.between is not None:
+        return f"between {test.between[0]:g} and {test.between[1]:g}"
+    return f"above {test.above:g}" if test.above is not None else f"below {test.below:g}"
+
+
+def claims_view(item: Item, judged: Sequence[JudgedClaim], world_seed: int | None) -> Group:
+    """The claims of an item below its result."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for one in judged:
+        table.add_row(verdict_text(one.judgement), Text("\n".join(claim_lines(item, one))))
+    return Group(Text(), Text("what the paper claims:" + _where(world_seed), style="bold"), table)
+
+
+def _where(world_seed: int | None) -> str:
+    return "" if world_seed is None else f" (seeds are trials in world {world_seed})"
+
+
+def verdict_text(judgement: Judgement) -> Text:
+    return Text(judgement, style=STYLES.get(judgement, ""))
+
+
+def claims_markdown(item: Item, judged: Sequence[JudgedClaim], world_seed: int | None) -> str:
+    """The claims of an item as a Markdown list; empty without any."""
+    if not judged:
+        return ""
+    lines = []
+    for one in judged:
+        first, *rest = claim_lines(item, one)
+        lines += [f"- **{one.judgement}**: {first}", *(f"    - {line}" for line in rest)]
+    return f"## What the paper claims{_where(world_seed)}\n\n" + "\n".join(lines)
+
+
+def known_view(known: Sequence[Known]) -> Group:
+    """The list of claims with what is known of each, and the command that could decide it."""
+    table = plain_table(("paper", "item", "verdict", "from", "claim"))
+    last = ""
+    for one in known:
+        lines = claim_lines(one.item, one.judged)
+        if one.command:
+            lines.append(f"-> {one.command} (about {rough(one.left_s)})" if one.left_s else f"-> {one.command}")
+        paper = PAPERS[one.item.paper] if one.item.paper != last else ""
+        source = f"{one.scale}, {count(len(one.seeds), 'seed')}" if one.scale else "-"
+        cells = (Text(paper), Text(one.item.name), verdict_text(one.judged.judgement), Text(source))
+        table.add_row(*cells, Text("\n".join(lines)))
+        last = one.item.paper
+    kinds = [one.judged.judgement for one in known]
+    counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in WORTH if kind in kinds)
+    return Group(table, Text(f"{count(len(known), 'claim')}: {counted}" if known else "no claims"))

@@ -1,0 +1,20 @@
+"""The base of all data files of published items."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from fedradio.papers.form import Key, Strict, Text
+
+
+class Named(Strict):
+    key: Key
+    text: Text = "something"
+
+
+@pytest.mark.parametrize("plain", [{"key": "Not a key"}, {"key": "a", "text": ""}, {"key": "a", "more": 1}, {"key": 1}])
+def test_what_does_not_fit_is_refused(plain: dict[str, object]) -> None:
+    assert Named.model_validate({"key": "a_1"}).text == "something"
+    with pytest.raises(ValidationError):
+        Named.model_validate(plain)

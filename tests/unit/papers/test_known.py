@@ -1,0 +1,92 @@
+"""What stored runs tell of claims, without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.claimed import claim, claim_test, claimed_item
+from support.reproductions import made
+
+from fedradio.papers import make as making
+from fedradio.papers.items import Item
+from fedradio.papers.known import known_claims, scale_of
+from fedradio.papers.plan import plan_reproduction
+from fedradio.spec.spec import Spec
+
+ABOVE = claim(claim_test(above=-1), id="above")
+LONG = claim(claim_test("long", than="one", above=0), id="long_one")
+SMALL = claim(claim_test(exact=True, below=2), id="small")
+CLOSED = claim(id="closed", not_testable="its data are not public")
+
+
+@pytest.fixture
+def item(tmp_path: Path, tiny: Callable[..., Spec]) -> Item:
+    (tmp_path / "tiny.yaml").write_text(tiny().yaml(), encoding="utf-8")
+    return claimed_item(ABOVE, LONG, SMALL, CLOSED, spec=str(tmp_path / "tiny.yaml"))
+
+
+def judgements(item: Item, out: Path, **given: Any) -> dict[str, str]:
+    return {one.judged.claim.id: one.judged.judgement for one in known_claims([item], out, **given)}
+
+
+def test_without_runs_nothing_is_known_and_commands_are_given(item: Item, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    above, long, small, closed = known_claims([item], out)
+    assert [one.judged.judgement for one in (above, long, small, closed)] == ["not run"] * 3 + ["not testable"]
+    assert above.command == f"fedradio reproduce whfl fig9 --scale quick --seeds 5 --out {out}"
+    assert long.command == f"fedradio reproduce whfl fig9 --scale paper --seeds 5 --out {out}"
+    assert small.command == f"fedradio reproduce whfl fig9 --scale quick --out {out}"  # one seed decides
+    assert closed.command == ""
+    assert above.left_s == pytest.approx(5 * 4 * 60)
+    assert (above.scale, above.seeds) == (None, ())
+    assert not out.exists()
+
+
+def test_all_stored_seeds_are_used_and_nothing_is_run(
+    item: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    made(plan_reproduction(item, "quick", (3, 7), out))
+    monkeypatch.setattr(making, "run_batch", lambda *_, **__: pytest.fail("nothing is to be run"))
+    above, long, small, _ = known_claims([item], out)
+    assert (above.scale, above.seeds) == ("quick", (3, 7))
+    assert list(above.judged.tests[0].values) == [3, 7]
+    assert (small.judged.judgement, small.command) == ("holds", "")
+    assert long.judged.judgement == "not testable at this scale"
+    assert "--scale paper" in long.command
+    assert judgements(item, out, seeds=(3,))["above"] == "undecided"
+    assert "--seeds 5" in known_claims([item], out, seeds=(3,))[0].command
+    assert judgements(item, out, seeds=(4,))["above"] == "not run"
+
+
+def test_worlds_are_kept_apart(item: Item, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made(plan_reproduction(item, "quick", 1, out, world_seed=6))
+    assert judgements(item, out)["small"] == "not run"
+    assert judgements(item, out, world_seed=6)["small"] == "holds"
+    assert "--world-seed 6" in known_claims([item], out, world_seed=6)[0].command
+
+
+def test_the_published_scale_tells_more_than_the_quick_one(item: Item, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made(plan_reproduction(item, "quick", 1, out))
+    made(plan_reproduction(item, "paper", 1, out))
+    small = known_claims([item], out)[2]
+    assert (small.judged.judgement, small.scale) == ("holds", "paper")
+
+
+def test_runs_of_another_spec_do_not_count(item: Item, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    out = tmp_path / "out"
+    made(plan_reproduction(item, "quick", 1, out))
+    (tmp_path / "tiny.yaml").write_text(tiny("rounds=3").yaml(), encoding="utf-8")
+    small = known_claims([item], out)[2]
+    assert small.judged.judgement == "not testable"
+    assert "made from another spec" in small.judged.why
+
+
+def test_the_scale_that_a_claim_needs() -> None:
+    item = claimed_item(ABOVE, LONG, claim(claim_test(above=0), id="large", scale="paper"))
+    assert [scale_of(item, one) for one in item.claims] == ["quick", "paper", "paper"]
