@@ -54,7 +54,8 @@ COMMANDS = {
         "Write one HTML page that shows a run or a sweep: curves, map, who took part, energy, spec. It opens offline."
     ),
     "reproduce": CommandEntry(
-        "Make a table or figure of one of the four papers again, beside its published numbers.", parts=True
+        "Make a table or figure of one of the four papers again, beside its published numbers, and judge its claims.",
+        parts=True,
     ),
     "run": CommandEntry("Run a spec and write its run folder.", parts=True),
     "resume": CommandEntry(
