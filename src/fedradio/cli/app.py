@@ -61,7 +61,7 @@ COMMANDS = {
     "resume": CommandEntry(
         "Go on with a run that was interrupted or killed; the result equals that of a run in one go.", parts=True
     ),
-    "theory": CommandEntry("Evaluate a paper's convergence bound on a run, beside what the run did.", parts=True),
+    "theory": CommandEntry("Evaluate a paper's convergence bounds on a run, beside what the run did.", parts=True),
     "sweep": CommandEntry(
         "Run a spec with every combination of values, on the same seeds; what is complete already is not run again.",
         parts=True,
