@@ -21,11 +21,36 @@ CLOCK = frozenset({"wall_s"})
 MACHINE = frozenset({"wall_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"})
 ABSENT = "(absent)"
 LATER_KEYS: dict[str, Any] = {
+    "topology(clusters).layouts": "spaced",
+    "data.partition(label_gaps).labels": "lack_two",
+    "data.partition(label_gaps).inside": "samples",
+    "data.partition(label_gaps).drawn": False,
+    "hops.*.channel(power_law).noise_w_hz": None,
     "world_seed": None,
+    "topology(flat).via": None,
+    "hops.*.channel(urban_macro).nlos": "standard",
+    "hops.*.policy(joint).rho": 0.0,
+    "hops.*.policy(joint).iterations": 50,
+    "hops.*.policy(joint).precision": 1e-3,
+    "hops.*.policy(joint).start": "full_power",
     "grouping": "auto",
     "metrics": [],
     "hops.*.transforms": [],
     "hops.*.receiver": None,
+    "rule(sgd).lr_per_step": False,
+    "algorithm(osafl).score": "similarity",
+    "algorithm(osafl).normalise": "updates",
+    "algorithm(osafl).smoothness": 1.0,
+    "algorithm(osafl).variance": 1.0,
+    "algorithm(osafl).shift": 0.0,
+    "algorithm(osafl).divergence": 0.0,
+    "algorithm(osafl).rho_1": 1.0,
+    "algorithm(afa_cd).normalise": "updates",
+    "data.source(video_files).images": "generated",
+    "data.source(video_files).image_std": 1.0,
+    "data.source(video_files).genre": "unit",
+    "data.stream(fifo).removal": "fifo",
+    "hops.*.policy(per_client).start": [1.0, 1.0],
     "rule(sgd).epochs_over": "labelled",
     "rule(adam).epochs_over": "labelled",
     "algorithm(fedcpsl).pseudo_rate": None,
@@ -41,6 +66,10 @@ LATER_KEYS: dict[str, Any] = {
 }
 """Keys of specs that came after version 0.1, and their neutral values; the star in ``hops.*.key`` is every hop, and
 ``algorithm(osafl).score`` is a key of parts of that kind."""
+RENAMED = {"hops.*.channel(power_law).noise_symbol": "noise"}
+"""Keys of specs that have another name than in version 0.1, and their old names."""
+LATER_NOTES = frozenset({"tx_power_vector"})
+"""Notes of exchanges that came after version 0.1 and follow from others: each sender's power times the channel uses."""
 REASONS = ("none", "not_selected", "energy", "deadline", "outage", "no_data", "no_news")
 """Reasons in the order of their numbers."""
 
@@ -95,6 +124,7 @@ def _dense_exchange(row: Mapping[str, Any], senders: int) -> dict[str, Any]:
     notes = {
         name: spread(note["values"], note["rest"]) if note["axis"] == "active" else note["values"]
         for name, note in row["notes"].items()
+        if name not in LATER_NOTES
     }
     return {
         **{name: row[name] for name in ("type", "t", "hop", "e")},
@@ -139,7 +169,9 @@ def content(path: Path) -> list[Any]:
     text = path.read_text(encoding="utf-8")
     if path.name == RECORDS:
         return [_without(row, CLOCK) for row in dense_rows([json.loads(line) for line in text.splitlines()])]
-    return [_without(json.loads(text), MACHINE) if path.name == SUMMARY else without_neutral(yaml.safe_load(text))]
+    return [
+        _without(json.loads(text), MACHINE) if path.name == SUMMARY else without_neutral(renamed(yaml.safe_load(text)))
+    ]
 
 
 def without_neutral(spec: dict[str, Any]) -> dict[str, Any]:
@@ -164,6 +196,19 @@ def _inside(holder: Any, name: str) -> list[Any]:
     if kind:
         return [inner] if isinstance(inner, dict) and inner.get("kind") == kind else []
     return [inner] if isinstance(inner, dict | list) else []
+
+
+def renamed(spec: dict[str, Any]) -> dict[str, Any]:
+    """A spec with today's names of keys that were called otherwise."""
+    for path, old in RENAMED.items():
+        *above, key = path.split(".")
+        holders: list[Any] = [spec]
+        for name in above:
+            holders = [inner for holder in holders for inner in _inside(holder, name)]
+        for holder in holders:
+            if old in holder:
+                holder[key] = holder.pop(old)
+    return spec
 
 
 def compare_text(base: Path, changed: Path) -> Difference | None:

@@ -26,7 +26,7 @@ CELLS = (
 )
 AIR = (
     "topology={kind: clusters, clusters: 2, clients_per_cluster: 5, flat: true}",
-    "hops=[{link: over_the_air, channel: {kind: power_law, noise: 1e-4}, "
+    "hops=[{link: over_the_air, channel: {kind: power_law, noise_symbol: 1e-4}, "
     "policy: {kind: sampling, clients: 4, epochs: 1}}]",
 )
 

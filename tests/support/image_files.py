@@ -19,13 +19,15 @@ from fedradio.data.catalog import CATALOG, IDX_FILES, Arrays, DataSet
 
 
 def tiny_arrays(dataset: DataSet, train: int, test: int, seed: int = 7) -> Arrays:
-    """Random images of the data set's shape with random labels."""
+    """Random images of the data set's shape with random labels, of a hundred classes with one after the other."""
     random = np.random.default_rng(seed)
 
     def images(n: int) -> np.ndarray:
         return random.integers(0, 256, (n, *dataset.shape), dtype=np.uint8)
 
     def labels(n: int) -> np.ndarray:
+        if dataset.classes > 10:  # every label in turn: some tests want an image of each
+            return (np.arange(n) % dataset.classes).astype(np.uint8)
         return random.integers(0, 10, n, dtype=np.uint8)
 
     return Arrays(images(train), labels(train), images(test), labels(test))
@@ -33,9 +35,12 @@ def tiny_arrays(dataset: DataSet, train: int, test: int, seed: int = 7) -> Array
 
 def shrunk(name: str, arrays: Arrays, **changes: object) -> DataSet:
     """The catalogue's data set, had it been these arrays; without any package or download."""
-    digests = tuple(hashlib.sha256(array.tobytes()).hexdigest() for _, array in arrays.items())
+    digests: dict[str, object] = {"sha256": tuple(hashlib.sha256(a.tobytes()).hexdigest() for _, a in arrays.items())}
+    if CATALOG[name].layout == "cifar100":
+        files = cifar100_files(arrays)
+        digests = {"file_sha256": tuple((file, hashlib.sha256(raw).hexdigest()) for file, raw in files.items())}
     sizes = {"train": len(arrays.train_y), "test": len(arrays.test_y)}
-    return replace(CATALOG[name], **({"sha256": digests, "npm": "", "debian": "", "urls": ()} | sizes | changes))
+    return replace(CATALOG[name], **(digests | {"npm": "", "debian": "", "urls": ()} | sizes | changes))
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -71,6 +76,15 @@ def cifar_files(arrays: Arrays, layout: str) -> dict[str, bytes]:
     return content
 
 
+def cifar100_files(arrays: Arrays) -> dict[str, bytes]:
+    """The two files of CIFAR-100's binary version; the coarse label is the fine one over five."""
+    parts = {"train.bin": (arrays.train_x, arrays.train_y), "test.bin": (arrays.test_x, arrays.test_y)}
+    return {
+        name: np.concatenate([y[:, None] // 5, y[:, None], x.reshape(len(x), -1)], axis=1).tobytes()
+        for name, (x, y) in parts.items()
+    }
+
+
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Named contents as files of a folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,6 +111,8 @@ def stand_in(name: str, raw: Path, train: int = 200, test: int = 40) -> DataSet:
     arrays = tiny_arrays(CATALOG[name], train, test)
     if CATALOG[name].layout == "idx":
         write_idx(raw, arrays)
+    elif CATALOG[name].layout == "cifar100":
+        write_files(raw, cifar100_files(arrays))
     else:
         write_files(raw, cifar_files(arrays, "binary"))
     return shrunk(name, arrays)

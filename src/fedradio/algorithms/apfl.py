@@ -133,9 +133,9 @@ class Personal(Algorithm):
         common = super().predict(shared, client)
         if not self.objective.pair:
             return common
-        own, b = begun_models(client, shared[MODEL]), client[MIXED]
-        personal = Ensemble((own, shared[MODEL]), (b, 1.0 - b), self.learn_mixture)
-        return {"personal": personal, **common, "local": Ensemble((own,))}
+        own, b, kept = begun_models(client, shared[MODEL]), client[MIXED], BEGUN not in client
+        personal = Ensemble((own, shared[MODEL]), (b, 1.0 - b), self.learn_mixture, kept=(kept, False))
+        return {"personal": personal, **common, "local": Ensemble((own,), kept=(kept,))}
 
 
 def begun_models(client: Slots, shared: Tensor) -> Tensor:

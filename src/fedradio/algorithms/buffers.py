@@ -35,7 +35,10 @@ SIGNALS = frozenset({"staleness", "weight"})
 BUFFER = Arg(
     "what receivers remember of each client: nothing, its last change, or its last model; absent clients then count"
 )
-NEVER_SEEN = Arg("contribution of a client that has never arrived: nothing, or the published w/eta (literal)")
+NEVER_SEEN = Arg(
+    "contribution of a client that has never arrived: nothing, or (literal) the start value w/eta as OSAFL prints it, "
+    "which pulls the model to 0"
+)
 
 FEW = 16
 """Rows written at a time: a copy of the whole cohort would double the memory."""

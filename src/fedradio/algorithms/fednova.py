@@ -47,7 +47,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_share, group_sum
 from fedradio.core.registry import Arg, register
 
-Form = Literal["normalised", "printed"]
+Form = Literal["normalised", "printed", "summed"]
 
 TAU = "tau"
 """Ledger slot ``[C]`` of a buffer: the effective steps of every client's last contribution."""
@@ -121,7 +121,9 @@ class FedNova(Algorithm):
         )
 
     def _remembered(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """Weights of all clients that were ever seen, each with its last number of effective steps."""
+        """Weights of all clients that were ever seen, each with its last number of effective steps; ``summed``: 1."""
+        if self.form == "summed":
+            return ledger, torch.ones(len(info.parent), dtype=torch.float64)
         rows = info.arrived.nonzero().flatten()
         tau = ledger[TAU].index_copy(0, info.ids[rows], info.known["effective"].double()[rows])
         share = shares_of_all(self.importance(info.announced, len(info.parent)), info)
@@ -143,16 +145,30 @@ def fednova(
     buffer: Annotated[Buffer, BUFFER] = "none",
     never_seen: Annotated[NeverSeen, NEVER_SEEN] = "nothing",
     form: Annotated[
-        Form, Arg("normalised as in FedNova, or as OSAFL's Algorithm 8 prints it: slowed averaging without memory")
+        Form,
+        Arg(
+            "normalised as in FedNova; as OSAFL's Algorithm 8 prints it, slowed averaging without memory; or, a fit, "
+            "the plain sum of everybody's last change"
+        ),
     ] = "normalised",
 ) -> FedNova:
     """Normalised averaging: clients with more local steps do not pull harder (momentum is accounted for).
 
     Algorithm 8 multiplies every contribution by its steps of this very round, so that it reduces to ``server_lr`` times
     the weighted sum of the changes that arrived; absent clients weigh 0. That is ``form: printed``, without a buffer.
+
+    ``form: summed`` reads it with ``p_i = 1`` and each client's last steps kept: ``server_lr`` times the plain sum of
+    the last changes of all clients (``buffer: gradients``). It is a fit, made for the FCN's published rates, which
+    hardly learn otherwise; the rates of the CNN and the LSTM are too large for it.
     """
     if form == "printed" and buffer != "none":
         reason = "the printed form gives absent clients weight 0, so there is nothing to remember"
         raise SpecError(Problem("algorithm.buffer", reason, "none, or form: normalised", buffer))
+    if form == "summed" and buffer != "gradients":
+        reason = "the summed form adds up the last changes of all clients"
+        raise SpecError(Problem("algorithm.buffer", reason, "gradients, or another form", buffer))
+    if form == "summed" and never_seen == "literal":
+        reason = "whoever was never seen has made no step, so that its start value is multiplied by 0"
+        raise SpecError(Problem("algorithm.never_seen", reason, "nothing, or form: normalised", never_seen))
     refuse_literal(never_seen, buffer)
     return FedNova(weighting, server_lr, buffer, never_seen, form)

@@ -3,6 +3,10 @@
 A client sends its mean update ``-eta d_u = (w_kappa - w_0)/kappa`` (16), in units of a change, so that receivers need
 to know neither its rate nor its number of steps. By hand, ``chi = 1``, two clients with updates (1, 0) and (0, 1): the
 mean is (.5, .5), both cosines are 1/sqrt(2), both scores (1 + .7071)/2 = .8536, the step eta_g (.4268, .4268).
+
+**The start value.** Algorithms 2 and 9 begin a client's ``d_u`` as ``w/eta``, and renew it while the client has never
+come. With ``f`` the share of such clients, a round of AFA-CD then multiplies the model by ``1 - f eta/eta_L`` before it
+adds anything: a model that shrinks to 0 where ``0 < f eta/eta_L < 2``, and predicts one label for all.
 """
 
 from __future__ import annotations
@@ -42,8 +46,20 @@ from fedradio.core.contracts import (
     Trained,
     Work,
 )
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_share
 from fedradio.core.registry import Arg, register
+
+Normaliser = Literal["updates", "steps"]
+Score = Literal["similarity", "exact", "none"]
+
+KAPPA, RATE = "kappa", "rate"
+"""Ledger slots ``[C]`` of the exact score: local steps and mean learning rate of each client's last contribution."""
+
+NORMALISER = Arg(
+    "a change is divided by its local updates, or as (16) prints it by its local steps; the same where a step is one "
+    "update"
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,7 @@ class AfaCd(Algorithm):
     server_lr: float = 10.0
     buffer: Buffer = "gradients"
     never_seen: NeverSeen = "nothing"
+    normalise: Normaliser = "updates"
 
     @property
     def remembers(self) -> bool:
@@ -79,7 +96,8 @@ class AfaCd(Algorithm):
 
     def upload(self, cohort: Cohort, trained: Trained, work: Work) -> Tensor:
         """Mean updates ``D_u / kappa_u``, computed in place of the changes, which clients do not keep."""
-        return trained.delta.div_(work.effective.to(trained.delta).unsqueeze(1)).unsqueeze(1)
+        number = work.effective if self.normalise == "updates" else work.steps
+        return trained.delta.div_(number.to(trained.delta).unsqueeze(1)).unsqueeze(1)
 
     def weights(self, held: Held, info: Info) -> Tensor:
         return shares_of_arrived(self.importance(info.known, len(info.ids)), info)
@@ -103,29 +121,79 @@ class AfaCd(Algorithm):
 
 
 @dataclass(frozen=True)
+class Constants:
+    """Constants of Theorem 1 that the exact score (34) needs: ``smoothness`` beta, ``variance`` sigma^2 of a mini-batch
+    gradient, ``shift`` Phi of the data, ``divergence`` rho_2 delta of the clients, ``rho_1``; the same for all."""
+
+    smoothness: float = 1.0
+    variance: float = 1.0
+    shift: float = 0.0
+    divergence: float = 0.0
+    rho_1: float = 1.0
+
+
+@dataclass(frozen=True)
 class Osafl(AfaCd):
     """Averaging of mean updates weighed by online scores, see :func:`osafl`."""
 
     chi: float = 1.0
+    score: Score = "similarity"
+    constants: Constants = Constants()
 
     @property
     def publishes(self) -> frozenset[str]:
         return SIGNALS | {"score"}
 
+    @property
+    def reveals(self) -> frozenset[str]:
+        """Nothing; steps and rates where scores are exact, which the paper's clients do not tell."""
+        return frozenset({"steps", "updates", "rate"}) if self.score == "exact" else frozenset()
+
     def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
         memory = super().init(w, clients, receivers)
-        return replace(memory, ledger=memory.ledger | {"score": torch.zeros(clients, dtype=torch.float64)})
+        ledger = memory.ledger | {"score": torch.zeros(clients, dtype=torch.float64)}
+        if self.score == "exact":
+            ledger |= {name: torch.ones(clients, dtype=torch.float64) for name in (KAPPA, RATE)}
+        return replace(memory, ledger=ledger)
 
     def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
         merged = super().merge(held, delivery, info)
         return replace(merged, published=merged.published | {"score": merged.held.ledger["score"]})
 
     def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """Weights ``alpha_u lambda_u`` (17) with ``alpha_u = 1/U`` and the scores (21)."""
-        score = scores(ledger[SENT], info.parent, info.receivers, self.chi)
+        """Weights ``alpha_u Delta_u`` (17) with ``alpha_u = 1/U`` and the scores (21), (34) or 1."""
         ledger, share = super().remembered_weights(ledger, info)
+        if self.score == "none":
+            score = torch.ones_like(share)
+        else:
+            score = scores(ledger[SENT], info.parent, info.receivers, self.chi)
+        if self.score == "exact":
+            ledger = ledger | _last_work(ledger, info)
+            score = score * exact_factor(share, ledger[KAPPA], ledger[RATE], self.server_lr, self.constants)
         seen = ledger[AGE] >= 0
         return ledger | {"score": torch.where(seen, score, 0.0)}, share * score
+
+
+def _last_work(ledger: Slots, info: Info) -> Slots:
+    """Local steps and mean learning rate ``[C]`` of every client's last contribution, after this exchange."""
+    rows = info.arrived.nonzero().flatten()
+    ids, known = info.ids[rows], {name: info.known[name].double()[rows] for name in ("steps", "updates", "rate")}
+    rate = known["rate"] / known["updates"]
+    return {KAPPA: ledger[KAPPA].index_copy(0, ids, known["steps"]), RATE: ledger[RATE].index_copy(0, ids, rate)}
+
+
+def exact_factor(alpha: Tensor, kappa: Tensor, rate: Tensor, server_lr: float, constants: Constants) -> Tensor:
+    """Exact score (34) in units of the similarity, ``C_u / (2 beta eta eta_g sigma^2 alpha_u^2 + C_u)``, ``[C]``, with
+    ``C_u = 8 alpha kappa (beta eta)^2 sigma^2 + (64 Phi + 32 rho_2 delta + 32 rho_1) alpha (beta eta kappa)^2``.
+
+    By hand, alpha = 1/2, kappa = 2, eta = .1, eta_g = 10, beta = sigma^2 = rho_1 = 1, Phi = delta = 0: ``C`` is
+    ``.08 + .64 = .72``, the other term ``2 * .1 * 10 / 4 = .5``, the factor ``.72/1.22 = .5902``.
+    """
+    c = constants
+    step = c.smoothness * rate
+    drift = 64 * c.shift + 32 * c.divergence + 32 * c.rho_1
+    gain = 8 * alpha * kappa * step**2 * c.variance + drift * alpha * (step * kappa) ** 2
+    return gain / (2 * step * server_lr * c.variance * alpha**2 + gain)
 
 
 def scores(sent: Tensor, parent: Tensor, receivers: int, chi: float) -> Tensor:
@@ -148,13 +216,31 @@ def osafl(
     server_lr: Annotated[float, Arg("global learning rate, times the local one: eta~", gt=0, le=1e4)] = 10.0,
     chi: Annotated[float, Arg("chi of the scores: at 1 a client opposite to the mean counts 0", ge=1, le=1e6)] = 1.0,
     never_seen: Annotated[NeverSeen, NEVER_SEEN] = "nothing",
+    normalise: Annotated[Normaliser, NORMALISER] = "updates",
+    score: Annotated[
+        Score, Arg("similarity (35); the exact minimiser (34) for the constants below; or none: every score is 1")
+    ] = "similarity",
+    smoothness: Annotated[float, Arg("beta of the exact score: smoothness of the costs", gt=0, le=1e9)] = 1.0,
+    variance: Annotated[float, Arg("sigma^2 of the exact score: variance of a batch's gradient", ge=0, le=1e9)] = 1.0,
+    shift: Annotated[float, Arg("Phi of the exact score: how far new data move a gradient, squared", ge=0, le=1e9)] = (
+        0.0
+    ),
+    divergence: Annotated[float, Arg("rho_2 delta of the exact score: how clients differ", ge=0, le=1e9)] = 0.0,
+    rho_1: Annotated[float, Arg("rho_1 of the exact score (Assumption 3)", ge=1, le=1e9)] = 1.0,
 ) -> Osafl:
     """Online-score-aided averaging: every client's last mean update, weighed by its similarity to their mean.
 
     ``w -= eta~ eta sum_u lambda_u d_u / U`` over all clients, whether they could take part in this round or not. The
-    receiver knows no client's data size or number of steps.
+    receiver knows no client's data size or number of steps. The exact score (34) is the similarity times a factor below
+    1 that depends on constants which no server knows, and on every client's steps and rate, which are then revealed.
     """
-    return Osafl(server_lr=server_lr, chi=chi, never_seen=never_seen)
+    constants = Constants(smoothness, variance, shift, divergence, rho_1)
+    if score != "exact" and constants != Constants():
+        reason = "constants of Theorem 1 enter the exact score only"
+        raise SpecError(Problem("algorithm.score", reason, "exact, or leave the constants out", score))
+    return Osafl(
+        server_lr=server_lr, chi=chi, never_seen=never_seen, normalise=normalise, score=score, constants=constants
+    )
 
 
 @register("algorithm", "afa_cd", paper="Yang et al., ICML 2022, Algorithm 2; OSAFL, Algorithm 9 (buffer: gradients)")
@@ -165,7 +251,8 @@ def afa_cd(
         Literal["none", "gradients"], Arg("whether receivers remember each client's last mean update")
     ] = "gradients",
     never_seen: Annotated[NeverSeen, NEVER_SEEN] = "nothing",
+    normalise: Annotated[Normaliser, NORMALISER] = "updates",
 ) -> AfaCd:
     """Anarchic federated averaging, cross-device: the plain mean of the mean updates, ``w -= eta mean_u d_u``."""
     refuse_literal(never_seen, buffer)
-    return AfaCd(server_lr, buffer, never_seen)
+    return AfaCd(server_lr, buffer, never_seen, normalise)

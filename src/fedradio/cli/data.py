@@ -33,7 +33,7 @@ def data_list() -> None:
 
 @app.command("fetch")
 def data_fetch(
-    name: Annotated[str, typer.Argument(help="mnist, fashion_mnist or cifar10")],
+    name: Annotated[str, typer.Argument(help="mnist, fashion_mnist, cifar10 or cifar100")],
     from_dir: Annotated[Path | None, typer.Option("--from", help="folder that holds the original files")] = None,
 ) -> None:
     """Fetch a data set, check it and keep it. Can be repeated and interrupted at any time.

@@ -17,7 +17,7 @@ import numpy as np
 
 from fedradio.core.errors import DataError
 from fedradio.core.files import read_json, replaced_name, replacing, write_json
-from fedradio.data.catalog import CATALOG, PARTS, Arrays, DataSet, find
+from fedradio.data.catalog import CATALOG, PARTS, Arrays, DataSet, differing, digests, find
 
 MANIFEST = "manifest.json"
 STALE_S = 3600.0
@@ -89,18 +89,29 @@ def status(dataset: DataSet) -> Status:
         return "absent"
     stored = read_json(folder / MANIFEST)
     sizes = {part: _size(folder / f"{part}.npy") for part in PARTS}
-    whole = None not in sizes.values() and stored.get("bytes") == sizes and stored.get("sha256") == _digests(dataset)
-    return "fetched" if whole else "damaged"
+    known = not dataset.sha256 or stored.get("sha256") == dict(zip(PARTS, dataset.sha256, strict=True))
+    return "fetched" if known and None not in sizes.values() and stored.get("bytes") == sizes else "damaged"
 
 
 def read(dataset: DataSet) -> Arrays | None:
-    """The stored arrays if all four exist and match the checksums, whatever the manifest says; else None."""
+    """The stored arrays if all four exist and match the checksums, whatever the manifest says; else None.
+
+    Where the catalogue has no checksums of arrays, those count that the manifest took when the files were decoded.
+    """
     folder = path(dataset.name)
     try:
         arrays = Arrays(*(np.load(folder / f"{part}.npy", allow_pickle=False) for part in PARTS))
     except (OSError, ValueError, EOFError):
         return None
-    return None if dataset.difference(arrays) else arrays
+    if dataset.difference(arrays):
+        return None
+    return arrays if dataset.sha256 or _as_written(folder, arrays) else None
+
+
+def _as_written(folder: Path, arrays: Arrays) -> bool:
+    """Whether the arrays are those whose checksums the manifest holds."""
+    stored = read_json(folder / MANIFEST).get("sha256")
+    return isinstance(stored, dict) and not differing(digests(arrays), {part: str(stored.get(part)) for part in PARTS})
 
 
 def write(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
@@ -114,7 +125,7 @@ def write(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
     manifest = {
         "name": dataset.name,
         "origin": origin,
-        "sha256": _digests(dataset),
+        "sha256": digests(arrays),
         "bytes": {part: _size(folder / f"{part}.npy") for part in PARTS},
         "licence": dataset.licence,
         "citation": dataset.citation,
@@ -138,10 +149,6 @@ def _entry(dataset: DataSet) -> Entry:
         origin=str(read_json(folder / MANIFEST).get("origin", "")) if state == "fetched" else "",
         path=folder if state != "absent" else None,
     )
-
-
-def _digests(dataset: DataSet) -> dict[str, str]:
-    return dict(zip(PARTS, dataset.sha256, strict=True))
 
 
 def _size(file: Path) -> int | None:

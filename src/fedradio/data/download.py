@@ -181,11 +181,11 @@ def _run(folder: Path, program: str, *arguments: str) -> None:
 
 
 def _remedy(dataset: DataSet, failures: list[str], from_dir: Path | None) -> str:
-    files = (
-        ", ".join(f"{name}[.gz]" for name in IDX_FILES)
-        if dataset.layout == "idx"
-        else "data_batch_1.bin to data_batch_5.bin and test_batch.bin (or cifar-10-binary.tar.gz)"
-    )
+    files = {
+        "idx": ", ".join(f"{name}[.gz]" for name in IDX_FILES),
+        "cifar": "data_batch_1.bin to data_batch_5.bin and test_batch.bin (or cifar-10-binary.tar.gz)",
+        "cifar100": "train.bin and test.bin (or cifar-100-binary.tar.gz)",
+    }[dataset.layout]
     if from_dir is not None:
         return f"{'; '.join(failures)}; a folder with {files} is needed."
     return (

@@ -1,4 +1,4 @@
-"""First-in-first-out stream: bounded buffers, in which new samples replace the oldest between rounds (OSAFL)."""
+"""Bounded buffers, in which new samples replace the oldest, or others, between rounds (OSAFL)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Annotated, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from fedradio.core.contracts import Clock, Slots, Stream, Tapes
+from fedradio.core.contracts import Batches, Clock, Picks, Slots, Stream, Tapes
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
-from fedradio.data.draw import Ints
+from fedradio.data.draw import Ints, Segments, draw_epochs
+from fedradio.data.removal import REMOVE, Removal, Remove
 from fedradio.data.requests import Floats
 from fedradio.data.streams import Window
 
@@ -42,6 +45,9 @@ def fifo(
         int | None, Arg("rounds that a tape must last: fewer slots where it would not", ge=1, le=10**9)
     ] = None,
     at_end: Annotated[AtEnd, Arg("refuse runs for which a tape may be too short, or begin it again")] = "refuse",
+    removal: Annotated[
+        Removal, Arg("which samples make room: the oldest, random ones, or the oldest of the most frequent class")
+    ] = "fifo",
 ) -> Stream:
     """Bounded first-in-first-out buffers: full at the start; between rounds new samples replace the oldest.
 
@@ -52,6 +58,10 @@ def fifo(
 
     Tapes that may be too short for the run are refused beforehand; with ``repeat`` a tape has no end: its first sample
     follows its last one.
+
+    The paper removes the oldest samples and leaves other rules open. ``random`` removes old samples by lot;
+    ``balanced`` makes room for one new sample after the other by removing the oldest of the class that the buffer has
+    most of. Arrivals are the same under every rule.
     """
     problems = _range_problems(capacity, activity)
     if problems:
@@ -63,7 +73,9 @@ def fifo(
     problems = _buffer_problems(size, buffer, chances)
     if problems:
         raise SpecError(problems)
-    return Fifo(tapes, buffer, probability, chances, arrivals, at_end)
+    if removal == "fifo":
+        return Fifo(tapes, buffer, probability, chances, arrivals, at_end)
+    return Buffers(tapes, buffer, probability, chances, arrivals, at_end, REMOVE[removal])
 
 
 def chances_of(room: Ints, activity: Floats, most: int, scaled: bool, spread_rounds: int | None) -> Ints:
@@ -142,6 +154,80 @@ class Fifo(Window):
         hi: Ints = state["hi"].cpu().numpy()
         start: Ints = self._offset[:-1] + lo % self._size
         return start, start + (hi - lo)
+
+
+class Buffers(Fifo):
+    """Buffers from which another rule than age removes samples: ``held [C, D]`` are places of the tapes, oldest first,
+    -1 behind a client's capacity. ``lo`` and ``hi`` go on counting, so that ``seen`` stays what it is."""
+
+    def __init__(
+        self,
+        tapes: Tapes,
+        capacity: Ints,
+        activity: Floats,
+        chances: Ints,
+        arrivals: Arrivals,
+        at_end: AtEnd,
+        remove: Remove,
+    ) -> None:
+        super().__init__(tapes, capacity, activity, chances, arrivals, at_end)
+        self.remove = remove
+        self._index: Ints = self.tapes.index.cpu().numpy()
+        # a class of its own for samples whose labels the client does not know
+        self._label: Ints = np.where(self.tapes.labelled.cpu().numpy(), self.tapes.label.cpu().numpy(), -1)
+
+    def start(self) -> Slots:
+        place = np.arange(int(self.capacity.max()))
+        held = np.where(place < self.capacity[:, None], place, -1)
+        return super().start() | {"held": self._tensor(held)}
+
+    def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
+        after = super().arrive(state, clock, rng)
+        if after is state:
+            return state
+        held: Ints = state["held"].cpu().numpy().copy()
+        before, now = (slots["hi"].cpu().numpy() for slots in (state, after))
+        keys = rng.child("removal").numpy().random(held.shape)
+        for c in np.flatnonzero(now > before):
+            size = int(self.capacity[c])
+            new = np.arange(before[c], now[c]) % self._size[c]
+            label = self._label[self._offset[c] : self._offset[c] + self._size[c]]
+            held[c, :size] = self.remove(held[c, :size], new, label, keys[c, :size])
+        return after | {"held": self._tensor(held)}
+
+    def _places(self, state: Slots) -> tuple[Ints, Ints]:
+        """Owners and places of all samples that are held, on the concatenated tapes, client after client."""
+        held: Ints = state["held"].cpu().numpy()
+        owner, column = np.nonzero(held >= 0)
+        return owner, self._offset[owner] + held[owner, column]
+
+    def _count(self, state: Slots) -> Slots:
+        owner, place = self._places(state)
+        label = self._label[place]
+        known = label >= 0
+        bins = self.clients * self.classes
+        counts = np.bincount(owner[known] * self.classes + label[known], minlength=bins)
+        return {
+            "samples": self._tensor(np.bincount(owner, minlength=self.clients)),
+            "seen": state["hi"],
+            "labelled": self._tensor(np.bincount(owner[known], minlength=self.clients)),
+            "label_counts": self._tensor(counts.reshape(self.clients, self.classes)),
+        }
+
+    def draw(
+        self, state: Slots, clients: Tensor, updates: Tensor, batch: int, rng: Rng, unlabelled_batch: int = 0
+    ) -> Batches:
+        owner, place = self._places(state)
+        known = self._label[place] >= 0
+        ids, counts = clients.cpu().numpy(), updates.cpu().numpy()
+
+        def picks(chosen: NDArray[np.bool_], batch: int, rng: Rng) -> Picks:
+            size = np.bincount(owner[chosen], minlength=self.clients)
+            pool = self._index[place[chosen]] if chosen.any() else self._index[:1]
+            return self._picks(draw_epochs(Segments(pool, np.cumsum(size) - size, size), ids, counts, batch, rng))
+
+        unlabelled = picks(~known, unlabelled_batch, rng.child("unlabelled")) if unlabelled_batch else None
+        return Batches(picks(known, batch, rng), unlabelled, self.tapes.fetch)
 
 
 def _twice(tapes: Tapes) -> Tapes:

@@ -125,6 +125,18 @@ def cifar10(
     return _stored("cifar10", samples, rng)
 
 
+@register("source", "cifar100")
+def cifar100(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=50_000)] = None,
+) -> Samples:
+    """CIFAR-100: 50,000 + 10,000 colour pictures of 3x32x32 pixels in a hundred classes, as ``(x/255 - .5)/.25``."""
+    return _stored("cifar100", samples, rng)
+
+
 def _embedded_digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Images ``[1797, 8, 8]`` of values 0 to 16, and labels: scikit-learn's file, without its import of a second."""
     package = find_spec("sklearn")

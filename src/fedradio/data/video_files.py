@@ -16,7 +16,15 @@ from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints
 from fedradio.data.requests import Floats, Requests, nearest, zipf_mandelbrot
-from fedradio.data.video_features import Catalogue, Features, History, draw_catalogue, features_of
+from fedradio.data.video_features import (
+    Catalogue,
+    Features,
+    Genre,
+    History,
+    draw_catalogue,
+    features_of,
+    photographs,
+)
 
 MAX_VALUES = 100_000_000
 """Most numbers in a table over clients and files, or over clients and pairs of genres: 800 MB."""
@@ -24,6 +32,10 @@ MAX_VALUES = 100_000_000
 MAX_REQUESTS = 10_000_000
 """Most requests of all clients, training and test together: 240 MB of random numbers while they are drawn."""
 
+PHOTOGRAPHS = 100
+"""Fine labels of CIFAR-100: as many files can have an image of it."""
+
+Images = Literal["generated", "cifar100"]
 Range = tuple[float, float]
 
 
@@ -51,6 +63,15 @@ def video_files(
         3300
     ),
     test_requests: Annotated[int, Arg("held-out requests of every client", ge=1, le=10**6)] = 500,
+    images: Annotated[
+        Images, Arg("images of the files: generated, or CIFAR-100's as in the paper (fedradio data fetch cifar100)")
+    ] = "generated",
+    image_std: Annotated[
+        float, Arg("deviation of an image's pixels; below 1 it is a fit to the published pace", gt=0, le=1e3)
+    ] = 1.0,
+    genre: Annotated[Genre, Arg("the genre among the features: its number over genres, or as printed its number")] = (
+        "unit"
+    ),
 ) -> Tapes:
     """Next-request prediction for a video service: images or past requests, 100 files, one test group per client.
 
@@ -62,9 +83,13 @@ def video_files(
     ``g*files_per_genre + i``.
 
     ``features``: the last request to the next one. A file is an image of 3 x 32 x 32 smooth random numbers with mean 0
-    and variance 1; the similarities are cosines of images. The columns beside it hold the client's preferences, the
-    similarities to all files of the genre, itself included, ``g/genres`` again and again, and the client's ``stay``:
-    with 5 genres of 20 files one column, in which ``g/5`` stands 70 times. 32 bits a number, 3 * 32 * 33 of them.
+    and variance 1, or the first training image of a fine label of CIFAR-100, standardised likewise; the similarities
+    are cosines of images. The columns beside it hold the client's preferences, the similarities to all files of the
+    genre, itself included, ``g/genres`` again and again, and the client's ``stay``: with 5 genres of 20 files one
+    column, in which ``g/5`` stands 70 times. 32 bits a number, 3 * 32 * 33 of them.
+
+    The paper does not print the scale of the pixels, and repeats the genre's ID, 0 to 4. Both may set the pace of
+    learning: ``image_std`` and ``genre: printed`` are there to try. Neither changes the requests.
 
     ``history``: the numbers of the last ``history`` requests to the next one, ``ceil(log2 files)`` bits each. Both
     kinds of samples are made of the same requests; the tapes hold ``requests - 1`` or ``requests - history`` samples.
@@ -76,9 +101,13 @@ def video_files(
     window = 1 if sample == "features" else history
     problems = _law_problems(files_per_genre, stay, top_k, zipf_q)
     problems += _size_problems(clients, genres, files_per_genre, window, requests, test_requests)
+    problems += _image_problems(genres * files_per_genre, sample, images, image_std, genre)
     if problems:
         raise SpecError(problems)
-    catalogue = draw_catalogue(genres, files_per_genre, rng)
+    if images == "cifar100":
+        catalogue = photographs(genres, files_per_genre)
+    else:
+        catalogue = draw_catalogue(genres, files_per_genre, rng)
     popularity = zipf_mandelbrot(files_per_genre, zipf_gamma, zipf_q)
     law = draw_law(catalogue, clients, preference, stay, top_k, popularity, rng)
     run = rng.of_run()
@@ -86,7 +115,7 @@ def video_files(
     request = np.concatenate([train.ravel(), test.ravel()])
     client = np.concatenate([np.repeat(np.arange(clients), length) for length in (requests, test_requests)])
     if sample == "features":
-        features = features_of(catalogue, law, request, client)
+        features = features_of(catalogue, law, request, client, image_std, genre)
         return _tapes(law, features, train, test, 1, features.shape, 32 * features.table.shape[1])
     ids = History(torch.from_numpy(request), history)
     return _tapes(law, ids, train, test, history, (history,), history * (law.contents - 1).bit_length())
@@ -159,6 +188,19 @@ def _law_problems(files: int, stay: Range, top_k: int, q: float) -> list[Problem
     if not q > -1:
         reason = "the first rank would have no popularity"
         problems.append(Problem("data.source.zipf_q", reason, "above -1, such as 0", q))
+    return problems
+
+
+def _image_problems(files: int, sample: str, images: Images, image_std: float, genre: Genre) -> list[Problem]:
+    """More files than there are photographs, and a scale for images where samples have none."""
+    problems = []
+    if images == "cifar100" and files > PHOTOGRAPHS:
+        reason = f"{files} files, and CIFAR-100 has {PHOTOGRAPHS} labels"
+        problems.append(Problem("data.source.images", reason, "generated, or fewer genres or files", images))
+    if sample == "history":
+        reason, remedy = "a history holds numbers of files only", "leave it out, or sample: features"
+        problems += [Problem("data.source.image_std", reason, remedy, image_std)] if image_std != 1 else []
+        problems += [Problem("data.source.genre", reason, remedy, genre)] if genre != "unit" else []
     return problems
 
 

@@ -22,7 +22,9 @@ from fedradio.core.contracts import (
     TrainJob,
 )
 from fedradio.core.errors import Problem, SpecError
+from fedradio.core.params import Field
 from fedradio.core.rng import Rng
+from fedradio.engine.layers import Layer
 
 MEMORY = ("momentum", "adam_m", "adam_v")
 """Optimiser slots with one number per trainable parameter."""
@@ -46,13 +48,33 @@ class Semi:
 
 
 @dataclass(frozen=True)
+class Coordinates:
+    """First layers in coordinates: the orthonormal rows ``basis [r, D]`` that span all inputs, the ``wide`` field
+    ``[out, D]`` of the row, the ``layers`` of which the first is ``[out, r]``, and its ``start [G, out*r]``."""
+
+    basis: Tensor
+    wide: Field
+    layers: tuple[Layer, ...]
+    start: Tensor
+
+    @property
+    def narrow(self) -> Field:
+        return self.layers[0].weight
+
+    def expand(self, change: Tensor, out: Tensor) -> None:
+        """Write the change ``[out*r]`` in coordinates as one of the row ``out [d]``."""
+        torch.mm(change.view(self.narrow.shape), self.basis, out=out[self.wide.span].view(self.wide.shape))
+
+
+@dataclass(frozen=True)
 class Training:
     """Training of a cohort under way; kernels fill the result rows of every client that has updates to make.
 
     ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the most samples of an update; ``rates
     [T]`` the learning rate of each update; ``adam_n [A]`` updates made in earlier rounds; ``semi`` the objective's
-    part. Results: ``delta [A, d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses),
-    ``memory`` (the optimiser's ``[A, d_trainable]``, where it is kept).
+    part; ``coordinates``, where the first layer is trained in them (and ``fetch`` gives them). Results: ``delta [A,
+    d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses), ``memory`` (the optimiser's
+    ``[A, d_trainable]``, where it is kept).
     """
 
     rule: LocalRule
@@ -70,6 +92,7 @@ class Training:
     loss: Tensor
     memory: Slots
     semi: Semi | None = None
+    coordinates: Coordinates | None = None
 
     @property
     def memory_names(self) -> list[str]:

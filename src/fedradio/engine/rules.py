@@ -20,15 +20,23 @@ def sgd(
     momentum: Annotated[float, Arg("heavy-ball momentum gamma", ge=0, lt=1)] = 0.0,
     keep_state: Annotated[bool, Arg("keep each client's momentum across rounds (otherwise it starts from 0)")] = False,
     updates_per_step: Annotated[int, Arg("mini-batches of one local step", ge=1, le=10_000)] = 1,
+    lr_per_step: Annotated[
+        bool, Arg("divide the rate by a client's number of local steps of the round (OSAFL, Remark 3)")
+    ] = False,
     epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
 ) -> LocalRule:
-    """Stochastic gradient descent: ``v = gamma v + g + mu (w - w0) + shift;  w -= lr v``."""
+    """Stochastic gradient descent: ``v = gamma v + g + mu (w - w0) + shift;  w -= lr v``.
+
+    With ``lr_per_step`` a client that makes ``kappa`` local steps in a round makes them at ``lr/kappa``: whoever makes
+    more steps does not go farther.
+    """
     return LocalRule(
         lr=lr,
         batch=batch,
         momentum=momentum,
         keep_state=keep_state,
         updates_per_step=updates_per_step,
+        lr_per_step=lr_per_step,
         epochs_over=epochs_over,
     )
 

@@ -148,7 +148,8 @@ def _entry(rows: Mapping[str, RowResult], label: str, key: str, column: Column) 
     lost = {seed: f"{other}: {why}" for seed, why in _lost(rows[other], column).items()} | _lost(result, column)
     if column.of is not None:
         ours, theirs = (_numbers(one, column, column.of) for one in (result, rows[other]))
-        return Entry(column, published, ratios(ours, theirs), lost, note)
+        compared = ratios(ours, theirs) if column.measure == "ratio" else differences(ours, theirs)
+        return Entry(column, published, compared, lost, note)
     take, runs = paired_measure(column.measure), rows[other].runs
     met = {seed: take(run, runs[seed]) for seed, run in result.runs.items() if seed in runs}
     return Entry(column, published, _known(met), lost, note)
@@ -174,6 +175,11 @@ def _lost(result: RowResult, column: Column) -> dict[int, str]:
 def ratios(one: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
     """The ratio ``one / other`` by seed, where it is defined."""
     return {seed: value / other[seed] for seed, value in one.items() if other.get(seed, 0.0) != 0.0}
+
+
+def differences(one: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
+    """The difference ``one - other`` by seed, where both are known."""
+    return {seed: value - other[seed] for seed, value in one.items() if seed in other}
 
 
 def plain_result(result: Result, picture: Mapping[str, Any] | None) -> dict[str, Any]:

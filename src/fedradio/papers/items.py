@@ -24,18 +24,20 @@ Numbers = Annotated[tuple[float, ...], Field(min_length=1, max_length=2)]
 
 
 class Axes(Strict):
-    """The axes of curves: what was spent against a metric or ``energy_j``."""
+    """The axes of curves: what was spent against a metric or ``energy_j``. ``legend`` is the column whose numbers stand
+    behind the labels of the rows."""
 
     x: Literal["rounds", "edge_rounds", "seconds", "joules", "bits"] = "rounds"
     y: Key = "accuracy"
+    legend: Key | None = None
 
 
 class Column(Strict):
     """A quantity that is compared: a measure of runs, or a key of a study's finding.
 
-    Two measures are about a row and the row that it is compared with, ``against``: ``ratio`` divides the measure ``of``
-    the row by that of the other, ``crossing`` is the round at which the row's accuracy meets the other's. A row can
-    name its own ``against``.
+    Some measures are about a row and the row that it is compared with, ``against``: ``ratio`` divides the measure
+    ``of`` the row by that of the other, ``difference`` subtracts the other's from it, ``crossing`` is the round at
+    which the row's accuracy meets the other's. A row can name its own ``against``.
     """
 
     title: Text
@@ -50,11 +52,11 @@ class Column(Strict):
 
     @model_validator(mode="after")
     def _pair(self) -> Column:
-        if (self.of is not None) != (self.measure == "ratio"):
-            raise ValueError("ratio needs of, the measure that is divided, and nothing else has it")
+        if (self.of is not None) != (self.measure in ("difference", "ratio")):
+            raise ValueError("ratio needs of, the measure that is divided (difference too), and nothing else has it")
         if self.against is not None and not self.paired:
             raise ValueError(f"against belongs to the measures {', '.join(PAIRED)}")
-        if self.study is not None and self.paired and self.measure != "ratio":
+        if self.study is not None and self.paired and self.of is None:
             raise ValueError("crossing is a measure of runs, not of a study")
         return self
 
@@ -182,7 +184,9 @@ class Item(Strict):
         return self.wants(row, key) or (column.paired and any(self.wants(other, key) for other in compared))
 
     def trains(self, row: Row) -> bool:
-        """Whether a row needs runs."""
+        """Whether a row needs runs; a row whose published numbers are all a study's is drawn as the study found."""
+        if self.show == "top" and row.published and all(self.columns[key].study for key in row.published):
+            return False
         return self.draws_runs or any(
             column.study is None and self.needs(row, key) for key, column in self.columns.items()
         )
@@ -214,6 +218,8 @@ def _inconsistencies(item: Item) -> list[str]:
             problems.append(f"column {key!r} has published numbers: give within or within_share")
     if (item.axes is None) == (item.show == "curves"):
         problems.append("axes belong to curves" if item.axes else "curves need axes")
+    if item.axes is not None and item.axes.legend is not None and item.axes.legend not in item.columns:
+        problems.append(f"axes: {item.axes.legend!r} is no column")
     if item.show == "table" and not item.columns:
         problems.append("a table needs columns")
     if item.show in NEED_STUDY and item.picture is None:
@@ -221,7 +227,7 @@ def _inconsistencies(item: Item) -> list[str]:
     return [*problems, *claim_problems(item.claims, item.columns, labels)]
 
 
-PAIRED = ("crossing", "ratio")
+PAIRED = ("crossing", "difference", "ratio")
 """Measures about two rows."""
 
 NEED_STUDY = ("counts", "map", "labels", "bound")

@@ -26,6 +26,7 @@ class PerClient(Policy):
     max_steps: int
     mode: Mode
     iterations: int
+    point: tuple[float, float] = (1.0, 1.0)
 
     @property
     def needs(self) -> frozenset[LinkTrait | Piece]:
@@ -43,7 +44,7 @@ class PerClient(Policy):
     def solve(self, slot: SlotProblem) -> Offer:
         """Every client's offer; all eligible clients take part."""
         if self.mode == "paper":
-            return iterated_offer(slot, self.max_steps, self.iterations)
+            return iterated_offer(slot, self.max_steps, self.iterations, self.point)
         return most_steps_offer(slot, self.max_steps)
 
 
@@ -51,22 +52,28 @@ class PerClient(Policy):
 def per_client(
     *,
     max_steps: Annotated[int, Arg("most local steps of a client, kappa", ge=1, le=1000)] = 5,
-    mode: Annotated[
-        Mode, Arg("most steps for the least energy; or the published iteration from f_max and P_max")
-    ] = "optimal",
+    mode: Annotated[Mode, Arg("most steps for the least energy; or the published iteration, see start")] = "optimal",
     iterations: Annotated[
         int, Arg("passes of Algorithm 4 in mode paper; nothing changes after the first", ge=1, le=1000)
     ] = 1,
+    start: Annotated[tuple[float, float], Arg("where mode paper starts: shares of f_max and of P_max", gt=0, le=1)] = (
+        1.0,
+        1.0,
+    ),
 ) -> PerClient:
     """Every client that can do a local step takes part, with as many steps as its deadline and energy budget allow.
 
     There is no selection; a client that cannot do a step is a straggler with a reason. ``optimal`` finds for each
     client the largest number of steps that any frequency and power make feasible, and their least energy, exactly.
-    ``paper`` counts the steps that fit at full CPU and power (7), slows the CPU down (9), and leaves the power where it
-    is (Algorithm 4 as published): most of the energy, and most stragglers, are due to that. The notes of a round hold
-    ``eligible`` of each receiver and ``full_power_steps`` of each client, the steps that fit at full CPU and power.
+    ``paper`` counts the steps that fit at its starting point (7), slows the CPU down (9), and leaves the power where it
+    is (Algorithm 4 as published): most of the energy, and most stragglers, are due to that. Where Algorithm 4 starts is
+    not printed; here at full CPU and power, unless ``start`` says otherwise. The notes of a round hold ``eligible`` of
+    each receiver and ``full_power_steps`` of each client, the steps that fit at full CPU and power.
     """
     if mode == "optimal" and iterations != 1:
         reason = "the exact solution does not iterate"
         raise SpecError(Problem("policy.iterations", reason, "leave it out, or mode: paper", iterations))
-    return PerClient(max_steps, mode, iterations)
+    if mode == "optimal" and tuple(start) != (1.0, 1.0):
+        reason = "the exact solution starts nowhere"
+        raise SpecError(Problem("policy.start", reason, "leave it out, or mode: paper", list(start)))
+    return PerClient(max_steps, mode, iterations, (start[0], start[1]))

@@ -1,9 +1,10 @@
 """OSAFL's successive convex approximation of problem (5) in closed form: Algorithms 3 and 4 (1 of the main text).
 
-Algorithm 4 starts at ``(f_max, P_max)`` and repeats three steps: the most local steps that fit (7), the lowest
-frequency that keeps the deadline (9), the best power for both (Algorithm 3). The last one is a successive convex
-approximation of (10): problem (52) maximises the tangent of the energy efficiency ``w log2(1 + p/u) / p`` at the point
-reached, under the tangent of the upload energy ``s p / (w log2(1 + p/u))``. It needs no solver:
+Algorithm 4 starts at a point that is not printed, here ``(f_max, P_max)`` or shares of them, and repeats three steps:
+the most local steps that fit (7), the lowest frequency that keeps the deadline (9), the best power for both (Algorithm
+3). The last one is a successive convex approximation of (10): problem (52) maximises the tangent of the energy
+efficiency ``w log2(1 + p/u) / p`` at the point reached, under the tangent of the upload energy
+``s p / (w log2(1 + p/u))``. It needs no solver:
 
 - the efficiency falls with ``p`` everywhere, so its tangent does, and the best power is the least one allowed;
 - the upload energy rises with ``p``, so its tangent does, and a power below one that keeps the budget keeps it too.
@@ -44,15 +45,19 @@ def power_10c(slot: SlotProblem, cycles: Tensor, cpu_hz: Tensor) -> Tensor:
     return power_for_w(slot.bits, slot.bandwidth_hz, slot.deadline_s - cycles / cpu_hz, slot.unit_w)
 
 
-def iterated_offer(slot: SlotProblem, max_steps: int, iterations: int) -> Offer:
-    """Offers after ``iterations`` passes of Algorithm 4. Stragglers, who cannot do a step, keep ``(f_max, P_max)``.
+def iterated_offer(
+    slot: SlotProblem, max_steps: int, iterations: int, start: tuple[float, float] = (1.0, 1.0)
+) -> Offer:
+    """Offers after ``iterations`` passes of Algorithm 4 from shares ``start`` of ``(f_max, P_max)``. Stragglers, who
+    cannot do a step there, stay at it.
 
     Devices may have floors, circuit and static power, which the paper's have not: frequency and power are then at
     least the floors, and a client that exceeds the energy budget after the last pass, because (9) runs the CPU for
     longer than at ``f_max``, is a straggler as well (Lemma 2 calls it infeasible).
     """
     fleet = slot.fleet
-    offer = offer_at(slot, max_steps, fleet.f_max_hz, fleet.p_max_w)
+    cpu, power = (start[0] * fleet.f_max_hz).clamp(min=fleet.cpu_min_hz), (start[1] * fleet.p_max_w)
+    offer = offer_at(slot, max_steps, cpu, power.clamp(min=fleet.tx_min_w))
     for _ in range(iterations - 1):
         cpu, power = _pass(slot, offer)
         offer = offer_at(slot, max_steps, cpu, power, grace_s=0.5 * SLACK * slot.deadline_s)

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, pstdev
 from typing import Literal
 
 import numpy as np
 
 from fedradio.core.contracts.records import ExchangeRecord
 from fedradio.core.errors import Problem, SpecError, suggest
+from fedradio.data.popular import popular_of
 from fedradio.results.run import Curve, PastRun
+from fedradio.spec.build import build
 
 Measure = Callable[[PastRun], float | None]
 PairedMeasure = Callable[[PastRun, PastRun], float | None]
@@ -182,13 +184,54 @@ def _wobble(run: PastRun, first: float | None) -> float | None:
     return fmean((after - before) ** 2 for before, after in pairwise(late)) ** 0.5 if len(late) > 1 else None
 
 
-def _tx_power(run: PastRun, _: float | None) -> float | None:
-    """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds; those who did not send count 0."""
-    notes = [record.notes.get("tx_power") for record in run.records(ExchangeRecord) if record.hop == 0]
-    known = [note for note in notes if note is not None]
-    if not notes or len(known) < len(notes):
+def _loss_settled(run: PastRun, share: float | None) -> float | None:
+    """The first evaluated round from which on the test loss is at most the lowest over the share; None if that is the
+    last one. By hand, share .8: 4, 2, 1.2, 1, 1.1 is at most 1/.8 from the third on."""
+    records = run.evaluations
+    if not records:
         return None
-    return sum(float(value) for note in known for value in note.values) / (len(known) * run.clients)
+    most = min(record.metrics["loss"] for record in records) / (share or 1.0)
+    above = max((number for number, record in enumerate(records) if record.metrics["loss"] > most), default=-1)
+    return float(records[above + 1].round) if above + 2 < len(records) else None
+
+
+def _top_popular(run: PastRun, guesses: float | None) -> float | None:
+    """Accuracy of guessing the most popular file, or so many of them, whatever was requested before."""
+    if guesses is None or guesses == 1:
+        return _metrics(run, None).get("top_popular")
+    found = popular_of(build(run.spec).stream, int(guesses))
+    return None if found is None else float(found.accuracy[-1])
+
+
+def _second_half(run: PastRun) -> list[float]:
+    """Accuracies of the evaluations after the first half of the rounds."""
+    records = run.evaluations
+    return [record.metrics["accuracy"] for record in records if 2 * record.round > records[-1].round]
+
+
+def _late_gain(run: PastRun, _: float | None) -> float | None:
+    """Accuracy at the end less that of the last evaluation in the first half; None without one."""
+    records = run.evaluations
+    before = [record.metrics["accuracy"] for record in records if 2 * record.round <= records[-1].round]
+    return records[-1].metrics["accuracy"] - before[-1] if before else None
+
+
+def _fluctuation(run: PastRun, _: float | None) -> float | None:
+    """Standard deviation of the accuracy over the evaluations of the second half; None for fewer than two."""
+    late = _second_half(run)
+    return pstdev(late) if len(late) > 1 else None
+
+
+def _tx_power(run: PastRun, uses: bool) -> float | None:
+    """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds, of a symbol or of the whole vector (times its
+    channel ``uses``); those who did not send count 0."""
+    total, records = 0.0, [record for record in run.records(ExchangeRecord) if record.hop == 0]
+    for record in records:
+        note, symbols = record.notes.get("tx_power"), record.uses if uses else 1.0
+        if note is None or symbols is None:
+            return None
+        total += symbols * sum(map(float, note.values))
+    return total / (len(records) * run.clients) if records else None
 
 
 MEASURES: dict[str, MeasureKind] = {
@@ -199,7 +242,9 @@ MEASURES: dict[str, MeasureKind] = {
     "global_accuracy": _metric("global_accuracy", "accuracy of the shared model alone"),
     "local_accuracy": _metric("local_accuracy", "accuracy of the clients' own models alone"),
     "bayes": _metric("bayes", "best possible accuracy of this world"),
-    "top_popular": _metric("top_popular", "accuracy of always guessing the most popular file"),
+    "top_popular": MeasureKind(
+        _top_popular, "accuracy of always guessing the most popular file, or so many", "guesses"
+    ),
     "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
     "best_round": MeasureKind(_best_round, "the first round of the best accuracy"),
     "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),
@@ -209,11 +254,24 @@ MEASURES: dict[str, MeasureKind] = {
     "settled": MeasureKind(
         _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
     ),
+    "loss_settled": MeasureKind(
+        _loss_settled,
+        "the first evaluated round from which on the loss is at most the lowest over so much",
+        "level",
+        needed=True,
+    ),
+    "late_gain": MeasureKind(_late_gain, "test accuracy at the end less that after half of the rounds"),
+    "fluctuation": MeasureKind(_fluctuation, "standard deviation of the accuracy over the last half of the rounds"),
     "mean_percent": MeasureKind(_mean, "mean test accuracy in percent over all evaluations from a round on", "round"),
     "wobble": MeasureKind(_wobble, "typical change of accuracy, in points, to the next evaluation", "round"),
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),
-    "tx_power": MeasureKind(_tx_power, "mean power of the clients' symbols, where these are analogue"),
+    "tx_power": MeasureKind(
+        lambda run, _: _tx_power(run, uses=False), "mean power of the clients' symbols, where these are analogue"
+    ),
+    "tx_power_vector": MeasureKind(
+        lambda run, _: _tx_power(run, uses=True), "mean power of the clients' whole vectors, where these are analogue"
+    ),
 }
 """Every measure by its name."""

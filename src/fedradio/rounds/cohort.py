@@ -8,7 +8,19 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Clock, Cohort, Exchange, PseudoLabels, SimState, Slots, Trained, TrainJob, Work
+from fedradio.core.contracts import (
+    Batches,
+    Clock,
+    Cohort,
+    Exchange,
+    Picks,
+    PseudoLabels,
+    SimState,
+    Slots,
+    Trained,
+    TrainJob,
+    Work,
+)
 from fedradio.core.errors import DivergenceError
 from fedradio.core.mapped import write_rows
 from fedradio.engine.groups import cut
@@ -74,11 +86,67 @@ def train(sim: Simulation, state: SimState, tiers: Tiers, x: Exchange) -> Traini
     batches = draw(sim, stream, ids, updates, rng.child("batches"))
     start = replace(start, labels=recalled(sim, stream, ids, slots, rng.child("labels")))
     job = TrainJob(sim.model, sim.rule, clock.t, start, batches, updates, rng)
-    trained = sim.backend.train(job, cut(job, sim.grouping))
+    trained = train_by_steps(sim, job, steps) if sim.rule.lr_per_step else _train(sim, job)
     _refuse_divergence(trained, clock, ids)
     rates = torch.tensor([0.0, *sim.rule.rates(clock.t, int(updates.max()))], dtype=torch.float64).cumsum(0)
-    work = Work(steps, updates, sim.rule.effective_steps(updates), rates[updates])
+    rate = rates[updates] / steps.clamp(min=1) if sim.rule.lr_per_step else rates[updates]
+    work = Work(steps, updates, sim.rule.effective_steps(updates), rate)
     return Training(cohort, trained, work, start.labels)
+
+
+def _train(sim: Simulation, job: TrainJob) -> Trained:
+    return sim.backend.train(job, cut(job, sim.grouping))
+
+
+def train_by_steps(sim: Simulation, job: TrainJob, steps: Tensor) -> Trained:
+    """Training in which a client divides the rate by its own ``steps [A]``: one job for every number of steps."""
+    rows = [(steps == number).nonzero().flatten() for number in sorted(set(steps.tolist()))]
+    done = [_train(sim, _part(job, chosen.to(sim.device), int(steps[chosen[0]]))) for chosen in rows]
+    back = torch.cat(rows).argsort().to(sim.device)
+
+    def joined(pieces: Sequence[Tensor | None]) -> Tensor | None:
+        present = [piece for piece in pieces if piece is not None]
+        return torch.cat(present)[back] if present else None
+
+    delta, loss = joined([one.delta for one in done]), joined([one.loss for one in done])
+    assert delta is not None
+    assert loss is not None
+    slots = {name: torch.cat([one.slots[name] for one in done])[back] for name in done[0].slots}
+    names = ("local", "own", "pseudo", "nu")
+    local, own, pseudo, nu = (joined([getattr(one, name) for one in done]) for name in names)
+    return Trained(delta, local, loss, slots, own, pseudo, nu)
+
+
+def _part(job: TrainJob, rows: Tensor, steps: int) -> TrainJob:
+    """The job of some rows of a cohort, at the rate over ``steps``."""
+    start, labels, batches, here = job.start, job.start.labels, job.batches, rows.cpu()
+
+    def of(values: Tensor | None) -> Tensor | None:
+        return None if values is None else values[rows.to(values.device)]
+
+    chosen = replace(
+        start,
+        group=start.group[rows.to(start.group.device)],
+        shift=of(start.shift),
+        local=of(start.local),
+        ids=of(start.ids),
+        own=of(start.own),
+        mixture=of(start.mixture),
+        labels=None if labels is None else PseudoLabels(labels.number[rows], labels.nu[rows]),
+        slots={name: values[rows] for name, values in start.slots.items()},
+    )
+    picks = [
+        None if each is None else Picks(each.index[rows], each.count[rows])
+        for each in (batches.labelled, batches.unlabelled)
+    ]
+    assert picks[0] is not None
+    return replace(
+        job,
+        rule=replace(job.rule, lr=job.rule.lr / max(steps, 1)),
+        start=chosen,
+        batches=Batches(picks[0], picks[1], batches.fetch),
+        updates=job.updates[here],
+    )
 
 
 def upload(sim: Simulation, training: Training) -> Tensor:

@@ -45,6 +45,12 @@ class Planned:
     airtime: Airtime
     notes: dict[str, Noted]
 
+    @property
+    def sending(self) -> Tensor:
+        """Senders ``[S]`` that put something on the link: all active ones, late or not; on the air, whose symbols must
+        end together, whoever would be late stays silent."""
+        return self.airtime.arrived if SUPERPOSITION in self.x.link.offers else self.x.alloc.active
+
 
 def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planned]:
     """Plans of all edge rounds of ``rounds`` rounds by the policy of hop 0; nothing is trained or sent."""
@@ -70,8 +76,8 @@ def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock:
         alloc = replace(alloc, power_w=None)
     x = Exchange.of(view, alloc, _ready(tiers, view, alloc))
     airtime = hop.link.plan(x, recall(parts, of_hop(h, "link")), rng.child("plan"))
-    parts = remember(remember(parts, of_hop(h, "channel"), gains), of_hop(h, "policy"), decided)
-    return Planned(x, airtime, notes), replace(state, parts=parts)
+    state = remember(remember(state, of_hop(h, "channel"), gains), of_hop(h, "policy"), decided)
+    return Planned(x, airtime, notes), state
 
 
 def data_signals(sim: Simulation, stream: Slots) -> Slots:
@@ -98,7 +104,7 @@ def _arrive(sim: Simulation, state: SimState, clock: Clock) -> tuple[dict[str, N
     stream = sim.stream.arrive(recall(state.parts, STREAM), clock, arrivals_rng(sim.rng, clock))
     signals = data_signals(sim, stream)
     notes = noted("sender", data_notes(state.signals, signals))
-    return notes, replace(state, signals=state.signals | signals, parts=remember(state.parts, STREAM, stream))
+    return notes, remember(replace(state, signals=state.signals | signals), STREAM, stream)
 
 
 def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, channel: ChannelState | None) -> View:

@@ -371,7 +371,7 @@ def test_over_the_air() -> None:
     six = partial(clusters, clusters=1, clients_per_cluster=6, flat=True)
     same = {"topology": six, "policy": fixed(steps=(1, 6)), "algorithm": fedcpsl(), "partition": SKEWED}
     exact = after(tiny(**same), 3).memory.shared
-    air = {"link": over_the_air(antennas=1_000_000), "channel": power_law(exponent=0, noise=0)}
+    air = {"link": over_the_air(antennas=1_000_000), "channel": power_law(exponent=0, noise_symbol=0)}
     heard = after(tiny(**same, **air), 3).memory.shared
     for name in ("w", "c"):
         assert float((heard[name] - exact[name]).norm() / exact[name].norm()) < 0.02

@@ -3,10 +3,14 @@
 import pytest
 import torch
 from support.receiver import Receiver, cohort, vector
+from support.worlds import after, tiny
 
 from fedradio.algorithms.fedavg import fedavg, fedprox
-from fedradio.algorithms.osafl import afa_cd, osafl, scores
+from fedradio.algorithms.osafl import Constants, Osafl, afa_cd, exact_factor, osafl, scores
 from fedradio.core.contracts import Trained, Work
+from fedradio.core.errors import SpecError
+from fedradio.engine.rules import sgd
+from fedradio.theory import osafl as theory
 
 
 def test_scores_by_hand() -> None:
@@ -80,3 +84,76 @@ def test_the_literal_buffer_blows_up_at_a_high_rate() -> None:
     server = Receiver(osafl(server_lr=35.0, never_seen="literal"), vector(1.0), 4)
     assert server.get({0: vector(0.0)}).item() == pytest.approx(-25.25)
     assert server.get({}).item() == pytest.approx(25.25**2)
+
+
+def test_the_literal_start_of_afa_cd_shrinks_the_model() -> None:
+    """f = 3/4 of four clients have never come, eta/eta_L = 2: a round multiplies w by 1 - 2 * .75 = -.5.
+
+    Client 0 brings the mean update 1 each time: 2 * 1/4 = .5 is added. From w = 8: -4 + .5 = -3.5, then 1.75 + .5 =
+    2.25; when client 1 comes too, with 1, f is 1/2 and the factor 0: only 2 * (1 + 1)/4 = 1 is left.
+    """
+    server = Receiver(afa_cd(server_lr=2.0, never_seen="literal"), vector(8.0), 4)
+    assert server.get({0: vector(1.0)}).item() == pytest.approx(-3.5)
+    assert server.get({0: vector(1.0)}).item() == pytest.approx(2.25)
+    assert server.get({1: vector(1.0)}).item() == pytest.approx(1.0)
+    zero = Receiver(afa_cd(server_lr=2.0), vector(8.0), 4)
+    assert zero.get({0: vector(1.0)}).item() == pytest.approx(8.5)  # started at zero, nothing pulls
+
+
+def test_mean_updates_over_updates_or_steps() -> None:
+    """A change of 30 after 2 local steps of 5 updates: 3 an update, 15 a step as (16) prints it."""
+    steps = torch.tensor([2])
+    work = Work(steps, 5 * steps, (5 * steps).double(), steps * 0.1)
+    for algorithm, sent in ((osafl(), 3.0), (osafl(normalise="steps"), 15.0), (afa_cd(normalise="steps"), 15.0)):
+        trained = Trained(torch.tensor([[30.0]]), None, torch.zeros(1), {})
+        assert algorithm.upload(cohort({}, {}, torch.zeros(1).long()), trained, work).item() == sent
+
+
+def test_without_scores_it_is_afa_cd() -> None:
+    rows = torch.randn(4, 9, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+    a, b = (Receiver(algorithm, rows[0], 4) for algorithm in (osafl(score="none"), afa_cd()))
+    for present in ([0, 1, 3], [2], []):
+        changes = {client: rows[client] for client in present}
+        assert torch.equal(a.get(changes), b.get(changes))
+    assert a.signals["score"].tolist() == [1.0] * 4
+
+
+def test_exact_scores_by_hand() -> None:
+    """The case of the docstring: C = .08 + .64, the factor .72/1.22; a larger server rate makes it smaller."""
+    alpha, kappa, rate = vector(0.5), vector(2.0), vector(0.1)
+    assert exact_factor(alpha, kappa, rate, 10.0, Constants()).item() == pytest.approx(0.72 / 1.22)
+    assert exact_factor(alpha, kappa, rate, 20.0, Constants()).item() == pytest.approx(0.72 / 1.72)
+    no_noise = Constants(variance=0.0)
+    assert exact_factor(alpha, kappa, rate, 10.0, no_noise).item() == 1.0  # full gradients: the similarity itself
+
+
+def test_exact_scores_are_those_of_the_theory() -> None:
+    """Brute force on random clients: (34) of the theorem's library, with every constant at work."""
+    draw = torch.Generator().manual_seed(6)
+    alpha = torch.rand(7, generator=draw, dtype=torch.float64)
+    alpha /= alpha.sum()
+    kappa = torch.randint(1, 6, (7,), generator=draw).double()
+    ones = torch.ones(1, 7, dtype=torch.float64)
+    rounds = theory.Rounds(alpha, kappa[None], ones, ones, 0.3 * ones, 0.7 * ones)
+    expected = theory.coefficient_34(rounds, theory.Constants(2.0, 1.5, 1.2, 0.4), 0.05, 12.0)[0]
+    own = Constants(smoothness=2.0, variance=1.5, shift=0.3, divergence=0.4 * 0.7, rho_1=1.2)
+    assert torch.allclose(exact_factor(alpha, kappa, torch.full_like(alpha, 0.05), 12.0, own), expected, rtol=1e-12)
+
+
+def test_exact_scores_in_a_round() -> None:
+    """Six clients, two steps each: every score is the similarity times one factor, and steps are revealed for it."""
+    exact = osafl(score="exact", server_lr=10.0, smoothness=3.0)
+    assert exact.reveals == {"steps", "updates", "rate"}
+    rule = sgd(lr=0.1, batch=16, updates_per_step=2)
+    plain, found = (after(tiny(algorithm=a, rule=rule), 1) for a in (osafl(server_lr=10.0), exact))
+    assert found.memory.ledger["kappa"].tolist() == [3.0] * 6
+    assert found.memory.ledger["rate"].tolist() == pytest.approx([0.1] * 6)
+    sixth = torch.full((6,), 1 / 6, dtype=torch.float64)
+    factor = exact_factor(sixth, 3 * torch.ones(6), 0.1 * torch.ones(6), 10.0, Constants(smoothness=3.0))
+    assert torch.allclose(found.signals["score"], plain.signals["score"] * factor)
+
+
+def test_constants_without_exact_scores_are_refused() -> None:
+    with pytest.raises(SpecError, match="exact score only"):
+        osafl(smoothness=2.0)
+    assert isinstance(osafl(score="exact", smoothness=2.0), Osafl)

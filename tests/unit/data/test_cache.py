@@ -85,6 +85,7 @@ def test_ls_and_path(tmp_path: Path, tiny_mnist: Arrays) -> None:
         "mnist": "absent",
         "fashion_mnist": "absent",
         "cifar10": "absent",
+        "cifar100": "absent",
     }
     write_idx(tmp_path / "raw", tiny_mnist)
     fetch("mnist", tmp_path / "raw")

@@ -5,13 +5,24 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
-from support.image_files import cifar_files, idx, is_stored, write_idx, write_tar
+from support.image_files import (
+    cifar100_files,
+    cifar_files,
+    idx,
+    is_stored,
+    shrunk,
+    tiny_arrays,
+    write_files,
+    write_idx,
+    write_tar,
+)
 
 from fedradio.core.errors import DataError
 from fedradio.data import cache as store
 from fedradio.data import decode
-from fedradio.data.catalog import IDX_FILES, Arrays
+from fedradio.data.catalog import CATALOG, IDX_FILES, Arrays
 from fedradio.data.download import fetch
 
 
@@ -48,6 +59,40 @@ def test_cifar_layouts(tmp_path: Path, tiny_cifar: Arrays, layout: str, where: s
             (folder / name).write_bytes(content)
     fetch("cifar10", tmp_path / "raw" / "cifar-10-binary.tar.gz" if where == "archive itself" else tmp_path / "raw")
     assert is_stored("cifar10", tiny_cifar)
+
+
+@pytest.mark.parametrize("where", ["folder", "archive"])
+def test_cifar100(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """Records of a coarse and a fine label before the three planes: the fine one is the label."""
+    arrays = tiny_arrays(CATALOG["cifar100"], 12, 3)
+    monkeypatch.setitem(CATALOG, "cifar100", shrunk("cifar100", arrays))
+    folder = tmp_path / "raw" / "cifar-100-binary"
+    write_files(folder, cifar100_files(arrays))
+    if where == "archive":
+        write_tar(tmp_path / "raw" / "cifar-100-binary.tar.gz", cifar100_files(arrays), "cifar-100-binary")
+        for file in folder.iterdir():
+            file.unlink()
+    fetch("cifar100", tmp_path / "raw")
+    assert is_stored("cifar100", arrays)
+    assert arrays.train_y.tolist() == list(range(12))
+
+
+def test_another_cifar100_is_refused_and_damage_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pixel changed: in the file before it is decoded, in the store by the digests that were taken then."""
+    arrays = tiny_arrays(CATALOG["cifar100"], 12, 3)
+    monkeypatch.setitem(CATALOG, "cifar100", shrunk("cifar100", arrays))
+    files = cifar100_files(arrays)
+    wrong = files["train.bin"][:-1] + bytes([files["train.bin"][-1] ^ 1])
+    write_files(tmp_path / "raw", files | {"train.bin": wrong})
+    with pytest.raises(DataError, match=r"train\.bin has SHA-256 .* instead of"):
+        fetch("cifar100", tmp_path / "raw")
+    write_files(tmp_path / "raw", files)
+    folder = fetch("cifar100", tmp_path / "raw")
+    stored = np.load(folder / "train_x.npy")
+    stored[0, 0, 0, 0] ^= 1
+    np.save(folder / "train_x.npy", stored)
+    with pytest.raises(DataError, match="damaged"):
+        store.load("cifar100")
 
 
 @pytest.mark.parametrize(

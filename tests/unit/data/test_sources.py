@@ -93,14 +93,14 @@ def test_synthetic_refuses_what_would_not_fit() -> None:
         sources.synthetic_images(1, Rng(0), samples=1_000_000, height=256, width=256)
 
 
-@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10"])
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10", "cifar100"])
 def test_absent_data_is_one_sentence(name: str) -> None:
     with pytest.raises(DataError) as error:
         getattr(sources, name)(1, Rng(0))
     assert str(error.value) == f"The data set {name} is not on this machine; run `fedradio data fetch {name}` once."
 
 
-@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10"])
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10", "cifar100"])
 def test_stored_source(name: str, image_sets: dict[str, DataSet]) -> None:
     """From the published file format through the store to standardised samples."""
     dataset, arrays = image_sets[name], store.load(name)

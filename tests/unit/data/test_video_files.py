@@ -230,6 +230,9 @@ def test_the_same_world_with_other_habits() -> None:
         ({"sample": "history", "test_requests": 9}, "test_requests", "11 successive requests"),
         ({"sample": "history", "history": 0}, "history", "needs a request"),
         ({"requests": 900_000}, "requests", "10,000,000"),
+        ({"sample": "history", "requests": 30, "image_std": 0.5}, "image_std", "numbers of files only"),
+        ({"sample": "history", "requests": 30, "genre": "printed"}, "genre", "numbers of files only"),
+        ({"genres": 26, "images": "cifar100"}, "images", "104 files, and CIFAR-100 has 100 labels"),
     ],
 )
 def test_refusals(keywords: dict[str, Any], path: str, words: str) -> None:

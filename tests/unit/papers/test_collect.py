@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.reproductions import made, row
 
-from fedradio.papers.collect import collect, plain_result, ratios
+from fedradio.papers.collect import collect, differences, plain_result, ratios
 from fedradio.papers.items import Item
 from fedradio.papers.make import Trouble
 from fedradio.papers.plan import plan_reproduction
@@ -87,6 +87,7 @@ def test_columns_about_two_rows_are_taken_by_seed(make: Make, tmp_path: Path) ->
 
 def test_ratios_of_studies_and_of_nothing(make: Make, tmp_path: Path, calls: list[int]) -> None:
     assert ratios({1: 3.0, 2: 1.0, 3: 1.0}, {1: 2.0, 2: 0.0}) == {1: 1.5}
+    assert differences({1: 3.0, 2: 1.0, 3: 1.0}, {1: 2.0, 2: 0.0}) == {1: 1.0, 2: 1.0}
     columns = {"times": {"title": "times", "study": "heights", "measure": "ratio", "of": "mean", "against": "two"}}
     rows = [row(tmp_path, name, published={}) for name in ("one", "two")]
     result, _ = made(plan_reproduction(make(columns=columns, rows=rows), "quick", 2, tmp_path / "out"))

@@ -156,7 +156,11 @@ def test_a_column_may_be_about_two_rows() -> None:
         ("measure: ratio", "measure: accuracy", "ratio needs of"),
         (" of: accuracy@5,", " of: total_j, study: energy,", ""),
         ("measure: ratio, of: accuracy@5,", "measure: crossing@0.98, study: energy,", "not of a study"),
-        ("measure: ratio, of: accuracy@5,", "measure: accuracy,", "against belongs to the measures crossing, ratio"),
+        (
+            "measure: ratio, of: accuracy@5,",
+            "measure: accuracy,",
+            "against belongs to the measures crossing,",
+        ),
         ("against: in one place,", "against: nobody,", "column 'accuracy': 'nobody' is no row"),
         ("against: in one place,", "", "column 'accuracy' needs against"),
     ],

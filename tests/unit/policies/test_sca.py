@@ -36,6 +36,22 @@ def test_the_published_pass_by_hand() -> None:
     assert iterated_offer(slot_of(one_client(3.05)), 8, 1).reason.tolist() == [int(Reason.ENERGY)]  # half a step fits
 
 
+def test_another_start_by_hand() -> None:
+    """The same client from f_max and a third of P_max: .1 W, an SNR of 1, rate 1 Mbit/s: 20 s and 2 J.
+
+    Of 3.35 J are 1.35 left for steps of .1 J, of 30 s ten for steps of 1 s: 8 of at most 8; (9) f = 8e9/10 = 800 MHz,
+    (10c) the power of the start. At .55 f_max steps take 1.82 s, five fit, f = 5e9/10 = 500 MHz.
+    """
+    s = slot_of(one_client(3.35))
+    for iterations in (1, 3):
+        offer = iterated_offer(s, 8, iterations, (1.0, 1 / 3))
+        assert (offer.steps.tolist(), offer.cpu_hz.item()) == ([8], pytest.approx(8e8))
+        assert offer.power_w.item() == pytest.approx(0.1)
+        assert offer.energy_j.item() == pytest.approx(2 + 0.5 * 2e-28 * 8e9 * 8e8**2)
+    slow = iterated_offer(s, 8, 1, (0.55, 1 / 3))
+    assert (slow.steps.tolist(), slow.cpu_hz.item()) == ([5], pytest.approx(5e8))
+
+
 def test_stragglers_are_those_who_cannot_do_a_step_at_full_power() -> None:
     for seed in range(10):
         s = osafl_slot(seed)

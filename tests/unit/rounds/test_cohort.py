@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 import torch
 from support.worlds import after, tiny
+from torch import Tensor
 
 from fedradio.algorithms.apfl import Personal, costs
 from fedradio.algorithms.fedavg import fedavg
-from fedradio.core.contracts import Hop, Stream, Topology, Trained, TrainJob
+from fedradio.core.contracts import Hop, LocalRule, Stream, Topology, Trained, TrainJob
 from fedradio.core.errors import DivergenceError
 from fedradio.engine import Engine
 from fedradio.engine.rules import adam, sgd
@@ -18,7 +19,7 @@ from fedradio.models.model import wrap
 from fedradio.models.zoo import logistic
 from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
-from fedradio.rounds.cohort import train
+from fedradio.rounds.cohort import Training, train
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation, compose
@@ -111,3 +112,37 @@ def test_norm_layers_that_diverge_are_reported_with_their_client() -> None:
     with pytest.raises(DivergenceError, match="local training") as caught:
         run_round(replace(sim, backend=Poisoned(1)), begin(sim), evaluate=False)
     assert caught.value.clients == [1]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.6])
+def test_a_rate_over_the_clients_own_steps(momentum: float) -> None:
+    """Clients with 1, 2 and 4 steps train as alone at lr/1, lr/2 and lr/4; the work says so to receivers."""
+    steps = torch.tensor([4, 1, 2, 4, 1, 2])
+    rule = sgd(lr=0.4, batch=16, momentum=momentum, updates_per_step=2, lr_per_step=True)
+
+    def trained(rule: LocalRule, steps: Tensor) -> Training:
+        sim = tiny(rule=rule)
+        begun = begin(sim)
+        tiers = open_tiers(sim, begun.memory)
+        planned, state = plan_exchange(sim, begun, tiers, 0, sim.clock(0, 0))
+        alloc = replace(planned.x.alloc, active=steps > 0, steps=steps)
+        return train(sim, state, tiers, replace(planned.x, alloc=alloc))
+
+    found = trained(rule, steps)
+    for number in (1, 2, 4):
+        alone = trained(replace(rule, lr=0.4 / number, lr_per_step=False), torch.where(steps == number, steps, 0))
+        rows = (steps == number).nonzero().flatten()
+        assert torch.allclose(found.trained.delta[rows], alone.trained.delta, atol=1e-6)
+        assert torch.allclose(found.trained.loss[rows], alone.trained.loss, atol=1e-6)
+        assert torch.allclose(found.work.rate[rows], alone.work.rate)
+    assert found.work.rate.tolist() == pytest.approx([0.8] * 6)  # two updates a step at lr/steps each
+
+
+def test_a_rate_over_one_step_is_the_rate() -> None:
+    """With one step each it is neutral, bit for bit, also for adaptive slots of momentum that is kept."""
+    rule = sgd(lr=0.2, batch=16, momentum=0.5, keep_state=True)
+    plain, divided = (
+        after(tiny(rule=each, policy=fixed(steps=1)), 2) for each in (rule, replace(rule, lr_per_step=True))
+    )
+    assert torch.equal(plain.memory.shared["w"], divided.memory.shared["w"])
+    assert torch.equal(plain.memory.client["rule/momentum"], divided.memory.client["rule/momentum"])

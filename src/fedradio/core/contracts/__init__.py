@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Pools,
         Work,
     )
-    from fedradio.core.contracts.data import Batches, Fetch, Picks, Samples, Stream, Tapes, TestSet
+    from fedradio.core.contracts.data import Batches, Fetch, Picks, Repeats, Samples, Spanned, Stream, Tapes, TestSet
     from fedradio.core.contracts.learning import (
         NO_SAMPLE,
         Backend,
@@ -141,6 +141,7 @@ __all__ = [
     "Reason",
     "ReceiverRule",
     "Record",
+    "Repeats",
     "RoundRecord",
     "Samples",
     "Schedule",
@@ -149,6 +150,7 @@ __all__ = [
     "SimState",
     "Site",
     "Slots",
+    "Spanned",
     "Start",
     "Stream",
     "Tapes",
@@ -218,6 +220,7 @@ __getattr__ = lazy(
         "Reason": "fedradio.core.contracts.reasons",
         "ReceiverRule": "fedradio.core.contracts.payload",
         "Record": "fedradio.core.contracts.records",
+        "Repeats": "fedradio.core.contracts.data",
         "RoundRecord": "fedradio.core.contracts.records",
         "SUPERPOSITION": "fedradio.core.contracts.radio",
         "Samples": "fedradio.core.contracts.data",
@@ -227,6 +230,7 @@ __getattr__ = lazy(
         "SimState": "fedradio.core.contracts.state",
         "Site": "fedradio.core.contracts.radio",
         "Slots": "fedradio.core.contracts.state",
+        "Spanned": "fedradio.core.contracts.data",
         "Start": "fedradio.core.contracts.learning",
         "Stream": "fedradio.core.contracts.data",
         "Tapes": "fedradio.core.contracts.data",

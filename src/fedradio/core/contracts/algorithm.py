@@ -109,11 +109,14 @@ class Merged:
 class Ensemble:
     """A mixture of models that predicts ``sum_m weight_m softmax(z_m)``. A member is ``[1, d]`` (one model for all) or
     ``[C, d]`` (one per client), a weight a number for all or ``[C]``. ``learned``: the weights of two members are only
-    a starting point, and are fitted to validation labels at every prediction."""
+    a starting point, and are fitted to validation labels at every prediction. ``kept`` marks members that are client
+    slots which :meth:`Algorithm.keep` alone changes: those of clients that have not trained since are not evaluated
+    again. Empty: no member is."""
 
     members: tuple[Tensor, ...]
     weight: tuple[float | Tensor, ...] = (1.0,)
     learned: bool = False
+    kept: tuple[bool, ...] = ()
 
 
 Normalise = Literal["arrived", "selected", "inverse"]

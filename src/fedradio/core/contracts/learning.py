@@ -141,7 +141,8 @@ class LocalRule:
 
     An update takes ``batch`` samples, a local step (the unit of policies) ``updates_per_step`` updates. An epoch runs
     over the samples that ``epochs_over`` says. With ``keep_state`` every client keeps its optimiser's memory across
-    rounds and never sends it.
+    rounds and never sends it. With ``lr_per_step`` a client divides the rate by its own number of local steps of the
+    round.
     """
 
     lr: float
@@ -156,6 +157,7 @@ class LocalRule:
     updates_per_step: int = 1
     schedule: Schedule = Constant()
     objective: Objective | None = None
+    lr_per_step: bool = False
     epochs_over: EpochsOver = "labelled"
 
     @property

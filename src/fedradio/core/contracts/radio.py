@@ -14,9 +14,9 @@ from fedradio.core.contracts.state import Slots
 from fedradio.core.contracts.time import Clock
 from fedradio.core.rng import Rng
 
-LinkTrait = Literal["individual", "rate", "superposition", "lossless"]
+LinkTrait = Literal["individual", "rate", "superposition", "lossless", "amplitude"]
 """Trait of a link: it delivers single payloads; seconds follow from a sender's own power; symbols add up in the air;
-every payload in time arrives."""
+every payload in time arrives; senders may be given amplitudes in place of powers."""
 
 SUPERPOSITION: LinkTrait = "superposition"
 """Trait of links whose senders are heard all at once; their transmit power is that of the payload."""
@@ -34,12 +34,14 @@ class Topology:
 
     ``parents[h] [S_h]`` holds the receiver of every sender of hop ``h``; ``positions[tier] [n, 2]`` in metres.
     ``cell [C]`` is the cell that a client belongs to by its position and its data, even if it reports elsewhere (None:
-    its receiver's). Drawn from the seed, never checkpointed.
+    its receiver's). ``forwards``: inner nodes pass on every payload instead of one sum, so that outer hops carry as
+    many payloads as arrived below. Drawn from the seed, never checkpointed.
     """
 
     parents: tuple[Tensor, ...]
     positions: tuple[Tensor, ...]
     cell: Tensor | None = None
+    forwards: bool = False
 
     @property
     def hops(self) -> int:
@@ -82,7 +84,8 @@ class ChannelState:
 
     Noise is a density ``noise_w_hz``, or the variance ``noise_symbol`` of an analogue symbol in units of its square;
     exactly one is set. ``coefficient [R, K, S]``: complex small-scale fading of mean power 1 at ``K`` antennas, which
-    the gain does not contain; it lasts for ``coherence`` symbols (None: for the whole exchange).
+    the gain does not contain; it lasts for ``coherence`` symbols (None: for the whole exchange). ``rayleigh``: the
+    coefficients are independent circular normal numbers, so that links know the law of ``power`` before it strikes.
     """
 
     gain: Tensor
@@ -90,6 +93,7 @@ class ChannelState:
     noise_symbol: float | None = None
     coefficient: Tensor | None = None
     coherence: int | None = None
+    rayleigh: bool = False
 
     def __post_init__(self) -> None:
         if (self.noise_w_hz is None) == (self.noise_symbol is None):
@@ -97,10 +101,10 @@ class ChannelState:
 
     @property
     def noise(self) -> float:
-        """The noise that is set, whichever it is."""
-        noise = self.noise_symbol if self.noise_w_hz is None else self.noise_w_hz
-        assert noise is not None
-        return noise
+        """The density in W/Hz that rates are made of; a channel whose noise is a variance per symbol has none."""
+        if self.noise_w_hz is None:
+            raise ValueError("the noise of this channel is a variance per symbol, no density")
+        return self.noise_w_hz
 
     @property
     def power(self) -> Tensor:
@@ -209,6 +213,10 @@ class View:
         return self.link.bits(self.message)
 
 
+SEEN = tuple(entry.name for entry in fields(View))
+"""Names of all that a view holds."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Exchange(View):
     """A view with the decision: the allocation, and the seconds ``ready_s [S]`` from the receiver's last broadcast
@@ -220,7 +228,7 @@ class Exchange(View):
     @classmethod
     def of(cls, view: View, alloc: Allocation, ready_s: Tensor | None) -> Exchange:
         """The exchange of a view in which ``alloc`` was decided."""
-        seen = {entry.name: getattr(view, entry.name) for entry in fields(View)}
+        seen = {name: getattr(view, name) for name in SEEN}
         return cls(**seen, alloc=alloc, ready_s=ready_s)
 
 
@@ -303,6 +311,10 @@ class Link(Protocol):
     def takes(self) -> frozenset[Fading]:
         """Small-scale fading of the channel that it can deal with."""
         return frozenset({"none", "block"})
+
+    def check(self, channel: ChannelState) -> str:
+        """Why this link cannot work on such a channel; empty if it can."""
+        return ""
 
     def bits(self, message: Message) -> float | None:
         """Bits that a sender puts on the link; None for links without bits."""
