@@ -165,6 +165,7 @@ def test_nobody_has_a_label(algorithm: str) -> None:
     """``unlabelled: 1``: the labelled term is absent, everything else is defined, and every client can still be judged.
     Pseudo-labels pull to what the model says already: accuracy says nothing here, finite numbers do."""
     sim = simulation("data.unlabelled=1", f"algorithm={algorithm}", "hops.0.policy={kind: fixed, epochs: 1}")
+    assert any("repeat what the model says" in warning for warning in sim.warnings)
     state = begin(sim)
     assert state.signals["labelled"].tolist() == [0] * 10
     w = state.memory.shared["w"].clone()

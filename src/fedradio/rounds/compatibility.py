@@ -57,6 +57,8 @@ def warnings_of(sim: Simulation) -> list[str]:
         stats = sim.stream.stats(sim.stream.start())
         if bool((stats["samples"] == stats["labelled"]).all()):
             warnings.append("data: every sample has its label; the terms of unlabelled samples are absent")
+        elif bool((stats["samples"] > 0).all() and (stats["labelled"] == 0).all()):
+            warnings.append("data: no client has a labelled sample; pseudo-labels repeat what the model says already")
         elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
             warnings.append(
                 f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} a round; "
