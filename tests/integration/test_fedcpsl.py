@@ -79,6 +79,7 @@ def test_combinations_that_no_paper_has_run_and_learn(overrides: tuple[str, ...]
 def test_all_labels_known_is_worth_a_word() -> None:
     sim = simulation("data.unlabelled=0")
     assert any("every sample has its label" in warning for warning in sim.warnings)
+    assert not simulation("data.unlabelled=0", "algorithm={kind: fedcpsl, pseudo_on: labelled}").warnings
     run_round(sim, begin(sim))
 
 
