@@ -57,9 +57,9 @@ TERMS = {
 
 MEANING = """\
 Theorem 1 says how large the squared gradient of the loss can be on average over the rounds. Its terms add up to the
-bound: what is left of the loss, noise of mini-batches, clients that differ from their edge, edges that differ from
-each other, payloads that were lost. The largest term is what the theorem blames. It is a guarantee for the worst case,
-not a forecast: a bound far above the measured value is usual, and above its largest learning rate it claims nothing."""
+bound: how far the loss falls, noise of mini-batches, clients that differ from their edge, edges that differ from each
+other, payloads that get lost. The largest term is what the theorem blames. It is a guarantee for the worst case, not a
+forecast: a bound far above the measured value is usual. Where a condition fails, it claims nothing."""
 
 
 def uncovered(run: StoredRun) -> list[Problem]:
