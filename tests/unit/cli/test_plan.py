@@ -28,6 +28,13 @@ def test_modes_side_by_side(call: Call) -> None:
     assert "optimal" in done.output
 
 
+def test_settings_of_algorithm_2_do_not_stop_the_other_modes(call: Call) -> None:
+    dc = ("hops.0.policy.mode=dc", "hops.0.policy.rho=1", "hops.0.policy.iterations=2")
+    done = call("plan", "rawhfl", *SMALL, *dc, "--compare", "paper,dc")
+    assert done.exit_code == 0, done.output
+    assert "dc" in done.output
+
+
 def test_objectives_are_shown_also_quietly(call: Call) -> None:
     done = call("plan", "rawhfl", *SMALL, "--quiet")
     assert done.exit_code == 0, done.output
