@@ -54,11 +54,17 @@ def test_pictures_from_runs(make: Make, tmp_path: Path) -> None:
     drawn = picture(result)
     assert drawn is not None
     first, second = drawn["series"]
+    assert [one["label"] for one in drawn["series"]] == ["one", "two"]
     assert (first["points"], first["level"]) == ([[1.0, 0.2]], 0.6)
     assert (second["points"], second["level"]) == ([], None)
     assert first["seeds"] == [1, 2]
     ends = [run.evaluations[-1].metrics["accuracy"] for run in result.rows[0].runs.values()]
     assert first["mean"][-1] == pytest.approx(sum(ends) / 2)
+    axes = {"x": "rounds", "y": "accuracy", "legend": "last"}
+    legend = make(show="curves", axes=axes, columns=columns, rows=rows)
+    named = picture(made(plan_reproduction(legend, "quick", 2, tmp_path / "out"))[0])
+    assert named is not None
+    assert named["series"][0]["label"] == f"one ({sum(ends) / 2:.4f})"
     assert result.entries[0]["early"].values.keys() == {1, 2}
 
 
