@@ -32,7 +32,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from neutral_cases import CASES, FINGERPRINTS, SOUND, Case
+from neutral_cases import CASES, FINGERPRINTS, SOUND, Case, restoring
 from neutral_compare import RECORDS, compare, first_difference
 from rich.console import Console
 from rich.table import Table
@@ -47,11 +47,19 @@ class WrongUse(Exception):
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two checkouts; its processes have homes of their own below ``homes``, its runs go below ``runs``."""
+    """One of the two checkouts; its processes have homes of their own below ``homes``, its runs go below ``runs``.
+
+    ``restores``: specs whose reading of a paper has changed are run in their old reading.
+    """
 
     checkout: Path
     homes: Path
     runs: Path
+    restores: bool = False
+
+    def restored(self, spec: str) -> list[str]:
+        """What brings the old reading of a spec back on this side."""
+        return restoring(spec) if self.restores else []
 
     def python(self, command: Sequence[str], home: str) -> subprocess.CompletedProcess[str]:
         """Run Python on this checkout: its package is found first, settings and data of the user are not found."""
@@ -103,7 +111,8 @@ def shipped(checkout: Path) -> list[str]:
 def run_side(case: Case, side: Side, workers: int) -> tuple[float, str]:
     """Make one run; its seconds, and its last words where it failed."""
     began = time.perf_counter()
-    done = side.python(case.command(side.runs / slug(case.name), workers), slug(case.name))
+    command = case.command(side.runs / slug(case.name), workers, side.restored(case.spec))
+    done = side.python(command, slug(case.name))
     return time.perf_counter() - began, "" if done.returncode == 0 else done.stderr.strip() or "no message"
 
 
@@ -129,7 +138,8 @@ def judge(case: Case, sides: Sequence[Side], ran: Sequence[tuple[float, str]]) -
 
 def fingerprints(side: Side, names: Sequence[str]) -> tuple[list[dict[str, str | None]], str]:
     """Fingerprint and state of every spec on one side, and its last words where that failed."""
-    done = side.python(["-c", FINGERPRINTS, *names], "fingerprints")
+    specs = [json.dumps([name, *side.restored(name)]) for name in names]
+    done = side.python(["-c", FINGERPRINTS, *specs], "fingerprints")
     if done.returncode:
         return [], done.stderr.strip() or "no message"
     where, *rows = map(json.loads, done.stdout.splitlines())
@@ -200,7 +210,10 @@ def neutral(options: argparse.Namespace, console: Console) -> bool:
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="neutral-")))
         folders = {"base": find_checkout(options.base, stack), "changed": find_checkout(options.changed, stack)}
-        sides = [Side(path, scratch / "homes" / label, (keep or scratch) / label) for label, path in folders.items()]
+        sides = [
+            Side(path, scratch / "homes" / label, (keep or scratch) / label, restores=label == "changed")
+            for label, path in folders.items()
+        ]
         return show(results(sides, options, console), console)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
+import torch
 from torch import Tensor
 
 from fedradio.algorithms.averaging import (
@@ -93,7 +94,8 @@ class FedAvg(Algorithm):
         if self.normalise == "arrived":
             return shares_of_arrived(mass, info)
         share = group_share(mass, info.group, info.receivers) * info.arrived
-        return share if self.normalise == "selected" else share / info.expect
+        # who cannot arrive at all has the probability 0, and no weight
+        return share if self.normalise == "selected" else share / torch.where(info.arrived, info.expect, 1.0)
 
     def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
         """Adds the total; with a buffer the contributions of all clients, arrived or not, weighed by their shares."""

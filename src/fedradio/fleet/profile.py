@@ -16,7 +16,7 @@ from fedradio.core.units import dbm_to_w
 Range = tuple[float, float]
 
 
-@register("fleet", "cellular", paper="RawHFL, section VI")
+@register("fleet", "cellular", paper="RawHFL, section V")
 def cellular(
     senders: int,
     rng: Rng,

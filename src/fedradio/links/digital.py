@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import torch
+from torch import Tensor
 
 from fedradio.core.contracts import (
     Airtime,
@@ -14,6 +15,7 @@ from fedradio.core.contracts import (
     Link,
     LinkTrait,
     Message,
+    Noted,
     Piece,
     Reason,
     Sent,
@@ -22,7 +24,7 @@ from fedradio.core.contracts import (
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.links.ideal import weighted_total
-from fedradio.links.rates import airtime_s, noise_over_gain
+from fedradio.links.rates import airtime_s, noise_over_gain, power_for_w, rayleigh_above
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,11 @@ class Digital(Link):
         return message.bits(self.bits_per_value)
 
     def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
-        """A payload arrives after computing and airtime; it is lost if late or, with a known probability, erased."""
+        """A payload arrives after computing and airtime; it is lost if late or, with a known probability, erased.
+
+        With fading, whether it is in time is chance: ``expect`` is ``p_sc = Pr(t_cp + t_up <= t_th)``, and whoever is
+        late gives up at the deadline.
+        """
         assert x.channel is not None
         assert x.alloc.power_w is not None
         active, ready_s = x.alloc.active, x.ready_s
@@ -55,13 +61,19 @@ class Digital(Link):
         tx_s = torch.where(active, air_s, 0.0)
         done_s = tx_s if ready_s is None else ready_s + tx_s
         late = active & (done_s > x.deadline_s) if x.deadline_s is not None else torch.zeros_like(active)
+        expect = torch.full((x.senders,), 1.0 - self.erasure, dtype=torch.float64)
+        if x.channel.coefficient is not None and x.deadline_s is not None:
+            left_s = (x.deadline_s - (torch.zeros_like(tx_s) if ready_s is None else ready_s)).clamp(min=0.0)
+            expect = expect * self._in_time(x, left_s)
+            tx_s = torch.minimum(tx_s, left_s)
+            done_s = torch.where(late, x.deadline_s, done_s)
         erased = torch.from_numpy(rng.child("erasure").numpy().random(x.senders)) < self.erasure
         reason = torch.where(erased, int(Reason.OUTAGE), int(Reason.NONE))
         return Airtime(
             tx_s=tx_s,
             done_s=None if ready_s is None else done_s,
             arrived=active & ~late & ~erased,
-            expect=torch.full((x.senders,), 1.0 - self.erasure, dtype=torch.float64),
+            expect=expect,
             reason=torch.where(late, int(Reason.DEADLINE), reason),
         )
 
@@ -71,7 +83,25 @@ class Digital(Link):
         assert airtime.tx_s is not None
         total = weighted_total(sent.payload, sent.weight, sent.group, x.receivers)
         tx_j = torch.where(x.alloc.active, x.alloc.power_w * airtime.tx_s, 0.0)
-        return Delivery(total, sent.payload, tx_j), state
+        faded = x.channel is not None and x.channel.coefficient is not None
+        notes = {"p_sc": Noted("active", airtime.expect[x.alloc.active], rest=1.0)} if faded else {}
+        return Delivery(total, sent.payload, tx_j, notes), state
+
+    def _in_time(self, x: Exchange, left_s: Tensor) -> Tensor:
+        """Probability ``[S]`` that an upload of at most ``left_s`` seconds suffices, over the fading.
+
+        ``Pr(|h|^2 >= P_needed / P)`` where ``P_needed`` sends the payload in time at ``|h|^2 = 1``; 1 where the law of
+        the fading is unknown.
+        """
+        channel, power_w = x.channel, x.alloc.power_w
+        assert channel is not None
+        assert channel.coefficient is not None
+        assert power_w is not None
+        if not channel.rayleigh:
+            return torch.ones_like(left_s)
+        unit_w = noise_over_gain(channel.noise, channel.gain, x.parent, self.bandwidth_hz)
+        needed_w = power_for_w(self.bits(x.message), self.bandwidth_hz, left_s, unit_w)
+        return rayleigh_above(needed_w / power_w, channel.coefficient.shape[1])
 
 
 @register("link", "digital", paper="RawHFL, eqs. (12)-(16)")

@@ -20,3 +20,12 @@ def airtime_s(bits: float, bandwidth_hz: float, power_w: Tensor, unit_w: Tensor)
 def power_for_w(bits: float, bandwidth_hz: float, seconds: Tensor, unit_w: Tensor) -> Tensor:
     """Transmit power in watt that sends ``bits`` in ``seconds``, ``unit (2^(s/(w tau)) - 1)``."""
     return unit_w * torch.expm1(bits / (bandwidth_hz * seconds) * torch.log(torch.tensor(2.0, dtype=unit_w.dtype)))
+
+
+def rayleigh_above(level: Tensor, antennas: int = 1) -> Tensor:
+    """Probability that the mean of ``|h|^2`` over ``antennas`` is at least ``level``, for Rayleigh fading of mean 1.
+
+    ``exp(-level)`` with one antenna; the mean over K is Gamma distributed, with the tail ``Q(K, K level)``.
+    """
+    shape = torch.full_like(level, float(antennas))
+    return torch.special.gammaincc(shape, antennas * level.clamp(min=0.0))

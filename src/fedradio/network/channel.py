@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -13,9 +14,16 @@ from fedradio.core.contracts import Channel, ChannelState, Fading, Site, Slots
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.core.units import dbm_to_w
-from fedradio.network.path_loss import urban_macro_los_db, urban_macro_nlos_db, urban_macro_sight
+from fedradio.network.path_loss import (
+    urban_macro_los_db,
+    urban_macro_nlos_db,
+    urban_macro_optional_nlos_db,
+    urban_macro_sight,
+)
 
 SmallScale = Literal["none", "rayleigh"]
+OutOfSight = Literal["standard", "optional"]
+"""Which formula of TR 38.901 gives the path loss out of sight."""
 
 GEOMETRIES = 4
 """Pairs of tiers whose path losses are kept: those of the hops of a run, and of the run before."""
@@ -32,15 +40,19 @@ class UrbanMacro(Channel):
     nlos_sigma_db: float
     small_scale: SmallScale
     noise_w_hz: float
+    nlos: OutOfSight = "standard"
 
     @property
     def fading(self) -> Fading:
         return "block" if self.small_scale == "rayleigh" else "none"
 
     def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
-        """Line of sight, shadowing and fading of every pair ``[R, S]``; no draw depends on which senders are active."""
+        """Line of sight, shadowing and fading of every pair ``[R, S]``; no draw depends on which senders are active.
+
+        Gains hold path loss and shadowing, which planners know; fading is in the coefficients, which strike the upload.
+        """
         radio = (self.carrier_hz, self.mast_m, self.terminal_m)
-        p_sight, los_db, nlos_db = _geometry(site.receivers_m, site.senders_m, *radio)
+        p_sight, los_db, nlos_db = _geometry(site.receivers_m, site.senders_m, *radio, self.nlos)
         rng = rng.child(site.clock.t, site.clock.e)
         shape = p_sight.shape  # [R, S]
         sight = _draw(rng.child("sight").numpy().random(shape)) < p_sight
@@ -48,31 +60,44 @@ class UrbanMacro(Channel):
         sigma = torch.where(sight, self.los_sigma_db, self.nlos_sigma_db)
         shadow = sigma * _draw(rng.child("shadow").numpy().standard_normal(shape))
         gain = torch.pow(10.0, -(loss + shadow) / 10.0)
-        if self.small_scale == "rayleigh":
-            gain = gain * _draw(rng.child("fading").numpy().exponential(size=shape))
-        return ChannelState(gain, self.noise_w_hz), state
+        if self.small_scale == "none":
+            return ChannelState(gain, self.noise_w_hz), state
+        parts = _draw(rng.child("fading").numpy().standard_normal((2, shape[0], 1, shape[1])))
+        coefficient = torch.complex(parts[0], parts[1]) / math.sqrt(2)
+        return ChannelState(gain, self.noise_w_hz, coefficient=coefficient, rayleigh=True), state
 
 
-@register("channel", "urban_macro", paper="3GPP TR 38.901, tables 7.4.1-1 and 7.4.2-1; RawHFL, section VI")
+@register("channel", "urban_macro", paper="3GPP TR 38.901, tables 7.4.1-1 and 7.4.2-1; RawHFL, section V")
 def urban_macro(
     *,
     carrier_hz: Annotated[float, Arg("carrier frequency", unit="Hz", ge=5e8, le=1e11)] = 2.4e9,
     mast_m: Annotated[float, Arg("height of the receiver's mast", unit="m", ge=5, le=200)] = 25.0,
     terminal_m: Annotated[float, Arg("height of the terminals", unit="m", gt=1, lt=13)] = 1.5,
     los_sigma_db: Annotated[float, Arg("standard deviation of shadowing in sight", unit="dB", ge=0, le=50)] = 4.0,
-    nlos_sigma_db: Annotated[float, Arg("standard deviation of shadowing out of sight", unit="dB", ge=0, le=50)] = 6.0,
-    fading: Annotated[SmallScale, Arg("small-scale fading of the whole exchange")] = "none",
+    nlos_sigma_db: Annotated[
+        float,
+        Arg("deviation of shadowing out of sight; TR 38.901: 6 standard, 7.8 optional", unit="dB", ge=0, le=50),
+    ] = 6.0,
+    fading: Annotated[
+        SmallScale, Arg("small-scale fading, one value for a whole upload; it strikes after planning")
+    ] = "none",
     noise_dbm_hz: Annotated[float, Arg("thermal noise density", unit="dBm/Hz", ge=-250, le=0)] = -174.0,
     noise_figure_db: Annotated[float, Arg("noise figure of the receiver", unit="dB", ge=0, le=50)] = 0.0,
+    nlos: Annotated[
+        OutOfSight, Arg("path loss out of sight: the standard's formula, or its optional one, 30 log d")
+    ] = "standard",
 ) -> UrbanMacro:
-    """Urban macro cells: random line of sight, log-normal shadowing, optional Rayleigh fading, anew every exchange."""
+    """Urban macro cells: random line of sight, log-normal shadowing, optional Rayleigh fading, anew every exchange.
+
+    With fading a policy plans with path loss and shadowing; whether an upload then ends before the deadline is chance.
+    """
     noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
-    return UrbanMacro(carrier_hz, mast_m, terminal_m, los_sigma_db, nlos_sigma_db, fading, noise_w_hz)
+    return UrbanMacro(carrier_hz, mast_m, terminal_m, los_sigma_db, nlos_sigma_db, fading, noise_w_hz, nlos)
 
 
 @lru_cache(maxsize=GEOMETRIES)
 def _geometry(
-    receivers_m: Tensor, senders_m: Tensor, carrier_hz: float, mast_m: float, terminal_m: float
+    receivers_m: Tensor, senders_m: Tensor, carrier_hz: float, mast_m: float, terminal_m: float, nlos: OutOfSight
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Probability of line of sight, and the path loss in dB in and out of sight, of all pairs ``[R, S]`` each.
 
@@ -80,7 +105,8 @@ def _geometry(
     """
     distance = torch.cdist(receivers_m, senders_m)
     radio = (carrier_hz, mast_m, terminal_m)
-    return urban_macro_sight(distance), urban_macro_los_db(distance, *radio), urban_macro_nlos_db(distance, *radio)
+    nlos_db = {"standard": urban_macro_nlos_db, "optional": urban_macro_optional_nlos_db}[nlos](distance, *radio)
+    return urban_macro_sight(distance), urban_macro_los_db(distance, *radio), nlos_db
 
 
 def _draw(values: object) -> Tensor:

@@ -29,6 +29,16 @@ def urban_macro_nlos_db(d2_m: Tensor, carrier_hz: float, mast_m: float, terminal
     return torch.maximum(hidden, urban_macro_los_db(d2_m, carrier_hz, mast_m, terminal_m))
 
 
+def urban_macro_optional_nlos_db(d2_m: Tensor, carrier_hz: float, mast_m: float, terminal_m: float) -> Tensor:
+    """Optional non-line-of-sight path loss of the same table, ``32.4 + 20 log f + 30 log d3``.
+
+    At 2.4 GHz 100.35 dB at 100 m and 118.09 dB at 400 m: 5 dB less than the other formula at the edge of the cell.
+    """
+    d3 = torch.hypot(d2_m, torch.full_like(d2_m, mast_m - terminal_m))
+    frequency = 20 * torch.log10(torch.tensor(carrier_hz / 1e9, dtype=d2_m.dtype))
+    return 32.4 + frequency + 30 * torch.log10(d3)
+
+
 def urban_macro_sight(d2_m: Tensor) -> Tensor:
     """Line-of-sight probability of terminals below 13 m: 1 up to 18 m, then ``18/d + exp(-d/63)(1 - 18/d)``."""
     near = 18.0 / d2_m.clamp(min=18.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import torch
@@ -31,9 +32,18 @@ def flat(
     area: Annotated[
         Area, Arg("what the clients are spread over evenly; radius_m reaches its farthest points")
     ] = "disc",
+    via: Annotated[
+        int | None, Arg("cells whose masts pass every payload on to the server; null: straight to it", ge=1, le=10_000)
+    ] = None,
 ) -> Topology:
-    """Two tiers: every client reports straight to the server in the middle of a disc or square."""
+    """Two tiers: every client reports straight to the server in the middle of a disc or square.
+
+    ``via`` cells the clients stand as those of ``hierarchical`` do, at the same places for the same seed, and there are
+    two hops: access to the mast of the cell, and a backhaul that carries every payload that arrived there.
+    """
     _check_ring(radius_m, min_distance_m)
+    if via is not None:
+        return _relayed(rng, clients, via, radius_m, min_distance_m, area)
     if area == "square":
         _check_hole(radius_m, min_distance_m)
     clients_m = {"disc": disc, "square": square}[area](clients, radius_m, min_distance_m, rng.child("clients"))
@@ -59,11 +69,28 @@ def hierarchical(
     clients = edges * clients_per_edge
     if clients > MOST_CLIENTS:
         raise SpecError(Problem("topology.clients_per_edge", f"more than {MOST_CLIENTS} clients in all", value=clients))
-    cell = torch.arange(clients) // clients_per_edge
+    return _cells(rng, edges, clients_per_edge, radius_m, min_distance_m)
+
+
+def _cells(rng: Rng, edges: int, each: int, radius_m: float, min_distance_m: float) -> Topology:
+    """Discs on a square grid with ``each`` clients around every mast."""
+    cell = torch.arange(edges * each) // each
     centre = square_grid(edges, 2 * radius_m)
-    offsets = disc(clients, radius_m, min_distance_m, rng.child("clients"))
+    offsets = disc(edges * each, radius_m, min_distance_m, rng.child("clients"))
     positions = (centre[cell] + offsets, centre, torch.zeros(1, 2, dtype=torch.float64))
     return Topology((cell, torch.zeros(edges, dtype=torch.long)), positions)
+
+
+def _relayed(rng: Rng, clients: int, via: int, radius_m: float, min_distance_m: float, area: Area) -> Topology:
+    """A flat network whose clients reach the server through the masts of ``via`` cells of equal size."""
+    problems = []
+    if clients % via:
+        problems.append(Problem("topology.via", f"{clients} clients do not fill cells of equal size", value=via))
+    if area != "disc":
+        problems.append(Problem("topology.area", "cells are discs", "area: disc, or via: null", area))
+    if problems:
+        raise SpecError(problems)
+    return replace(_cells(rng, via, clients // via, radius_m, min_distance_m), forwards=True)
 
 
 def _check_ring(radius_m: float, min_distance_m: float) -> None:

@@ -182,7 +182,9 @@ class Item(Strict):
         return self.wants(row, key) or (column.paired and any(self.wants(other, key) for other in compared))
 
     def trains(self, row: Row) -> bool:
-        """Whether a row needs runs."""
+        """Whether a row needs runs; a row whose published numbers are all a study's is drawn as the study found."""
+        if self.show == "top" and row.published and all(self.columns[key].study for key in row.published):
+            return False
         return self.draws_runs or any(
             column.study is None and self.needs(row, key) for key, column in self.columns.items()
         )

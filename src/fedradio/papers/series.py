@@ -149,17 +149,38 @@ def _bars(result: Result, row: int) -> Series | None:
 
 
 def _top(result: Result, row: int) -> Series | None:
-    """Top-1, 2, ... accuracy at the end: ``mean``, ``low``, ``high`` over ``seeds``; ``spread`` over clients."""
+    """Top-1, 2, ... accuracy at the end: ``mean``, ``low``, ``high`` over ``seeds``; ``spread`` over clients.
+
+    A row without runs shows what its study found without training.
+    """
+    if not result.rows[row].scaled.runs:
+        return _top_known(result, row)
     last = {seed: run.evaluations[-1].metrics for seed, run in result.rows[row].runs.items() if run.evaluations}
     if not last:
         return None
     names = ["accuracy"]
     while all(f"top_{len(names) + 1}_accuracy" in metrics for metrics in last.values()):
         names.append(f"top_{len(names) + 1}_accuracy")
-    means = [interval([metrics[name] for metrics in last.values()]) for name in names]
+    by_name = [[metrics[name] for metrics in last.values()] for name in names]
     spreads = [[metrics[f"{n}_spread"] for metrics in last.values() if f"{n}_spread" in metrics] for n in names]
+    return {"seeds": list(last), **_means(by_name, spreads)}
+
+
+def _top_known(result: Result, row: int) -> Series | None:
+    """The accuracies of the 1, 2, ... most popular files, known without training."""
+    findings = result.rows[row].studies.get("reference", {})
+    known = {seed: finding for seed, finding in findings.items() if finding.get("top")}
+    if not known:
+        return None
+    by_number = list(zip(*(finding["top"] for finding in known.values()), strict=True))
+    spreads = list(zip(*(finding["top_spread"] for finding in known.values()), strict=True))
+    return {"seeds": list(known), **_means(by_number, spreads)}
+
+
+def _means(values: Sequence[Sequence[float]], spreads: Sequence[Sequence[float]]) -> Series:
+    """Means over seeds with their intervals, and mean spreads, one for each number of guesses."""
+    means = [interval(list(by_seed)) for by_seed in values]
     return {
-        "seeds": list(last),
         "mean": [mean.mean for mean in means],
         "low": [mean.mean if mean.low is None else mean.low for mean in means],
         "high": [mean.mean if mean.high is None else mean.high for mean in means],

@@ -39,7 +39,7 @@ class Budget(Policy):
         return allocation(offer, active, {"eligible": Noted("receiver", eligible)}), state
 
 
-@register("policy", "budget", paper="RawHFL, section VI: H-FedAvg-M1 (all_or_nothing) and H-FedAvg-M2 (common)")
+@register("policy", "budget", paper="RawHFL, section V: H-FedAvg-M1 (all_or_nothing) and H-FedAvg-M2 (common)")
 def budget(
     *,
     max_steps: Annotated[int, Arg("most local steps of a client, L", ge=1, le=1000)] = 50,

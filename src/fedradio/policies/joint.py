@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Allocation, LinkTrait, Noted, Piece, Policy, Reason, Slots, View, noted
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.policies.effort import too_many_clients
-from fedradio.policies.slot import SLOT_NEEDS, Offer, SlotProblem, full_power_offer, slot_of
+from fedradio.policies.slot import SLOT_NEEDS, USUAL, Iteration, Offer, SlotProblem, Start, full_power_offer, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
 Mode = Literal["optimal", "paper", "dc"]
@@ -40,6 +41,7 @@ class Joint(Policy):
     mode: Mode
     theta: float
     overlap: int
+    iteration: Iteration = USUAL
 
     @property
     def needs(self) -> frozenset[LinkTrait | Piece]:
@@ -61,7 +63,7 @@ class Joint(Policy):
         if self.mode == "dc":
             from fedradio.policies.joint_dc import dc_decision  # cvxpy takes a second to load: only for those who ask
 
-            return dc_decision(slot, self.clients, self.max_steps, self.theta, self.overlap, before)
+            return dc_decision(slot, self.clients, self.max_steps, self.theta, self.overlap, before, self.iteration)
         if self.mode == "paper":
             offer = full_power_offer(slot, self.max_steps)
         else:
@@ -82,11 +84,24 @@ def joint(
     overlap: Annotated[
         int | None, Arg("most clients selected twice in a row, Psi; null: half of clients", ge=0, le=10_000)
     ] = None,
+    rho: Annotated[
+        float, Arg("of dc: penalty of selections between 0 and 1; the paper has 1, which keeps the first ones", ge=0)
+    ] = 0.0,
+    iterations: Annotated[int, Arg("of dc: most iterations of Algorithm 2, I", ge=1, le=10_000)] = 50,
+    precision: Annotated[float, Arg("of dc: it ends when no scaled variable moves by more", ge=0, le=1)] = 1e-3,
+    start: Annotated[
+        Start, Arg("of dc: first point; full CPU and power, the cheapest single step, or the clients' exact optimum")
+    ] = "full_power",
 ) -> Joint:
     """Joint optimisation of client selection, local steps, CPU frequency and power within deadline and energy budgets.
 
     ``optimal`` solves the problem exactly: it separates into one convex search per client and a selection per cell.
-    ``paper`` runs all clients at full CPU and power, as the published energies suggest. ``dc`` is the published
-    difference-of-convex iteration, repaired where it fails as printed.
+    ``paper`` runs all clients at full CPU and power, which comes near the published joules. ``dc`` is the published
+    difference-of-convex iteration, repaired where it fails as printed; ``rho``, ``iterations``, ``precision`` and
+    ``start`` are its settings.
     """
-    return Joint(clients, max_steps, mode, theta, clients // 2 if overlap is None else overlap)
+    iteration = Iteration(rho, iterations, precision, start)
+    if mode != "dc" and iteration != USUAL:
+        reason = "rho, iterations, precision and start are settings of mode dc"
+        raise SpecError(Problem("policy.mode", reason, "mode: dc, or leave them out", mode))
+    return Joint(clients, max_steps, mode, theta, clients // 2 if overlap is None else overlap, iteration)

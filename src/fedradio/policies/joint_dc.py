@@ -9,7 +9,8 @@ fails: nothing keeps it near the point where the expansions hold, and it drives 
   near 1e-5 of it) and constraints in shares of deadline and budget;
 - positive floors for ``f``, ``P`` and the relaxed selection: at ``1_u = 0`` the expansions of ``1_u t`` and ``1_u e``
   have no slope, and a client once left out would keep the plan it had then;
-- ``rho = 0``, see :data:`RHO`;
+- ``rho = 0`` by default. The paper's 1 keeps what the first iteration selects, made at the start's frequencies and
+  powers, for good (16 to 55 times the optimal energy); without it selections come out as 0 or 1 all the same;
 - the objective gains the constant ``theta L_max sum(1_u)``, fixed by C2, so that joules do not drown in steps;
 - the result is rounded and made feasible, for an iterate satisfies the expansions only.
 
@@ -28,22 +29,15 @@ from torch import Tensor
 from fedradio.core.params import group_sum
 from fedradio.fleet.costs import compute_j, compute_s, transmit_j
 from fedradio.links.rates import airtime_s, power_for_w
-from fedradio.policies.slot import Offer, SlotProblem, full_power_offer
+from fedradio.policies.slot import USUAL, Iteration, Offer, SlotProblem, Start, full_power_offer
 from fedradio.policies.solvers import least_energy_offer, select
 
-ITERATIONS = 50
-"""I of Algorithm 2."""
 TRUST = 4.0
-"""Factor by which frequency and power may change in the first iteration; the last one's is TRUST^(1/ITERATIONS)."""
-RHO = 0.0
-"""Penalty of selections between 0 and 1. With the paper's 1 the first selection, made at full power, is never left
-(here 16 to 55 times the optimal energy); without it selections come out as 0 or 1 all the same."""
+"""Factor by which frequency and power may change in the first of I iterations; the last one's is ``TRUST^(1/I)``."""
 LEAST_SHARE = 0.01
 """Floor of a relaxed selection; without it the energy is 1.3 to 2.4 times the optimal one."""
 LEAST_CPU, LEAST_POWER = 1e-6, 1e-15
 """Floors of frequency and power as shares of their maxima, where the fleet has no higher ones."""
-PRECISION = 1e-3
-"""Algorithm 2 ends before its last iteration if no scaled variable moves by more."""
 NEARLY = 1e-4
 """A relaxed number of steps this little below an integer counts as that integer."""
 TIE = 1e-6
@@ -61,21 +55,27 @@ class Point:
 
 
 def dc_decision(
-    slot: SlotProblem, clients: int, max_steps: int, theta: float, overlap: int, before: Tensor, *, rho: float = RHO
+    slot: SlotProblem,
+    clients: int,
+    max_steps: int,
+    theta: float,
+    overlap: int,
+    before: Tensor,
+    iteration: Iteration = USUAL,
 ) -> tuple[Offer, Tensor, dict[str, Tensor]]:
     """Offers, selection ``[S]`` and notes ``[R]`` of one slot: those of ``select``, and ``iterations``.
 
-    The programme contains the clients that can make one step within deadline and budget. It starts at full CPU and
-    power where that is feasible, else at the least energy for one step, because the method needs a feasible start. A
+    The programme contains the clients that can make one step within deadline and budget. It starts where ``iteration``
+    says and that is feasible, else at the least energy for one step, because the method needs a feasible start. A
     client whose final iterate cannot be made feasible goes back to that start.
     """
-    initial = _feasible_start(slot, max_steps)
+    initial = _feasible_start(slot, max_steps, theta, iteration.start)
     ids = initial.eligible.nonzero().flatten()
     offer, score, iterations = initial, torch.zeros(slot.clients, dtype=torch.float64), 0
     if len(ids):
         eligible = _only(slot, ids)
         start = Offer(*(getattr(initial, name)[ids] for name in Offer.__dataclass_fields__))
-        point, iterations = _iterate(eligible, start, clients, max_steps, theta, overlap, before[ids], rho)
+        point, iterations = _iterate(eligible, start, clients, max_steps, theta, overlap, before[ids], iteration)
         final = _feasible(eligible, point, start, max_steps)
         offer = Offer(*(_put(getattr(initial, name), ids, getattr(final, name)) for name in Offer.__dataclass_fields__))
         cost = (1 - theta) * final.energy_j - theta * final.steps
@@ -86,9 +86,12 @@ def dc_decision(
     return offer, active, notes | {"iterations": torch.full((slot.receivers,), iterations)}
 
 
-def _feasible_start(slot: SlotProblem, max_steps: int) -> Offer:
+def _feasible_start(slot: SlotProblem, max_steps: int, theta: float, start: Start = "full_power") -> Offer:
     """Feasible start: full CPU and power where the budget allows, else the cheapest single step; or the reason."""
-    full, single = full_power_offer(slot, max_steps), least_energy_offer(slot, 1, 0.0)
+    single = least_energy_offer(slot, 1, 0.0)
+    if start != "full_power":
+        return single if start == "one_step" else least_energy_offer(slot, max_steps, theta)
+    full = full_power_offer(slot, max_steps)
     ok = full.eligible
     usable = single.eligible & ~ok
     return Offer(
@@ -109,7 +112,7 @@ def _iterate(
     theta: float,
     overlap: int,
     before: Tensor,
-    rho: float,
+    iteration: Iteration,
 ) -> tuple[Point, int]:
     """Iterations of Algorithm 2; a programme that cannot be solved ends them at the last iterate."""
     members = group_sum(torch.ones_like(slot.parent), slot.parent, slot.receivers)
@@ -119,12 +122,12 @@ def _iterate(
     point = Point(share, share * start.steps / max_steps, start.cpu_hz, start.power_w)
     floor_hz = (LEAST_CPU * slot.fleet.f_max_hz).clamp(min=slot.fleet.cpu_min_hz)
     floor_w = (LEAST_POWER * slot.fleet.p_max_w).clamp(min=slot.fleet.tx_min_w)
-    for i in range(ITERATIONS):
+    for i in range(iteration.most):
         seconds, joules = _expanded(slot, point, max_steps)
         cost = (1 - theta) * joules
-        cost[0] += theta * max_steps + rho * (1 - 2 * point.share)
+        cost[0] += theta * max_steps + iteration.rho * (1 - 2 * point.share)
         cost[1] -= theta * max_steps
-        factor = TRUST ** (1 - i / ITERATIONS)
+        factor = TRUST ** (1 - i / iteration.most)
         low = torch.stack((floor_hz / point.cpu_hz, floor_w / point.power_w)).clamp(min=1 / factor)
         high = torch.stack((slot.fleet.f_max_hz / point.cpu_hz, slot.fleet.p_max_w / point.power_w)).clamp(max=factor)
         solution = programme.solve(cost, seconds / slot.deadline_s, joules / slot.fleet.energy_j, low - 1, high - 1)
@@ -139,9 +142,9 @@ def _iterate(
             cpu_hz=torch.minimum(torch.maximum(point.cpu_hz * (1 + solution[2]), floor_hz), slot.fleet.f_max_hz),
             power_w=torch.minimum(torch.maximum(point.power_w * (1 + solution[3]), floor_w), slot.fleet.p_max_w),
         )
-        if moved < PRECISION:
+        if moved < iteration.precision:
             return point, i + 1
-    return point, ITERATIONS
+    return point, iteration.most
 
 
 def _expanded(slot: SlotProblem, point: Point, max_steps: int) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ takes the power ``P = u (2^(s/(w tau)) - 1)`` where ``u = N0 w / g``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
@@ -17,11 +17,30 @@ from fedradio.core.contracts import Fleet, LinkTrait, Piece, RateLink, Reason, V
 from fedradio.fleet.costs import compute_j, compute_s, transmit_j
 from fedradio.links.rates import airtime_s, noise_over_gain
 
+Start = Literal["full_power", "one_step", "optimum"]
+"""Where the iteration of Algorithm 2 starts: at full CPU and power, at the cheapest single step, or at each client's
+exact optimum."""
+
 SLACK = 1e-12
 """Share of the deadline that plans leave unused, so that rounding never makes a planned upload late."""
 
 SLOT_NEEDS: frozenset[LinkTrait | Piece] = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
 """Needs of every policy that solves a slot problem."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Settings of RawHFL's Algorithm 2: ``rho`` weighs selections between 0 and 1 (35), ``most`` iterations I, and the
+    ``precision`` of scaled variables at which they end earlier; ``start`` is its first point."""
+
+    rho: float = 0.0
+    most: int = 50
+    precision: float = 1e-3
+    start: Start = "full_power"
+
+
+USUAL = Iteration()
+"""Settings without more said."""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import pstdev
 from typing import Literal
 
 import numpy as np
 
 from fedradio.core.contracts.records import ExchangeRecord
 from fedradio.core.errors import Problem, SpecError, suggest
+from fedradio.data.popular import popular_of
 from fedradio.results.run import Curve, PastRun
+from fedradio.spec.build import build
 
 Measure = Callable[[PastRun], float | None]
 PairedMeasure = Callable[[PastRun, PastRun], float | None]
@@ -173,12 +176,31 @@ def _loss_settled(run: PastRun, share: float | None) -> float | None:
     return float(records[above + 1].round) if above + 2 < len(records) else None
 
 
-def _unrest(run: PastRun, _: float | None) -> float | None:
-    """Mean absolute change of accuracy between successive evaluations in the second half of the run; None for fewer
-    than four. By hand, .1 .5 .6 .5 .7: the last two changes are .1 and .2, the mean .15."""
-    accuracy = [record.metrics["accuracy"] for record in run.evaluations]
-    changes = np.abs(np.diff(accuracy))
-    return float(changes[len(changes) // 2 :].mean()) if len(accuracy) >= 4 else None
+def _top_popular(run: PastRun, guesses: float | None) -> float | None:
+    """Accuracy of guessing the most popular file, or so many of them, whatever was requested before."""
+    if guesses is None or guesses == 1:
+        return _metrics(run, None).get("top_popular")
+    found = popular_of(build(run.spec).stream, int(guesses))
+    return None if found is None else float(found.accuracy[-1])
+
+
+def _second_half(run: PastRun) -> list[float]:
+    """Accuracies of the evaluations after the first half of the rounds."""
+    records = run.evaluations
+    return [record.metrics["accuracy"] for record in records if 2 * record.round > records[-1].round]
+
+
+def _late_gain(run: PastRun, _: float | None) -> float | None:
+    """Accuracy at the end less that of the last evaluation in the first half; None without one."""
+    records = run.evaluations
+    before = [record.metrics["accuracy"] for record in records if 2 * record.round <= records[-1].round]
+    return records[-1].metrics["accuracy"] - before[-1] if before else None
+
+
+def _fluctuation(run: PastRun, _: float | None) -> float | None:
+    """Standard deviation of the accuracy over the evaluations of the second half; None for fewer than two."""
+    late = _second_half(run)
+    return pstdev(late) if len(late) > 1 else None
 
 
 def _tx_power(run: PastRun, _: float | None) -> float | None:
@@ -198,7 +220,9 @@ MEASURES: dict[str, MeasureKind] = {
     "global_accuracy": _metric("global_accuracy", "accuracy of the shared model alone"),
     "local_accuracy": _metric("local_accuracy", "accuracy of the clients' own models alone"),
     "bayes": _metric("bayes", "best possible accuracy of this world"),
-    "top_popular": _metric("top_popular", "accuracy of always guessing the most popular file"),
+    "top_popular": MeasureKind(
+        _top_popular, "accuracy of always guessing the most popular file, or so many", "guesses"
+    ),
     "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
     "best_round": MeasureKind(_best_round, "the first round of the best accuracy"),
     "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),
@@ -214,7 +238,8 @@ MEASURES: dict[str, MeasureKind] = {
         "level",
         needed=True,
     ),
-    "unrest": MeasureKind(_unrest, "mean change of accuracy from evaluation to evaluation, in the second half"),
+    "late_gain": MeasureKind(_late_gain, "test accuracy at the end less that after half of the rounds"),
+    "fluctuation": MeasureKind(_fluctuation, "standard deviation of the accuracy over the last half of the rounds"),
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -64,6 +66,11 @@ def exchange_record(
         now_s=x.clock.now_s,
         notes={name: Note(note.axis, note.values.tolist(), note.rest) for name, note in notes.items()},
     )
+
+
+def forwarded(record: ExchangeRecord, payload_bits: float | None, payloads: int) -> ExchangeRecord:
+    """The record of an outer hop whose senders pass on single payloads: the bits of all that arrived below."""
+    return replace(record, bits=None if payload_bits is None else payload_bits * payloads)
 
 
 def _idle_reasons(alloc: Allocation) -> tuple[str, dict[str, list[int]]]:

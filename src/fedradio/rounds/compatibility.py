@@ -45,6 +45,7 @@ def problems_of(sim: Simulation) -> list[Problem]:
     if len(sim.hops) == sim.topology.hops:
         for h in range(len(sim.hops)):
             problems += _hop_problems(sim, h)
+        problems += _forwarding_problems(sim) if sim.topology.forwards else []
     return problems + _learning_problems(sim) + _metric_problems(sim) + _memory_problems(sim)
 
 
@@ -174,6 +175,27 @@ def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
         if hop.deadline_s < least:
             reason = f"the {below.period} exchange(s) below already last {least:g} s"
             problems.append(Problem(f"hops.{h}.deadline_s", reason, f"more than {least:g}", hop.deadline_s))
+    return problems
+
+
+def _forwarding_problems(sim: Simulation) -> list[Problem]:
+    """Problems of masts that pass on every payload: nothing may happen to it on its way, and the server averages."""
+    problems = []
+    if sim.algorithm.averaging is None:
+        reason = "cells that pass payloads on learn as a flat network only with plain averages"
+        problems.append(Problem("topology.via", reason, "via: null, or algorithm=fedavg"))
+    for h, hop in enumerate(sim.hops):
+        if h < len(sim.hops) - 1 and hop.period != 1:
+            reason = "a payload is passed on as soon as it has arrived"
+            problems.append(Problem(f"hops.{h}.period", reason, "1, or topology=hierarchical", hop.period))
+        if "individual" not in hop.link.offers:
+            reason = "payloads are passed on one by one, this link gives their sum only"
+            problems.append(Problem(f"hops.{h}.link", reason, "digital or ideal, or topology=hierarchical"))
+        if h > 0 and hop.transforms:
+            reason = "a payload is passed on as it was coded by its client"
+            problems.append(Problem(f"hops.{h}.transforms", reason, "transforms of hops.0"))
+    if sim.model.local.size + sim.model.buffers.size:
+        problems.append(Problem("model", "norm layers are not passed on by cells", "topology.via=null"))
     return problems
 
 

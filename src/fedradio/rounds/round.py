@@ -115,7 +115,11 @@ def exchange(sim: Simulation, now: Round, h: int) -> None:
     tiers.mass[h] = tiers.mass[h] + outcome.mass
     tiers.elapsed[h] = _later(tiers.elapsed[h], times)
     side_bits = norm_bits(sim, int(planned.x.alloc.active.sum()))
-    now.exchanges.append(accounts.exchange_record(planned, outcome, times, side_bits))
+    record = accounts.exchange_record(planned, outcome, times, side_bits)
+    if h > 0 and sim.topology.forwards:
+        arrived = sum(now.exchanges[-1].arrived)
+        record = accounts.forwarded(record, sim.forwarded_bits(h), arrived)
+    now.exchanges.append(record)
     now.losses += [] if outcome.loss is None else [outcome.loss]
     now.done[h] += 1
 

@@ -33,6 +33,7 @@ from fedradio.links.ideal import Ideal
 from fedradio.network.trace import Trace
 from fedradio.policies.fixed import fixed
 from fedradio.rounds.compatibility import objective_problems, problems_of, warnings_of
+from fedradio.transforms.chain import messages
 
 RoundClock = Literal["slowest", "deadline"]
 
@@ -95,6 +96,10 @@ class Simulation:
         if hop == 0:
             return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
         return Message(self.relayed, self.model.shared.size)
+
+    def forwarded_bits(self, hop: int) -> float | None:
+        """Bits of a client's payload on an outer hop that passes it on as it was coded; None for links without bits."""
+        return self.hops[hop].link.bits(messages(self.hops[0].transforms, self.message(0))[-1])
 
     @cached_property
     def relayed(self) -> int:

@@ -11,6 +11,12 @@ from fedradio.spec.yaml import Plain
 
 LATER_KEYS: Mapping[str, Any] = {
     "world_seed": None,
+    "topology(flat).via": None,
+    "hops.*.channel(urban_macro).nlos": "standard",
+    "hops.*.policy(joint).rho": 0.0,
+    "hops.*.policy(joint).iterations": 50,
+    "hops.*.policy(joint).precision": 1e-3,
+    "hops.*.policy(joint).start": "full_power",
     "grouping": "auto",
     "metrics": [],
     "hops.*.transforms": [],

@@ -1,6 +1,7 @@
 """A band for every sender: rates by hand, deadlines, erasures."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -73,3 +74,78 @@ def test_erasures_have_their_probability() -> None:
 
 def test_seconds_are_unknown_without_a_clock() -> None:
     assert digital().plan(slot(9), {}, Rng(0)).done_s is None
+
+
+def faded(power_w: float = 1e-4, power: float | None = None, antennas: int = 1, **more: object) -> Exchange:
+    """Four senders under Rayleigh fading; ``power`` is the realised ``|h|^2`` of all, drawn without it."""
+    if power is None:
+        parts = torch.randn(2, 2, antennas, 4, generator=Rng(3).torch(), dtype=torch.float64)
+        coefficient = torch.complex(parts[0], parts[1]) / math.sqrt(2)
+    else:
+        coefficient = torch.full((2, antennas, 4), math.sqrt(power), dtype=torch.complex128)
+    state = replace(channel(), coefficient=coefficient, rayleigh=True)
+    alloc = everyone(4, power_w=power_w)
+    usual = {"ready_s": [0.0, 1.0, 2.0, 3.0], "deadline_s": 3.0} | more
+    return exchange(PARENT, channel=state, message=219_648, alloc=alloc, **usual)  # type: ignore[arg-type]
+
+
+def test_hand_computed_probability_to_be_in_time() -> None:
+    """At 0.1 mW and |h|^2 = 1 the SNR is 4.6296. In 3 s 4.4743 bit/s/Hz are needed, an SNR of 21.228:
+    p = exp(-21.228 / 4.6296) = .01020; with 0.1 W it is .99543. Whoever is ready at the deadline never arrives."""
+    needed = 2 ** (7_248_384 / 540e3 / 3) - 1
+    assert needed == pytest.approx(21.228, abs=1e-3)
+    assert digital().plan(faded(), {}, Rng(0)).expect[0].item() == pytest.approx(0.0102, abs=1e-5)
+    strong = digital(erasure=0.5).plan(faded(0.1), {}, Rng(0))
+    assert strong.expect[0].item() == pytest.approx(0.5 * 0.99543, abs=1e-5)
+    assert strong.expect[3].item() == 0.0
+    assert not bool(strong.arrived[3])
+    two = digital().plan(faded(0.01, antennas=2), {}, Rng(0)).expect[0].item()
+    level = 2 * needed / 462.96
+    assert two == pytest.approx((1 + level) * math.exp(-level), rel=1e-4)
+
+
+def test_whoever_is_late_gives_up_at_the_deadline() -> None:
+    """|h|^2 = .5 against 2: the sender that is ready after 2 s has 1 s left, and pays for that."""
+    link = digital()
+    weak, lucky = (link.plan(x, {}, Rng(0)) for x in (faded(0.01, 0.5), faded(0.01, 50.0)))
+    assert weak.arrived.tolist() == [True, True, False, False]
+    assert weak.reason.tolist() == [Reason.NONE, Reason.NONE, Reason.DEADLINE, Reason.DEADLINE]
+    assert weak.tx_s is not None
+    assert weak.done_s is not None
+    assert weak.tx_s[2:].tolist() == [1.0, 0.0]
+    assert weak.done_s[2:].tolist() == [3.0, 3.0]
+    assert lucky.arrived.tolist() == [True, True, True, False]
+    assert torch.equal(weak.expect, lucky.expect)  # the law, not the luck
+    x = faded(0.01, 0.5)
+    delivery, _ = link.combine(x, weak, sent(x, torch.ones(4, 1, 3)), {}, Rng(0))
+    assert delivery.tx_j is not None
+    assert delivery.tx_j[2].item() == pytest.approx(0.01)
+    assert delivery.notes["p_sc"].values.tolist() == weak.expect.tolist()
+
+
+def test_arrivals_match_their_probability() -> None:
+    """20,000 draws at once, each a sender of its own."""
+    draws = 20_000
+    ready_s = torch.tensor([0.0, 1.0, 2.0, 3.0]).repeat(draws)
+    parts = torch.randn(2, 1, 1, 4 * draws, generator=Rng(5).torch(), dtype=torch.float64)
+    gain = torch.full((1, 4 * draws), 1e-10, dtype=torch.float64)
+    state = ChannelState(gain, 4e-21, coefficient=torch.complex(parts[0], parts[1]) / math.sqrt(2), rayleigh=True)
+    x = exchange(
+        torch.zeros(4 * draws, dtype=torch.long),
+        channel=state,
+        message=219_648,
+        alloc=everyone(4 * draws, power_w=0.001),
+        ready_s=ready_s,
+        deadline_s=3.0,
+    )
+    airtime = digital().plan(x, {}, Rng(0))
+    share, probability = airtime.arrived.view(draws, 4).double().mean(dim=0), airtime.expect[:4]
+    assert 0.1 < float(probability[1]) < 0.9
+    assert bool(((share - probability).abs() <= 4 * (probability * (1 - probability) / draws).sqrt()).all())
+
+
+def test_without_fading_nothing_is_noted() -> None:
+    x = slot(9, ready_s=[0.0] * 4, deadline_s=2.0)
+    airtime = digital().plan(x, {}, Rng(0))
+    assert airtime.expect.tolist() == [1.0] * 4
+    assert digital().combine(x, airtime, sent(x, torch.ones(4, 1, 3)), {}, Rng(0))[0].notes == {}

@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from fedradio.network.path_loss import urban_macro_los_db, urban_macro_nlos_db, urban_macro_sight
+from fedradio.network.path_loss import (
+    urban_macro_los_db,
+    urban_macro_nlos_db,
+    urban_macro_optional_nlos_db,
+    urban_macro_sight,
+)
 
 D2 = torch.tensor([10.0, 50.0, 100.0, 200.0, 400.0], dtype=torch.float64)
 
@@ -26,3 +31,8 @@ def test_loss_is_continuous_at_the_breakpoint() -> None:
     around = torch.tensor([384.0 - 1e-6, 384.0 + 1e-6], dtype=torch.float64)
     near, far = urban_macro_los_db(around, *PLACE).tolist()
     assert near == pytest.approx(far, abs=1e-4)
+
+
+def test_optional_loss_out_of_sight() -> None:
+    """At 100 m: d3 = 102.724, 32.4 + 20*0.38021 + 30*2.01167 = 100.354 dB; at 400 m 118.09 dB."""
+    assert urban_macro_optional_nlos_db(D2, *PLACE)[[2, 4]].tolist() == pytest.approx([100.354, 118.09], abs=0.005)

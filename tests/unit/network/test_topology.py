@@ -50,3 +50,20 @@ def test_same_seed_same_places() -> None:
 def test_an_empty_ring_is_refused() -> None:
     with pytest.raises(SpecError, match="min_distance_m"):
         flat(Rng(0), radius_m=5.0, min_distance_m=5.0)
+
+
+def test_flat_via_cells() -> None:
+    """The places of the hierarchical network of the same seed; payloads are passed on."""
+    topology = flat(Rng(2), clients=12, via=4, radius_m=100.0)
+    cells = hierarchical(Rng(2), edges=4, clients_per_edge=3, radius_m=100.0)
+    assert topology.forwards
+    assert not cells.forwards
+    assert not flat(Rng(2)).forwards
+    assert all(map(torch.equal, topology.positions, cells.positions))
+    assert all(map(torch.equal, topology.parents, cells.parents))
+
+
+def test_cells_of_unequal_size_are_refused() -> None:
+    with pytest.raises(SpecError) as caught:
+        flat(Rng(0), clients=10, via=4, area="square")
+    assert [problem.path for problem in caught.value.problems] == ["topology.via", "topology.area"]

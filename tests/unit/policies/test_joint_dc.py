@@ -1,6 +1,6 @@
 """RawHFL's Algorithm 2: whatever the iteration does, plans are feasible and never beat the exact optimum.
 
-A full solution takes half a second, so the 40 random slots run 6 iterations of 50 each (feasibility must not depend on
+A full solution takes half a second, so the 40 random slots run 6 iterations each (feasibility must not depend on
 how far the iteration came), and three slots run them all.
 """
 
@@ -15,6 +15,7 @@ from support.exchanges import exchange, realised
 from torch import Tensor
 
 from fedradio.core.contracts import Reason, View
+from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
@@ -23,10 +24,11 @@ from fedradio.network.topology import hierarchical
 from fedradio.policies import joint_dc
 from fedradio.policies.joint import joint
 from fedradio.policies.joint_dc import Point, dc_decision
-from fedradio.policies.slot import Offer, SlotProblem, slot_of
+from fedradio.policies.slot import Iteration, Offer, SlotProblem, Start, slot_of
 from fedradio.policies.solvers import least_energy_offer, select
 
 Z, PSI, MOST, THETA = 4, 2, 50, 0.4
+FEW = Iteration(most=6)
 FLOORS = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05}
 BOTH = pytest.mark.parametrize("floors", [{}, FLOORS], ids=["free", "floors"])
 
@@ -116,14 +118,11 @@ def exact(slot: SlotProblem, before: Tensor) -> tuple[Offer, Tensor]:
 
 @BOTH
 @pytest.mark.parametrize("seeds", [range(10), range(10, 20)], ids=["0-9", "10-19"])
-def test_random_slots_are_feasible_and_never_better_than_the_optimum(
-    floors: dict[str, float], seeds: range, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(joint_dc, "ITERATIONS", 6)
+def test_random_slots_are_feasible_and_never_better_than_the_optimum(floors: dict[str, float], seeds: range) -> None:
     for seed in seeds:
         slot = with_budget(slot_of(view(seed, **floors)), (1.0, 0.2)[seed % 2])  # every second slot is short of energy
         before = some_before(slot, seed)
-        offer, active, notes = dc_decision(slot, Z, MOST, THETA, PSI, before)
+        offer, active, notes = dc_decision(slot, Z, MOST, THETA, PSI, before, FEW)
         assert broken(slot, offer, active, notes, before) == []
         best, chosen = exact(slot, before)
         assert torch.equal(offer.eligible, best.eligible)
@@ -148,7 +147,7 @@ def test_all_iterations_come_near_the_optimum(floors: dict[str, float]) -> None:
 def test_the_papers_penalty_locks_the_first_selection_in() -> None:
     slot = slot_of(view(0))
     before = torch.zeros(slot.clients, dtype=torch.bool)
-    offer, active, notes = dc_decision(slot, Z, MOST, THETA, PSI, before, rho=1.0)
+    offer, active, notes = dc_decision(slot, Z, MOST, THETA, PSI, before, Iteration(rho=1.0))
     assert broken(slot, offer, active, notes, before) == []
     best, chosen = exact(slot, before)
     assert float(offer.energy_j[active].sum()) > 3 * float(best.energy_j[chosen].sum())
@@ -188,7 +187,7 @@ def test_any_point_is_made_feasible(floors: dict[str, float], budget: float) -> 
     nobody = torch.zeros(48, dtype=torch.bool)
     for seed in range(10):
         slot = with_budget(slot_of(view(seed, **floors)), budget)
-        start = joint_dc._feasible_start(slot, MOST)
+        start = joint_dc._feasible_start(slot, MOST, THETA)
         ids = start.eligible.nonzero().flatten()
         few = joint_dc._only(slot, ids)
         g = Rng(seed).child("point").numpy()
@@ -226,27 +225,25 @@ def test_nobody_can_take_part() -> None:
         assert alloc.notes["iterations"].values.tolist() == [0] * 4
 
 
-def test_cells_that_are_empty_or_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_that_are_empty_or_short() -> None:
     """Cell 0 has no budget, cell 1 two clients with one: the others are selected as usual."""
-    monkeypatch.setattr(joint_dc, "ITERATIONS", 6)
     slot = slot_of(view(0))
     budget = slot.fleet.energy_j.clone()
     budget[:22] = 0.0
     slot = replace(slot, fleet=replace(slot.fleet, energy_j=budget))
     before = some_before(slot, 1)
-    offer, active, notes = dc_decision(slot, Z, MOST, THETA, PSI, before)
+    offer, active, notes = dc_decision(slot, Z, MOST, THETA, PSI, before, FEW)
     assert broken(slot, offer, active, notes, before) == []
     assert torch.bincount(slot.parent[active], minlength=4).tolist() == [0, 2, 4, 4]
     assert set(offer.reason[:22].tolist()) == {int(Reason.ENERGY)}
 
 
 @pytest.mark.parametrize(("each", "psi"), [(3, 1), (12, 0), (4, 0)])
-def test_an_overlap_that_cannot_be_kept(each: int, psi: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_dc, "ITERATIONS", 6)
+def test_an_overlap_that_cannot_be_kept(each: int, psi: int) -> None:
     slot = slot_of(view(2, edges=1, each=each))
     before = torch.ones(each, dtype=torch.bool)
     before[: each - 3] = False
-    offer, active, notes = dc_decision(slot, Z, MOST, THETA, psi, before)
+    offer, active, notes = dc_decision(slot, Z, MOST, THETA, psi, before, FEW)
     assert broken(slot, offer, active, notes, before, psi=psi) == []
 
 
@@ -274,24 +271,52 @@ def test_a_solver_that_fails_leaves_the_last_iterate(when: int, how: str, monkey
 
 
 @pytest.mark.parametrize(("most", "theta"), [(1, 0.4), (50, 0.0), (50, 1.0)])
-def test_corners_of_steps_and_weights(most: int, theta: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_dc, "ITERATIONS", 6)
+def test_corners_of_steps_and_weights(most: int, theta: float) -> None:
     slot = slot_of(view(4))
     before = some_before(slot, 4)
-    offer, active, notes = dc_decision(slot, Z, most, theta, PSI, before)
+    offer, active, notes = dc_decision(slot, Z, most, theta, PSI, before, FEW)
     assert broken(slot, offer, active, notes, before, most=most) == []
     assert set(offer.steps[active].tolist()) == {1 if theta == 0 else most}
 
 
-def test_the_same_slot_gives_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_dc, "ITERATIONS", 4)
+def test_the_same_slot_gives_the_same_answer() -> None:
     slot = slot_of(view(5))
     before = some_before(slot, 5)
     kept = before.clone()
-    one = dc_decision(slot, Z, MOST, THETA, PSI, before)
-    dc_decision(slot_of(view(6)), Z, MOST, THETA, PSI, before)
-    two = dc_decision(slot, Z, MOST, THETA, PSI, before)
+    one = dc_decision(slot, Z, MOST, THETA, PSI, before, FEW)
+    dc_decision(slot_of(view(6)), Z, MOST, THETA, PSI, before, FEW)
+    two = dc_decision(slot, Z, MOST, THETA, PSI, before, FEW)
     assert torch.equal(before, kept)
     assert torch.equal(one[1], two[1])
     for name in Offer.__dataclass_fields__:
         assert torch.equal(getattr(one[0], name), getattr(two[0], name))
+
+
+@pytest.mark.parametrize("start", ["full_power", "one_step", "optimum"])
+def test_every_start_ends_feasible_and_the_optimum_is_hardly_left(start: Start) -> None:
+    slot = slot_of(view(0))
+    before = some_before(slot, 0)
+    offer, active, notes = dc_decision(slot, Z, MOST, THETA, PSI, before, Iteration(most=6, start=start))
+    assert broken(slot, offer, active, notes, before) == []
+    best, chosen = exact(slot, before)
+    least = float(best.energy_j[chosen].sum())
+    if start == "optimum":
+        assert torch.equal(active, chosen)
+        assert float(offer.energy_j[active].sum()) == pytest.approx(least, rel=0.01)
+    if start == "full_power":
+        assert float(offer.energy_j[active].sum()) > 1.01 * least
+
+
+def test_a_coarse_precision_ends_after_the_first_iteration() -> None:
+    slot = slot_of(view(0))
+    before = torch.zeros(slot.clients, dtype=torch.bool)
+    notes = [dc_decision(slot, Z, MOST, THETA, PSI, before, Iteration(precision=p, most=6))[2] for p in (1e9, 0.0)]
+    assert [int(note["iterations"][0]) for note in notes] == [1, 6]
+
+
+def test_settings_belong_to_dc() -> None:
+    assert joint(mode="dc", rho=1.0, iterations=3, precision=0.1, start="one_step").iteration == Iteration(
+        1.0, 3, 0.1, "one_step"
+    )
+    with pytest.raises(SpecError, match="settings of mode dc"):
+        joint(rho=1.0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from statistics import pstdev
 
 import numpy as np
 import pytest
@@ -60,10 +61,12 @@ def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
         ("loss_settled@0.9", 8.0),  # 1.1/.9 = 1.22: 1.6 in round 6 is the last above
         ("loss_settled@0.5", 2.0),
         ("loss_settled@0.95", None),  # 1.2 at the end is above 1.16
-        ("unrest", 0.045),  # .08 and .01
         ("settled@0.95", 8.0),  # .76: .7 in round 6 is the last below
         ("settled@0.98", None),  # .784: .78 in round 8 is the last below, one evaluation is left
         ("settled@0.5", 2.0),
+        ("late_gain", 0.79 - 0.8),  # round 4 is the last evaluated one of the first five
+        ("fluctuation", pstdev([0.7, 0.78, 0.79])),
+        ("top_popular@8", None),  # images
         ("energy_j", 30.0),
         ("energy_j@4", 12.0),
         ("energy_j@11", None),

@@ -34,12 +34,14 @@ class Topology:
 
     ``parents[h] [S_h]`` holds the receiver of every sender of hop ``h``; ``positions[tier] [n, 2]`` in metres.
     ``cell [C]`` is the cell that a client belongs to by its position and its data, even if it reports elsewhere (None:
-    its receiver's). Drawn from the seed, never checkpointed.
+    its receiver's). ``forwards``: inner nodes pass on every payload instead of one sum, so that outer hops carry as
+    many payloads as arrived below. Drawn from the seed, never checkpointed.
     """
 
     parents: tuple[Tensor, ...]
     positions: tuple[Tensor, ...]
     cell: Tensor | None = None
+    forwards: bool = False
 
     @property
     def hops(self) -> int:
@@ -82,7 +84,8 @@ class ChannelState:
 
     Noise is a density ``noise_w_hz``, or the variance ``noise_symbol`` of an analogue symbol in units of its square;
     exactly one is set. ``coefficient [R, K, S]``: complex small-scale fading of mean power 1 at ``K`` antennas, which
-    the gain does not contain; it lasts for ``coherence`` symbols (None: for the whole exchange).
+    the gain does not contain; it lasts for ``coherence`` symbols (None: for the whole exchange). ``rayleigh``: the
+    coefficients are independent circular normal numbers, so that links know the law of ``power`` before it strikes.
     """
 
     gain: Tensor
@@ -90,6 +93,7 @@ class ChannelState:
     noise_symbol: float | None = None
     coefficient: Tensor | None = None
     coherence: int | None = None
+    rayleigh: bool = False
 
     def __post_init__(self) -> None:
         if (self.noise_w_hz is None) == (self.noise_symbol is None):

@@ -12,6 +12,7 @@ import torch
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_sum
 from fedradio.core.progress import Progress, silent
+from fedradio.papers.bounds.arrival import is_noted
 from fedradio.papers.bounds.coverage import refuse_weights, uncovered
 from fedradio.papers.bounds.replay import ReplayedRound, StoredRun, participation, replay, replayed_run
 from fedradio.theory.rawhfl import (
@@ -25,6 +26,8 @@ from fedradio.theory.rawhfl import (
     rate_limits,
     spread,
 )
+
+FREQUENCY = "the share of a client's payloads that arrived in the whole run"
 
 SYMBOLS = {
     "smoothness": "beta",
@@ -204,7 +207,8 @@ def _run_notes(run: StoredRun, shares: Shares, replayed: list[ReplayedRound]) ->
         notes.append(f"local steps differ ({fewest} to {most}): the bound leaves out the bias of unequal steps{bias}")
     if bool((shares.p_sc < 1).any()):
         lowest = float(shares.p_sc.min())
-        notes.append(f"p_sc is the share of a client's payloads that arrived in the whole run; lowest {lowest:.3g}")
+        what = "Pr(t_cp + t_up <= t_th) under the fading" if is_noted(run.exchanges) else FREQUENCY
+        notes.append(f"p_sc is {what}; lowest {lowest:.3g}")
     elif any(not all(record.arrived) for records in run.exchanges for record in records if record.hop == 0):
         notes.append("payloads were lost; weights are shares of the arrived, who count as the selected clients")
     present = group_sum(shares.alpha_u.flatten(0, 1).T, shares.edge, shares.alpha_b.shape[1])  # [B, K E]

@@ -15,6 +15,7 @@ from fedradio.core.params import group_share, group_sum
 from fedradio.core.progress import Progress, silent
 from fedradio.data.streams import arrivals_rng
 from fedradio.engine.threads import parallel_map
+from fedradio.papers.bounds.arrival import arrival_probability
 from fedradio.results.run import open_run
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.round import begin, run_round
@@ -55,7 +56,8 @@ def participation(run: StoredRun, averaging: Averaging) -> tuple[Shares, list[in
     """Weights, SGD steps and arrivals of the rounds in which somebody trained, and which rounds these are.
 
     Selected are the active clients; where weights are normalised over the arrived, the arrived, who then arrive for
-    sure. Otherwise ``p_sc`` is the share of a client's payloads that arrived in the whole run. ``gradient_sq`` is 0.
+    sure. Otherwise ``p_sc`` is what the link noted under fading, else the share of a client's payloads that arrived in
+    the whole run. ``gradient_sq`` is 0.
     """
     sim, edge, edges = run.sim, run.sim.topology.parents[0], run.sim.topology.receivers(0)
     stream, alpha_b, alpha_u, steps = sim.stream.start(), [], [], []
@@ -75,11 +77,10 @@ def participation(run: StoredRun, averaging: Averaging) -> tuple[Shares, list[in
         alpha_b.append(_edge_shares(sim, records, mass, group_sum(everyone, edge, edges)))
         alpha_u.append(torch.stack(alphas))
         steps.append(torch.stack(done))
-    p_sc = torch.ones(len(edge), dtype=torch.float64) if averaging.normalise == "arrived" else _frequency(run)
     every = torch.stack(alpha_u)
-    shares = Shares(
-        edge, torch.stack(alpha_b), every, torch.stack(steps), p_sc.expand_as(every), torch.zeros_like(every)
-    )
+    certain = averaging.normalise == "arrived"
+    p_sc = torch.ones_like(every) if certain else arrival_probability(run.exchanges, len(edge))
+    shares = Shares(edge, torch.stack(alpha_b), every, torch.stack(steps), p_sc, torch.zeros_like(every))
     trained = (shares.omega > 0).nonzero().flatten()
     rest = (x[trained] for x in (shares.alpha_b, shares.alpha_u, shares.steps, shares.p_sc, shares.gradient_sq))
     return Shares(edge, *rest), trained.tolist()
@@ -99,15 +100,6 @@ def _edge_shares(sim: Simulation, records: list[ExchangeRecord], mass: Tensor, f
     arrived = torch.tensor(outer[-1].dense(len(mass)).arrived)
     mass = fixed if sim.algorithm.relay == "fixed" else mass * arrived
     return mass / mass.sum().clamp(min=1e-300) * arrived
-
-
-def _frequency(run: StoredRun) -> Tensor:
-    """Arrived over sent payloads of every client ``[U]``; 1 for those that never sent."""
-    clients = run.sim.topology.clients
-    rows = [record.dense(clients) for records in run.exchanges for record in records if record.hop == 0]
-    sent = torch.tensor([row.active for row in rows]).double().sum(0)
-    got = torch.tensor([row.arrived for row in rows]).double().sum(0)
-    return torch.where(sent > 0, got / sent.clamp(min=1), 1.0)
 
 
 @dataclass(frozen=True)

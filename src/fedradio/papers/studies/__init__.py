@@ -11,6 +11,7 @@ __all__ = ["STUDIES"]
 
 STUDIES: dict[str, Study] = {
     "energy": energy.energy,
+    "energy_optional": energy.energy_optional,
     "client_energy": energy.client_energy,
     "eligibility": network.eligibility,
     "stragglers": network.stragglers,

@@ -6,11 +6,15 @@ from math import prod
 
 import numpy as np
 
+from fedradio.data.popular import popular_of
 from fedradio.data.streams import arrivals_rng
 from fedradio.papers.studies.planned import Finding, Floats, ShareProgress
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
+
+GUESSES = 10
+"""Most guesses of RawHFL's Fig. 10."""
 
 SHOWN = 6
 """Rounds at which labels are shown."""
@@ -36,12 +40,21 @@ def sample_bits(spec: Spec, progress: ShareProgress) -> Finding:
 def reference(spec: Spec, progress: ShareProgress) -> Finding:
     """Accuracies known without training: ``bayes``, the best possible, and ``top_popular``, of the most popular file.
 
-    None where the source does not know them.
+    ``top_popular@m`` is that of the m most popular ones, ``top`` of 1, 2, .. of them with the deviation over clients
+    ``top_spread``; ``over_slots`` and ``over_clients`` are the two deviations of ``top_popular``. None where the source
+    does not know them.
     """
     stream = build(spec).stream
     known = stream.reference(stream.start())
+    guesses = popular_of(stream, GUESSES)
     progress(1.0)
-    return {name: known.get(name) for name in ("bayes", "top_popular")}
+    found: Finding = {name: known.get(name) for name in ("bayes", "top_popular")}
+    if guesses is None:
+        return found | {"over_slots": None, "over_clients": None}
+    by_number = {f"top_popular@{m}": float(value) for m, value in enumerate(guesses.accuracy, start=1)}
+    spreads = {"over_slots": float(guesses.over_slots[0]), "over_clients": float(guesses.over_clients[0])}
+    curve = {"top": guesses.accuracy.tolist(), "top_spread": guesses.over_clients.tolist()}
+    return found | spreads | by_number | curve
 
 
 def labels(spec: Spec, progress: ShareProgress) -> Finding:

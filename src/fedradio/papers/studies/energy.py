@@ -9,14 +9,16 @@ from fedradio.papers.studies.planned import ROUNDS, Finding, Floats, ShareProgre
 from fedradio.rounds.accounts import planned_j
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
+from fedradio.spec.spec import Spec, check_spec
+from fedradio.spec.yaml import plain_copy
 
 MIDDLE = 50
 """The round at which RawHFL's text quotes joules."""
 
 
 def energy(spec: Spec, progress: ShareProgress) -> Finding:
-    """Joules of 100 rounds, whatever the spec's own number: ``total_j``, and ``at_50_j`` of the first 50.
+    """Joules of 100 rounds, whatever the spec's own number: ``total_j``, and ``at_50_j`` of the first 50, also as a
+    share.
 
     ``samples`` are those of every edge round, all cells together, ``median_j`` their median.
     """
@@ -27,10 +29,22 @@ def energy(spec: Spec, progress: ShareProgress) -> Finding:
     return {
         "total_j": float(each.sum()),
         "at_50_j": float(each[:middle].sum()),
+        "share_at_50": float(each[:middle].sum() / each.sum()) if each.any() else None,
         "median_j": float(np.median(each)),
         "samples": each.tolist(),
         "unit": "energy of an edge round, all cells [J]",
     }
+
+
+def energy_optional(spec: Spec, progress: ShareProgress) -> Finding:
+    """What :func:`energy` finds with the optional path loss out of sight of TR 38.901 in place of the spec's own."""
+    plain = plain_copy(spec.plain)
+    channel = plain["hops"][0]["channel"]
+    if channel is None or channel["kind"] != "urban_macro":
+        reason = "the optional path loss is one of urban macro cells"
+        raise SpecError(Problem("hops.0.channel", reason, "urban_macro", None if channel is None else channel["kind"]))
+    channel["nlos"] = "optional"
+    return energy(check_spec(plain), progress)
 
 
 def client_energy(spec: Spec, progress: ShareProgress) -> Finding:

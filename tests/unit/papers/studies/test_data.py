@@ -25,11 +25,19 @@ def test_reference_accuracies(tmp_path: Path, tiny: Callable[..., Spec]) -> None
     """Those that a run reports; with v = .7 nobody can do better than .70."""
     spec = load_spec("rawhfl", RAW)
     metrics = run(spec, tmp_path / "run").metrics
-    assert study("reference", spec) == {name: metrics[name] for name in ("bayes", "top_popular")}
+    found = study("reference", spec)
+    assert {name: found[name] for name in ("bayes", "top_popular")} == {
+        name: metrics[name] for name in ("bayes", "top_popular")
+    }
+    assert found["top"][0] == found["top_popular@1"] == pytest.approx(found["top_popular"])
+    assert found["top"] == sorted(found["top"])
+    assert len(found["top"]) == len(found["top_spread"]) == 10
+    assert min(found["over_slots"], found["over_clients"]) > 0
     assert study("reference", load_spec("rawhfl/paper/z4", ["data.source.similarity=0.7"]))["bayes"] == pytest.approx(
         0.70, abs=0.02
     )
-    assert study("reference", tiny()) == {"bayes": None, "top_popular": None}
+    nothing = dict.fromkeys(("bayes", "top_popular", "over_slots", "over_clients"))
+    assert study("reference", tiny()) == nothing
 
 
 def test_labels_are_those_of_a_run(tmp_path: Path) -> None:

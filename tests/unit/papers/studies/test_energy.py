@@ -42,6 +42,19 @@ def test_joules_of_four_clients_a_cell() -> None:
     assert len(found["samples"]) == 400
 
 
+def test_energy_with_the_optional_path_loss(monkeypatch: pytest.MonkeyPatch, tiny: Callable[..., Spec]) -> None:
+    """That of a spec with nlos=optional: fewer joules, losses are smaller beyond 100 m; other channels have none."""
+    monkeypatch.setattr("fedradio.papers.studies.energy.ROUNDS", 2)
+    spec = load_spec("rawhfl/paper/ub")
+    optional = study("energy_optional", spec)
+    assert optional == study(
+        "energy", load_spec("rawhfl/paper/ub", ["hops.0.channel={kind: urban_macro, nlos: optional}"])
+    )
+    assert optional["total_j"] < study("energy", spec)["total_j"]
+    with pytest.raises(SpecError, match="optional path loss"):
+        study("energy_optional", tiny())
+
+
 def test_quick_joules_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedradio.papers.studies.energy.ROUNDS", 2)
     quick, paper = (study("energy", load_spec(f"rawhfl/{scale}/z4"))["samples"] for scale in ("quick", "paper"))

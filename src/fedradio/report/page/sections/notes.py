@@ -28,6 +28,7 @@ MEANINGS = {
     "short": "how many fewer clients a cell has selected than wanted",
     "relaxed": "whether a cell had to select clients of the last edge round again",
     "iterations": "iterations of the policy's solver",
+    "p_sc": "probability that a payload arrives before the deadline, over the fading",
     "full_power_steps": "local steps that would fit at full CPU and power",
     "fresh": "new samples since the exchange before",
     "label_drift": "distance of a client's label shares from those of the exchange before (total variation)",
