@@ -6,10 +6,10 @@ Run it with ``python examples/own_transform.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fedradio import Arg, Coded, Rng, Sent, Slots, Transform, View, load_spec, register, run
+from fedradio import Arg, Coded, Message, Rng, Sent, Slots, Transform, View, load_spec, register, run
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,10 @@ class Rounded(Transform):
     """See :func:`rounded`. Sums of rounded payloads mean something, so it works on links that only give sums."""
 
     step: float
+
+    def message(self, before: Message) -> Message:
+        """As many numbers and bits as before; rounded up, they may be longer than a `clip` before it allows."""
+        return replace(before, norm=None)
 
     def encode(self, x: View, sent: Sent, mine: Slots, rng: Rng) -> Coded:
         """``payload [A, k, d]`` of the active senders; what receivers decode is what is sent."""

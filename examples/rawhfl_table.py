@@ -70,9 +70,7 @@ def main() -> None:
     options = parser.parse_args()
     seeds = range(1, options.seeds + 1)
     if options.only != "learning":
-        print(
-            f"| joules of 400 edge rounds, {len(seeds)} worlds | ours | optional loss | paper |\n|---|---|---|---|"
-        )
+        print(f"| joules of 400 edge rounds, {len(seeds)} worlds | ours | optional loss | paper |\n|---|---|---|---|")
         rows = ENERGY | (ALGORITHM_2 if options.algorithm_2 else {})
         for title, (name, overrides, paper) in track(rows.items(), "planning"):
             both = [[energy(name, (*more, *overrides), seed) for seed in seeds] for more in ((), (OPTIONAL,))]

@@ -21,6 +21,11 @@ CLOCK = frozenset({"wall_s"})
 MACHINE = frozenset({"wall_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"})
 ABSENT = "(absent)"
 LATER_KEYS: dict[str, Any] = {
+    "topology(clusters).layouts": "spaced",
+    "data.partition(label_gaps).labels": "lack_two",
+    "data.partition(label_gaps).inside": "samples",
+    "data.partition(label_gaps).drawn": False,
+    "hops.*.channel(power_law).noise_w_hz": None,
     "world_seed": None,
     "topology(flat).via": None,
     "hops.*.channel(urban_macro).nlos": "standard",
@@ -46,9 +51,25 @@ LATER_KEYS: dict[str, Any] = {
     "data.source(video_files).genre": "unit",
     "data.stream(fifo).removal": "fifo",
     "hops.*.policy(per_client).start": [1.0, 1.0],
+    "rule(sgd).epochs_over": "labelled",
+    "rule(adam).epochs_over": "labelled",
+    "algorithm(fedcpsl).pseudo_rate": None,
+    "algorithm(fedcpsl).pseudo_on": "unlabelled",
+    "algorithm(fedcpsl).phases": None,
+    "algorithm(fedshvr).pseudo_rate": None,
+    "algorithm(fedshvr).pseudo_on": "unlabelled",
+    "algorithm(apsfl).pseudo_rate": None,
+    "algorithm(apsfl).pseudo_on": "unlabelled",
+    "algorithm(apsfl).phases": None,
+    "algorithm(apfl).phases": None,
+    "algorithm(apfl_tuned).phases": None,
 }
 """Keys of specs that came after version 0.1, and their neutral values; the star in ``hops.*.key`` is every hop, and
 ``algorithm(osafl).score`` is a key of parts of that kind."""
+RENAMED = {"hops.*.channel(power_law).noise_symbol": "noise"}
+"""Keys of specs that have another name than in version 0.1, and their old names."""
+LATER_NOTES = frozenset({"tx_power_vector"})
+"""Notes of exchanges that came after version 0.1 and follow from others: each sender's power times the channel uses."""
 REASONS = ("none", "not_selected", "energy", "deadline", "outage", "no_data", "no_news")
 """Reasons in the order of their numbers."""
 
@@ -103,6 +124,7 @@ def _dense_exchange(row: Mapping[str, Any], senders: int) -> dict[str, Any]:
     notes = {
         name: spread(note["values"], note["rest"]) if note["axis"] == "active" else note["values"]
         for name, note in row["notes"].items()
+        if name not in LATER_NOTES
     }
     return {
         **{name: row[name] for name in ("type", "t", "hop", "e")},
@@ -147,7 +169,9 @@ def content(path: Path) -> list[Any]:
     text = path.read_text(encoding="utf-8")
     if path.name == RECORDS:
         return [_without(row, CLOCK) for row in dense_rows([json.loads(line) for line in text.splitlines()])]
-    return [_without(json.loads(text), MACHINE) if path.name == SUMMARY else without_neutral(yaml.safe_load(text))]
+    return [
+        _without(json.loads(text), MACHINE) if path.name == SUMMARY else without_neutral(renamed(yaml.safe_load(text)))
+    ]
 
 
 def without_neutral(spec: dict[str, Any]) -> dict[str, Any]:
@@ -172,6 +196,19 @@ def _inside(holder: Any, name: str) -> list[Any]:
     if kind:
         return [inner] if isinstance(inner, dict) and inner.get("kind") == kind else []
     return [inner] if isinstance(inner, dict | list) else []
+
+
+def renamed(spec: dict[str, Any]) -> dict[str, Any]:
+    """A spec with today's names of keys that were called otherwise."""
+    for path, old in RENAMED.items():
+        *above, key = path.split(".")
+        holders: list[Any] = [spec]
+        for name in above:
+            holders = [inner for holder in holders for inner in _inside(holder, name)]
+        for holder in holders:
+            if old in holder:
+                holder[key] = holder.pop(old)
+    return spec
 
 
 def compare_text(base: Path, changed: Path) -> Difference | None:

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from fedradio.network.power_law import power_law
     from fedradio.network.topology import hierarchical
     from fedradio.papers.collect import collect
+    from fedradio.papers.judge import judge
     from fedradio.papers.make import load_specs, make_runs, make_studies
     from fedradio.papers.plan import plan_reproduction
     from fedradio.papers.published import matching
@@ -174,6 +175,7 @@ __all__ = [
     "ideal",
     "interval",
     "iterate",
+    "judge",
     "links",
     "load_spec",
     "load_specs",
@@ -293,6 +295,7 @@ __getattr__ = lazy(
         "ideal": "fedradio.links.ideal",
         "interval": "fedradio.results.statistics",
         "iterate": "fedradio.rounds.round",
+        "judge": "fedradio.papers.judge",
         "links": "fedradio.links:",
         "load_spec": "fedradio.spec.spec",
         "load_specs": "fedradio.papers.make",

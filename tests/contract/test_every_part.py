@@ -80,7 +80,7 @@ def test_channels(part: Part) -> None:
     assert a.gain.shape == (2, 5)
     assert torch.equal(a.gain, b.gain)
     assert bool((a.gain > 0).all())
-    assert a.noise > 0
+    assert (a.noise_w_hz or a.noise_symbol or 0.0) > 0
     assert channel.fading in get_args(Fading)
 
 
@@ -190,7 +190,9 @@ def test_policies(part: Part) -> None:
 @of("link")
 def test_links(part: Part) -> None:
     link = make(part)
-    channel = ChannelState(torch.full((3, 4), 1e-9, dtype=torch.float64), 4e-21)
+    gain = torch.full((3, 4), 1e-9, dtype=torch.float64)
+    noises = ChannelState(gain, 4e-21), ChannelState(gain, noise_symbol=1.0)
+    channel = next(state for state in noises if not link.check(state))
     x = exchange(
         [0, 0, 1, 1], channel=channel, alloc=everyone(4, power_w=1.0), ready_s=[0.0] * 4, message=Message(2, 5)
     )

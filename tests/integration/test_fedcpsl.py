@@ -1,14 +1,21 @@
 """FedCPSL end to end: what records and metrics say, fine-tuning, other links, clients with odd data."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
+from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import SpecError
 from fedradio.data.streams import Window
+from fedradio.papers.items import Row
+from fedradio.papers.published import published
+from fedradio.rounds.pseudo_labels import draw
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
+from fedradio.runs.resume import resume
+from fedradio.runs.run import Observer, run
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec
 
@@ -19,7 +26,7 @@ CELLS = (
 )
 AIR = (
     "topology={kind: clusters, clusters: 2, clients_per_cluster: 5, flat: true}",
-    "hops=[{link: over_the_air, channel: {kind: power_law, noise: 1e-4}, "
+    "hops=[{link: over_the_air, channel: {kind: power_law, noise_symbol: 1e-4}, "
     "policy: {kind: sampling, clients: 4, epochs: 1}}]",
 )
 
@@ -151,6 +158,77 @@ def test_clients_without_labels_and_without_unlabelled_samples_train() -> None:
     assert bool(((state.memory.client["own"] - own).norm(dim=1) > 0).all())
     assert exchange.notes["pseudo_accuracy"].values[0] >= 0
     assert exchange.notes["pseudo_accuracy"].values[1] == -1.0
+
+
+@pytest.mark.parametrize("algorithm", ["fedcpsl", "{kind: fedcpsl, pseudo: gradient}", "apsfl", "fedshvr"])
+def test_nobody_has_a_label(algorithm: str) -> None:
+    """``unlabelled: 1``: the labelled term is absent, everything else is defined, and every client can still be judged.
+    Pseudo-labels pull to what the model says already: accuracy says nothing here, finite numbers do."""
+    sim = simulation("data.unlabelled=1", f"algorithm={algorithm}", "hops.0.policy={kind: fixed, epochs: 1}")
+    state = begin(sim)
+    assert state.signals["labelled"].tolist() == [0] * 10
+    w = state.memory.shared["w"].clone()
+    for _ in range(2):
+        state, record, (exchange,) = run_round(sim, state)
+    assert exchange.ids == list(range(10))
+    assert record.train_loss is not None
+    assert not torch.equal(w, state.memory.shared["w"])
+    assert all(0 <= value <= 1 for value in exchange.notes["pseudo_accuracy"].values)
+
+
+def test_labels_that_nobody_has_cannot_be_learned_from() -> None:
+    with pytest.raises(SpecError, match="no client has a labelled sample"):
+        simulation("data.unlabelled=1", "algorithm=apfl")
+    with pytest.raises(SpecError, match="no client has a labelled sample"):
+        simulation("data.unlabelled=1", "algorithm={kind: fedcpsl, pseudo_on: labelled}")
+
+
+def test_phases_and_kept_labels_go_on_after_a_checkpoint(tmp_path: Path) -> None:
+    """Stopped in the second phase and resumed, with kept pseudo-labels: the same bits as in one go."""
+    phases = "{kind: fedcpsl, pseudo: gradient, phases: {global: 2, own: 3}}"
+    spec = load_spec("fedcpsl", [f"algorithm={phases}", "rounds=5"])
+    run(spec, tmp_path / "whole", workers=1)
+
+    class Stops(Observer):
+        def advanced(self, state: SimState, record: RoundRecord) -> None:
+            if record.t == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(spec, tmp_path / "cut", workers=1, observer=Stops())
+    resume(tmp_path / "cut", workers=1)
+    whole, cut = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut"))
+    assert whole == cut
+
+
+IMAGES = "data.source={kind: synthetic_images, channels: 1, height: 28, width: 28, samples: 2000}"
+
+
+@pytest.mark.parametrize("row", published()["fedcpsl", "semi"].rows, ids=lambda row: row.label)
+def test_the_control_of_the_study_semi_uses_labelled_inputs(row: Row) -> None:
+    """And the rows beside it the unlabelled ones, as many; on made-up images in place of MNIST's."""
+    assert row.quick.spec is not None
+    sim = build(load_spec(row.quick.spec, [*row.quick.set, IMAGES]))
+    assert isinstance(sim.stream, Window)
+    extra, tapes = sim.rule.unlabelled_batch, sim.stream.tapes
+    assert extra == (0 if row.label.startswith("APFL") or "alpha=0" in row.label.split(", ") else 32)
+    ids, updates = torch.arange(20), torch.full((20,), 4)
+    picks = draw(sim, sim.stream.start(), ids, updates, sim.rng).unlabelled
+    if extra == 0:
+        assert picks is None
+        return
+    assert picks is not None
+    assert int(picks.count.min()) > 0
+    known = dict(zip(tapes.index.tolist(), tapes.labelled.tolist(), strict=True))
+    real = torch.arange(picks.index.shape[2]) < picks.count[:, :, None]
+    assert {known[number] for number in picks.index[real].tolist()} == {row.label.endswith("labelled inputs")}
+
+
+def test_more_rounds_than_phases_are_refused() -> None:
+    with pytest.raises(SpecError, match="4 rounds together, the run has 40"):
+        simulation("algorithm={kind: fedcpsl, phases: {global: 2, own: 2}}")
+    with pytest.raises(SpecError, match="phases"):
+        simulation("algorithm={kind: fedcpsl, phases: {global: 0, own: 2}}")
 
 
 def test_batch_larger_than_the_data_and_a_single_class() -> None:

@@ -97,6 +97,10 @@ TINY: dict[tuple[str, str], dict[str, Any]] = {
 AROUND: dict[tuple[str, str], dict[str, Any]] = {
     ("policy", "ramp"): {"link": "over_the_air", "channel": "power_law", "transforms": []},
     ("link", "over_the_air"): {"channel": "power_law", "transforms": []},
+    ("channel", "power_law"): {
+        "link": {"kind": "over_the_air", "symbol_rate_hz": 1e6, "power_unit_w": 1.0},
+        "transforms": [],
+    },
 }
 """What the hop must have beside a part for it to run at all."""
 

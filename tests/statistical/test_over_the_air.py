@@ -145,7 +145,7 @@ def test_normalisation_slope(normaliser: str, slope: float) -> None:
     payload = torch.randn(5, 1, 2 * DRAWS, generator=Rng(4).torch())
     parent = torch.zeros(5).long()
     link = over_the_air(normaliser=normaliser)  # type: ignore[arg-type]
-    channel = ChannelState(torch.full((1, 5), 0.3).double(), 0.0)
+    channel = ChannelState(torch.full((1, 5), 0.3).double(), noise_symbol=0.0)
     total = _exchange(link, payload, parent, channel, 1.0, Rng(5))[0, 0]
     truth = payload.mean(dim=0)[0]
     assert float((total @ truth) / (truth @ truth)) == pytest.approx(slope, rel=0.01)
@@ -158,7 +158,7 @@ def test_aggregation_error_of_two_hops(layout: int) -> None:
     g = Rng(6).child(layout)
     antennas, relays = (100, 100) if layout % 2 else (10, 20)
     topology = clusters(g, layout=layout)
-    (parent, above), channel = topology.parents, power_law(noise=noise)
+    (parent, above), channel = topology.parents, power_law(noise_symbol=noise)
     near, far = realised(channel, topology), realised(channel, topology, hop=1)
     sent = 0.3 + torch.randn(iterations, 20, 2, generator=g.torch())  # one symbol of each client and iteration
     payload = sent.repeat_interleave(draws, dim=2)[:, :, None]

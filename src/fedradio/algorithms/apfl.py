@@ -35,6 +35,9 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 
 Pseudo = Literal["closed", "gradient"]
+PseudoOn = Literal["unlabelled", "labelled"]
+Phases = dict[Literal["global", "own"], int]
+"""Rounds of two-phase training: of the shared model and its pseudo-labels, then of own models alone."""
 Mixture = float | tuple[float, ...]
 """Weight of own models in the prediction: one for all clients, or one per client."""
 
@@ -42,8 +45,9 @@ PAIR = Objective(pair=True)
 """Labelled cross entropy of both models, at the same rate and without momentum."""
 
 
-OWN, MIXED = "own", "mixture"
-"""Client slots of pairs: the own models ``[C, d]``, and their weights in the mixture ``[C]``."""
+OWN, MIXED, BEGUN = "own", "mixture", "begun"
+"""Client slots of pairs: the own models ``[C, d]``, their weights in the mixture ``[C]``, and, of two-phase training,
+whether a client's own model has begun (1) or not (0), ``[C]``."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,9 @@ class Personal(Algorithm):
     softmax(z)`` (5); with ``learn_mixture`` the weight of predictions is fitted to validation labels first. The other
     fields set the local rule. Without an ``unlabelled_batch`` it is as large as the labelled one. From round
     ``finetune_after`` on (counted from 0) the shared model stays as it is, and only own models are trained (Remark 3).
+    With ``phases`` (section II) the shared model alone is trained for ``phases[0]`` rounds, then own models alone for
+    ``phases[1]``; an own model begins, when its client first comes in the second phase, as the shared one, which until
+    then predicts in its place.
     """
 
     weighting: Weighting = "samples"
@@ -64,10 +71,16 @@ class Personal(Algorithm):
     learn_mixture: bool = False
     unlabelled_batch: int | None = None
     finetune_after: int | None = None
+    phases: tuple[int, int] | None = None
 
     @property
     def reveals(self) -> frozenset[str]:
         return sizes_revealed(self.weighting)
+
+    def lasts(self, rounds: int) -> str:
+        if self.phases is None or rounds <= sum(self.phases):
+            return ""
+        return f"its two phases have {sum(self.phases)} rounds together, the run has {rounds}"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """The rule with the algorithm's objective and momentum; none without unlabelled costs and own models."""
@@ -76,6 +89,8 @@ class Personal(Algorithm):
         unlabelled = 0 if cost.alpha_p == cost.alpha_r == 0 else self.unlabelled_batch or rule.batch
         objective = replace(cost, unlabelled_batch=unlabelled) if cost.pair or unlabelled else None
         rule = replace(rule, momentum=self.momentum, objective=objective)
+        if self.phases is not None:
+            return finetuned(rule, self.phases[0], begin=self.phases[0])
         return rule if self.finetune_after is None else finetuned(rule, self.finetune_after)
 
     def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
@@ -83,18 +98,26 @@ class Personal(Algorithm):
         if not self.objective.pair:
             return Memory(shared={MODEL: w})
         b = weights_of(self.mixture, clients).to(w)
-        return Memory(shared={MODEL: w}, client={OWN: w.clone().expand(clients, -1), MIXED: b})
+        begun = {} if self.phases is None else {BEGUN: torch.zeros_like(b)}
+        return Memory(shared={MODEL: w}, client={OWN: w.clone().expand(clients, -1), MIXED: b} | begun)
 
     def start(self, cohort: Cohort) -> Start:
         start = super().start(cohort)
-        return replace(start, own=cohort.mine[OWN], mixture=cohort.mine[MIXED]) if self.objective.pair else start
+        if not self.objective.pair:
+            return start
+        own = begun_models(cohort.mine, cohort.got[MODEL][cohort.row])
+        return replace(start, own=own, mixture=cohort.mine[MIXED])
 
     def keep(self, cohort: Cohort, trained: Trained, work: Work, heard: Tensor, acked: Tensor) -> Slots:
         """The client keeps its new own model, whether the upload arrived or not."""
         if not self.objective.pair:
             return {}
         assert trained.own is not None
-        return {OWN: trained.own}
+        if self.phases is None:
+            return {OWN: trained.own}
+        if cohort.clock.t < self.phases[0]:
+            return {}
+        return {OWN: trained.own, BEGUN: torch.ones_like(cohort.mine[BEGUN])}
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
         return sizes(self.weighting, known, clients)
@@ -110,9 +133,16 @@ class Personal(Algorithm):
         common = super().predict(shared, client)
         if not self.objective.pair:
             return common
-        own, b = client[OWN], client[MIXED]
-        personal = Ensemble((own, shared[MODEL]), (b, 1.0 - b), self.learn_mixture)
-        return {"personal": personal, **common, "local": Ensemble((own,))}
+        own, b, kept = begun_models(client, shared[MODEL]), client[MIXED], BEGUN not in client
+        personal = Ensemble((own, shared[MODEL]), (b, 1.0 - b), self.learn_mixture, kept=(kept, False))
+        return {"personal": personal, **common, "local": Ensemble((own,), kept=(kept,))}
+
+
+def begun_models(client: Slots, shared: Tensor) -> Tensor:
+    """Own models ``[n, d]``; of clients that have not begun theirs the row of ``shared [1 or n, d]``."""
+    if BEGUN not in client:
+        return client[OWN]
+    return torch.where(client[BEGUN].unsqueeze(1) > 0, client[OWN], shared)
 
 
 def refuse_rule(rule: LocalRule) -> None:
@@ -152,6 +182,22 @@ def weights_of(mixture: Mixture, clients: int) -> Tensor:
     return torch.tensor(mixture)
 
 
+def check_phases(phases: Phases | None, finetune_after: int | None) -> tuple[int, int] | None:
+    """The rounds of both phases; refuses a phase without rounds, and fine-tuning beside them."""
+    if phases is None:
+        return None
+    problems = []
+    if missing := [name for name in ("global", "own") if name not in phases]:
+        reason = f"the rounds of the phase {missing[0]!r} are missing"
+        problems.append(Problem("algorithm.phases", reason, "{global: 50, own: 50}"))
+    if finetune_after is not None:
+        reason = "the second phase is fine-tuning already"
+        problems.append(Problem("algorithm.finetune_after", reason, "leave it out, or the phases", finetune_after))
+    if problems:
+        raise SpecError(problems)
+    return phases["global"], phases["own"]
+
+
 FINETUNE = Arg("rounds after which only own models go on (Remark 3); null: never", ge=1, le=1_000_000)
 MIXTURE = Arg(
     "weight beta of the own model in the prediction, 0 to 1; one for all or a list, one per client", ge=0, le=1
@@ -159,27 +205,42 @@ MIXTURE = Arg(
 LEARN = Arg("predict with betas learned from held-out labels (data.held_out); training keeps mixture")
 MOMENTUM = Arg("momentum gamma of both models' local steps, from zero in every round", ge=0, lt=1)
 LR_FACTOR = Arg("rate of the own model in units of the shared one's, eta_c / eta", gt=0, le=1e4)
-ALPHA_P = Arg("weight alpha_p of the pseudo-labels' cross entropy; from 0.5 on they harm", ge=0, le=1e4)
+PHASES = Arg(
+    "two-phase training: rounds of the shared model, then of own models; null: both at once", ge=1, le=1_000_000
+)
+ALPHA_P = Arg("weight alpha_p of the pseudo-labels' cross entropy; 0: no pseudo-labels", ge=0, le=1e4)
 ALPHA_R = Arg("weight alpha_r of the pull to uniform predictions; below .618 alpha_p errors grow", ge=0, le=1e4)
 UNLABELLED_BATCH = Arg("unlabelled samples of an update; null: as many as labelled ones", ge=1, le=1_000_000)
-PSEUDO = Arg("pseudo-labels that minimise the cost (7a), or one projected gradient step (10)")
+PSEUDO = Arg("pseudo-labels that minimise the cost (7a), or one projected gradient step (10) a round from kept ones")
+PSEUDO_RATE = Arg("rate eta_v/m_i of (10) on the cost of one sample; null: 1/(4 alpha_r classes)", gt=0, le=1e9)
+PSEUDO_ON = Arg("samples that get pseudo-labels; labelled: a control, whose unlabelled terms add no inputs")
 
 
 def costs(
-    alpha_p: float, alpha_r: float, pseudo: Pseudo = "closed", *, lr_factor: float | None, momentum: float = 0.0
+    alpha_p: float,
+    alpha_r: float,
+    pseudo: Pseudo = "closed",
+    *,
+    pseudo_rate: float | None = None,
+    pseudo_on: PseudoOn = "unlabelled",
+    lr_factor: float | None,
+    momentum: float = 0.0,
 ) -> Objective:
     """Objective with the costs (4) and (6c); without an ``lr_factor`` there is no own model."""
+    if pseudo_rate is not None and pseudo == "closed":
+        reason = "labels in closed form take no steps"
+        raise SpecError(Problem("algorithm.pseudo_rate", reason, "algorithm.pseudo=gradient", pseudo_rate))
+    objective = Objective(alpha_p, alpha_r, pseudo=pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on)
     if lr_factor is None:
-        return Objective(alpha_p, alpha_r, pseudo=pseudo)
-    return Objective(alpha_p, alpha_r, pseudo=pseudo, pair=True, lr_factor=lr_factor, momentum_own=momentum)
+        return objective
+    return replace(objective, pair=True, lr_factor=lr_factor, momentum_own=momentum)
 
 
-def finetuned(rule: LocalRule, after: int) -> LocalRule:
-    """The rule with rate 0 for the shared model from round ``after`` on; own models keep their rate."""
+def finetuned(rule: LocalRule, after: int, begin: int = 0) -> LocalRule:
+    """The rule with rate 0 for the shared model from round ``after`` on, and for own models before ``begin``."""
     assert rule.objective is not None
-    return replace(
-        rule, schedule=Until(rule.schedule, after), objective=replace(rule.objective, schedule=rule.schedule)
-    )
+    own: Schedule = rule.schedule if begin == 0 else From(rule.schedule, begin)
+    return replace(rule, schedule=Until(rule.schedule, after), objective=replace(rule.objective, schedule=own))
 
 
 @dataclass(frozen=True)
@@ -193,6 +254,17 @@ class Until:
         return 0.0 if t >= self.end else self.schedule(t, j)
 
 
+@dataclass(frozen=True)
+class From:
+    """A schedule from round ``begin`` on, before which the rate is 0."""
+
+    schedule: Schedule
+    begin: int
+
+    def __call__(self, t: int, j: int) -> float:
+        return 0.0 if t < self.begin else self.schedule(t, j)
+
+
 @register("algorithm", "apfl", paper="Deng et al., 2020; FedCPSL, section V (mixture of probabilities)")
 def apfl(
     *,
@@ -200,6 +272,7 @@ def apfl(
     learn_mixture: Annotated[bool, LEARN] = False,
     weighting: Annotated[Weighting, SIZES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
+    phases: Annotated[Phases | None, PHASES] = None,
 ) -> Personal:
     """Adaptive personalised averaging: clients also train own models, on the mixture of both; labelled data only.
 
@@ -207,7 +280,13 @@ def apfl(
     of the ``w_i``.
     """
     check_mixture(mixture, learn_mixture)
-    return Personal(weighting, mixture=mixture, learn_mixture=learn_mixture, finetune_after=finetune_after)
+    return Personal(
+        weighting,
+        mixture=mixture,
+        learn_mixture=learn_mixture,
+        finetune_after=finetune_after,
+        phases=check_phases(phases, finetune_after),
+    )
 
 
 @register("algorithm", "apfl_tuned", paper="Deng et al., 2020, with FedCPSL's momentum and own rate")
@@ -219,6 +298,7 @@ def apfl_tuned(
     lr_factor: Annotated[float, LR_FACTOR] = 2.0,
     weighting: Annotated[Weighting, SIZES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
+    phases: Annotated[Phases | None, PHASES] = None,
 ) -> Personal:
     """APFL with the momentum and doubled rate of own models that the published comparison gives to FedCPSL alone."""
     check_mixture(mixture, learn_mixture)
@@ -230,6 +310,7 @@ def apfl_tuned(
         mixture=mixture,
         learn_mixture=learn_mixture,
         finetune_after=finetune_after,
+        phases=check_phases(phases, finetune_after),
     )
 
 
@@ -241,13 +322,16 @@ def apsfl(
     alpha_p: Annotated[float, ALPHA_P] = 0.1,
     alpha_r: Annotated[float, ALPHA_R] = 0.1,
     pseudo: Annotated[Pseudo, PSEUDO] = "closed",
+    pseudo_rate: Annotated[float | None, PSEUDO_RATE] = None,
+    pseudo_on: Annotated[PseudoOn, PSEUDO_ON] = "unlabelled",
     unlabelled_batch: Annotated[int | None, UNLABELLED_BATCH] = None,
     weighting: Annotated[Weighting, SIZES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
+    phases: Annotated[Phases | None, PHASES] = None,
 ) -> Personal:
     """APFL with the semi-supervised costs: pseudo-labels for unlabelled data; with both alphas 0 it is APFL."""
     check_mixture(mixture, learn_mixture)
-    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=1.0)
+    objective = costs(alpha_p, alpha_r, pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on, lr_factor=1.0)
     return Personal(
         weighting,
         objective=objective,
@@ -255,4 +339,5 @@ def apsfl(
         learn_mixture=learn_mixture,
         unlabelled_batch=unlabelled_batch,
         finetune_after=finetune_after,
+        phases=check_phases(phases, finetune_after),
     )

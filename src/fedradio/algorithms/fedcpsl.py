@@ -28,12 +28,18 @@ from fedradio.algorithms.apfl import (
     LR_FACTOR,
     MIXTURE,
     MOMENTUM,
+    PHASES,
     PSEUDO,
+    PSEUDO_ON,
+    PSEUDO_RATE,
     UNLABELLED_BATCH,
     Mixture,
     Personal,
+    Phases,
     Pseudo,
+    PseudoOn,
     check_mixture,
+    check_phases,
     costs,
 )
 from fedradio.algorithms.averaging import Weighting, shares_of_all
@@ -192,18 +198,29 @@ def fedcpsl(
     alpha_p: Annotated[float, ALPHA_P] = 0.1,
     alpha_r: Annotated[float, ALPHA_R] = 0.1,
     pseudo: Annotated[Pseudo, PSEUDO] = "closed",
+    pseudo_rate: Annotated[float | None, PSEUDO_RATE] = None,
+    pseudo_on: Annotated[PseudoOn, PSEUDO_ON] = "unlabelled",
     unlabelled_batch: Annotated[int | None, UNLABELLED_BATCH] = None,
     global_rate: Annotated[GlobalRate, GLOBAL_RATE] = "steps",
     weighting: Annotated[Weighting, SHARES] = "samples",
     finetune_after: Annotated[int | None, FINETUNE] = None,
+    phases: Annotated[Phases | None, PHASES] = None,
 ) -> FedCpsl:
     """Personalised semi-supervised learning: own models mixed with the shared one, pseudo-labels, control variates.
 
-    Its advantage comes from momentum and the doubled rate of own models (``apfl_tuned`` has them as well); the
-    unlabelled terms change the personal accuracy very little.
+    Momentum and the doubled rate of own models are not its alone: ``apfl_tuned`` has them without variates and
+    unlabelled data.
     """
     check_mixture(mixture, learn_mixture)
-    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=lr_factor, momentum=momentum)
+    objective = costs(
+        alpha_p,
+        alpha_r,
+        pseudo,
+        pseudo_rate=pseudo_rate,
+        pseudo_on=pseudo_on,
+        lr_factor=lr_factor,
+        momentum=momentum,
+    )
     return FedCpsl(
         weighting,
         objective=objective,
@@ -212,6 +229,7 @@ def fedcpsl(
         learn_mixture=learn_mixture,
         unlabelled_batch=unlabelled_batch,
         finetune_after=finetune_after,
+        phases=check_phases(phases, finetune_after),
         global_rate=global_rate,
     )
 
@@ -222,6 +240,8 @@ def fedshvr(
     alpha_p: Annotated[float, ALPHA_P] = 0.1,
     alpha_r: Annotated[float, ALPHA_R] = 0.1,
     pseudo: Annotated[Pseudo, PSEUDO] = "closed",
+    pseudo_rate: Annotated[float | None, PSEUDO_RATE] = None,
+    pseudo_on: Annotated[PseudoOn, PSEUDO_ON] = "unlabelled",
     unlabelled_batch: Annotated[int | None, UNLABELLED_BATCH] = None,
     global_rate: Annotated[GlobalRate, GLOBAL_RATE] = "steps",
     weighting: Annotated[Weighting, SHARES] = "samples",
@@ -230,5 +250,5 @@ def fedshvr(
 
     With both alphas 0, equal shares and equal steps it is SCAFFOLD in one block.
     """
-    objective = costs(alpha_p, alpha_r, pseudo, lr_factor=None)
+    objective = costs(alpha_p, alpha_r, pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on, lr_factor=None)
     return FedCpsl(weighting, objective=objective, unlabelled_batch=unlabelled_batch, global_rate=global_rate)

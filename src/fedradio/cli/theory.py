@@ -1,4 +1,4 @@
-"""``fedradio theory``: evaluates a paper's convergence bound on a run, beside what the run did."""
+"""``fedradio theory``: evaluates a paper's theory on a run, beside what the run did."""
 
 from __future__ import annotations
 
@@ -8,27 +8,52 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.papers.bounds.assess import SYMBOLS, assess
+from fedradio.core.errors import Problem, SpecError
+from fedradio.papers.bounds.assess import assess
 from fedradio.report.terminal.bound import assessment_view
 from fedradio.report.terminal.progress import LateProgress
 
 app = one_command()
 
+PAPER = "rawhfl, osafl, whfl or fedcpsl; default: the one whose theorem covers the run"
+SET = "a constant NAME=VALUE instead of its estimate, such as rho_1=2; may be repeated; the table lists the names"
+
 
 @app.command()
 def theory(
     run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
-    paper: Annotated[str, typer.Option(help="whose theorem")] = "rawhfl",
+    paper: Annotated[str | None, typer.Option(metavar="NAME", help=PAPER)] = None,
     replay: Annotated[int, typer.Option(help="rounds to run again for estimates and measurements")] = 3,
-    smoothness: Annotated[float | None, typer.Option(help="beta; like all below, estimated where not given")] = None,
+    constants: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=SET)] = None,
+    smoothness: Annotated[float | None, typer.Option(help="same as --set smoothness=...")] = None,
     variance: Annotated[float | None, typer.Option(help="sigma^2 of a mini-batch gradient")] = None,
-    client_divergence: Annotated[float | None, typer.Option(help="eps_0^2, clients from their edge")] = None,
-    edge_divergence: Annotated[float | None, typer.Option(help="eps_1^2, edges from the global mean")] = None,
+    client_divergence: Annotated[float | None, typer.Option(help="RawHFL's eps_0^2, clients from their edge")] = None,
+    edge_divergence: Annotated[float | None, typer.Option(help="RawHFL's eps_1^2, edges from the global mean")] = None,
     gap: Annotated[float | None, typer.Option(help="f(w0) - f_inf, for the whole run")] = None,
 ) -> None:
-    """Evaluate a paper's convergence bound on a run, beside what the run did."""
-    values = (smoothness, variance, client_divergence, edge_divergence, gap)
-    given = {name: value for name, value in zip(SYMBOLS, values, strict=True) if value is not None}
+    """Evaluate a paper's convergence bounds on a run, beside what the run did."""
+    named = {
+        "smoothness": smoothness,
+        "variance": variance,
+        "client_divergence": client_divergence,
+        "edge_divergence": edge_divergence,
+        "gap": gap,
+    }
+    given = {name: value for name, value in named.items() if value is not None} | _pairs(constants or [])
     with LateProgress(err) as progress:
         assessment = assess(run_dir, paper=paper, rounds=replay, given=given, progress=progress)
     out.print(assessment_view(assessment))
+
+
+def _pairs(texts: list[str]) -> dict[str, float]:
+    """Constants by name from texts ``NAME=VALUE``."""
+    pairs, problems = {}, []
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            pairs[name.strip()] = float(value)
+        except ValueError:
+            problems.append(Problem("--set", "a name and a number are needed", "such as --set smoothness=2", text))
+    if problems:
+        raise SpecError(problems)
+    return pairs

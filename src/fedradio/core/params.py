@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ class Field:
     shape: tuple[int, ...]
     offset: int
 
-    @property
+    @cached_property
     def size(self) -> int:
         return math.prod(self.shape)
 
@@ -43,7 +44,7 @@ class Layout:
             offset += field.size
         return Layout(tuple(fields))
 
-    @property
+    @cached_property
     def size(self) -> int:
         return sum(field.size for field in self.fields)
 

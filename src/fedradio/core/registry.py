@@ -161,6 +161,12 @@ def load_plugins() -> list[str]:
     return failures
 
 
+def announced(part: Part) -> bool:
+    """Whether other processes know a part too: it is built in, or of a package that announces it to all."""
+    packages = {"fedradio", *(entry.module.split(".")[0] for entry in entry_points(group=PLUGIN_GROUP))}
+    return part.factory.__module__.split(".")[0] in packages
+
+
 def _split(annotation: Any) -> tuple[Any, Arg]:
     if get_origin(annotation) is Annotated:
         inner, *extras = get_args(annotation)

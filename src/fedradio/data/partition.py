@@ -6,7 +6,7 @@ refused with a remedy, as is one that leaves a client without data.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -18,6 +18,8 @@ from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 
 Ints = NDArray[np.int64]
+Gaps = Literal["lack_two", "six_common"]
+Inside = Literal["samples", "labels"]
 
 DIRICHLET_TRIES = 1000
 
@@ -88,37 +90,74 @@ def dirichlet(
 
 @register("partition", "label_gaps", paper="W-HFL, Section V")
 def label_gaps(
-    labels: Tensor,
+    targets: Tensor,
     classes: int,
     parent: Tensor,
     rng: Rng,
     /,
     *,
-    missing: Annotated[int, Arg("labels that each edge's clients lack", ge=1, le=1000)] = 2,
+    missing: Annotated[
+        int, Arg("labels that each edge's clients lack; a pair of edges lacks twice as many", ge=1, le=1000)
+    ] = 2,
+    labels: Annotated[
+        Gaps,
+        Arg("lack_two: every edge lacks labels of its own; six_common: all share the same labels and own the rest"),
+    ] = "lack_two",
+    inside: Annotated[
+        Inside, Arg("what an edge's clients share at random: its samples, or its labels, so that each has few")
+    ] = "samples",
+    drawn: Annotated[bool, Arg("draw from the seed which labels are lacked, instead of 0, 1, 2...")] = False,
 ) -> list[Tensor]:
-    """Label skew between edges, none inside: edge ``j`` lacks the labels ``j*missing..(j+1)*missing-1``.
+    """Label skew between edges: every pair of edges shares all labels but ``2 missing``, six of ten by default.
 
-    The samples of a label are spread over the edges that have it, in proportion to their clients. With ten classes,
-    four edges and two missing labels every pair of edges shares six.
+    The paper says no more than that, and that an edge's labels "are distributed randomly" over its clients.
+    ``lack_two``: edge ``j`` lacks the labels ``j*missing..(j+1)*missing-1``. ``six_common``: all edges have the first
+    ``classes - 2 missing`` labels, and the others are dealt out, one edge each. The samples of a label are spread over
+    the edges that have it, in proportion to their clients. ``inside: labels`` puts an edge's labels in a random order
+    and cuts the row into equal parts.
     """
     edge, members = np.unique(parent.cpu().numpy(), return_inverse=True, return_counts=True)[1:]
+    _check_gaps(classes, len(members), missing, labels)
+    order, count = _by_label(targets, classes, rng.child("order"))
+    share = _gap_shares(classes, members, missing, labels)
+    if drawn:
+        share = share[rng.child("gaps").numpy().permutation(classes)]
+    parts: list[Ints] = [np.empty(0, np.int64)] * len(parent)
+    for j, owned in enumerate(_gather(order, _cut(count, share / share.sum(axis=1, keepdims=True)))):
+        row = rng.child("edge", j).numpy().permutation(owned)
+        if inside == "labels":
+            place = rng.child("labels", j).numpy().permutation(classes)
+            row = row[np.argsort(place[targets.cpu().numpy()[row]], kind="stable")]
+        for client, part in zip(np.flatnonzero(edge == j), np.array_split(row, members[j]), strict=True):
+            parts[client] = part
+    return _tensors(parts, targets)
+
+
+def _gap_shares(classes: int, members: Ints, missing: int, labels: Gaps) -> NDArray[np.float64]:
+    """Shares ``[classes, edges]`` of the samples of a label, up to a factor; 0 where an edge lacks the label."""
     edges = len(members)
+    share = np.tile(members.astype(np.float64), (classes, 1))
+    if labels == "lack_two":
+        share[np.arange(edges * missing), np.repeat(np.arange(edges), missing)] = 0
+    else:
+        owner = np.arange(2 * missing) % edges
+        share[classes - 2 * missing :] *= np.equal(owner[:, None], np.arange(edges))
+    return share
+
+
+def _check_gaps(classes: int, edges: int, missing: int, labels: Gaps) -> None:
+    """Refuse gaps that these classes do not allow."""
+    path = "data.partition.missing"
     if edges == 1:
         reason = "with a single edge nobody would have the missing labels"
         raise SpecError(Problem("data.partition", reason, "a topology with two or more edges, or another partition"))
-    if edges * missing > classes:
+    if labels == "lack_two" and edges * missing > classes:
         reason = f"{edges} edges that each lack {missing} labels of their own need {edges * missing} classes"
         remedy = f"at most {classes // edges}" if edges <= classes else f"at most {classes} edges"
-        raise SpecError(Problem("data.partition.missing", f"{reason}, there are {classes}", remedy, missing))
-    order, count = _by_label(labels, classes, rng.child("order"))
-    share = np.tile(members.astype(np.float64), (classes, 1))  # [classes, edges]
-    share[np.arange(edges * missing), np.repeat(np.arange(edges), missing)] = 0
-    parts: list[Ints] = [np.empty(0, np.int64)] * len(parent)
-    for j, owned in enumerate(_gather(order, _cut(count, share / share.sum(axis=1, keepdims=True)))):
-        mixed = rng.child("edge", j).numpy().permutation(owned)
-        for client, part in zip(np.flatnonzero(edge == j), np.array_split(mixed, members[j]), strict=True):
-            parts[client] = part
-    return _tensors(parts, labels)
+        raise SpecError(Problem(path, f"{reason}, there are {classes}", remedy, missing))
+    if labels == "six_common" and 2 * missing >= classes:
+        reason = f"of {classes} classes, all but {2 * missing} would be common"
+        raise SpecError(Problem(path, reason, f"at most {(classes - 1) // 2}", missing))
 
 
 def _by_label(labels: Tensor, classes: int, rng: Rng) -> tuple[Ints, Ints]:

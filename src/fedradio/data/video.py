@@ -104,7 +104,14 @@ class Pairs:
         """Sample numbers of any shape to ``(x [*index, features], y [*index])``."""
         flat = index.flatten()
         x = self.table.index_select(0, self.row.index_select(0, flat)).view(*index.shape, self.table.shape[1])
-        return x, self.label.index_select(0, flat).view(index.shape)
+        return x, self.labels(index)
+
+    def key(self, index: Tensor) -> Tensor:
+        """Row of the table: samples of equal row are equal."""
+        return self.row.index_select(0, index.flatten()).view(index.shape)
+
+    def labels(self, index: Tensor) -> Tensor:
+        return self.label.index_select(0, index.flatten()).view(index.shape)
 
 
 def _cosines(genres: int, contents: int, features: int, rng: Rng) -> Floats:

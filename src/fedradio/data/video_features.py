@@ -7,6 +7,7 @@ concatenated in ``request [n]``; a sample's number is the position of its first 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -116,8 +117,41 @@ class Features:
         flat = index.flatten()
         x = self.table.index_select(0, self.request.index_select(0, flat))
         x.index_copy_(1, self.place, self.taste.index_select(0, self.client.index_select(0, flat)))
-        y = self.request.index_select(0, flat + 1)
-        return x.view(*index.shape, *self.shape), y.view(index.shape)
+        return x.view(*index.shape, *self.shape), self.labels(index)
+
+    def key(self, index: Tensor) -> Tensor:
+        """Number of the input among all of client and file: samples of equal request and client are equal."""
+        flat = index.flatten()
+        request, client = self.request.index_select(0, flat), self.client.index_select(0, flat)
+        return (client * len(self.table) + request).view(index.shape)
+
+    def labels(self, index: Tensor) -> Tensor:
+        return self.request.index_select(0, index.flatten() + 1).view(index.shape)
+
+    @property
+    def rank(self) -> int:
+        """Dimensions that inputs span: one a file and one a number of the client's."""
+        return len(self.table) + len(self.place)
+
+    def basis(self) -> Tensor:
+        """Orthonormal rows ``[rank, 3*32*W]``: those of the files without the client's places, then these places."""
+        return self._span[0]
+
+    def coordinates(self, index: Tensor) -> Tensor:
+        """Coordinates ``[*index, rank]`` of the samples' inputs in the basis."""
+        flat = index.flatten()
+        file = self._span[1].index_select(0, self.request.index_select(0, flat))
+        own = self.taste.index_select(0, self.client.index_select(0, flat)).double()
+        return torch.cat([file, own], dim=1).view(*index.shape, -1)
+
+    @cached_property
+    def _span(self) -> tuple[Tensor, Tensor]:
+        """The basis, and the coordinates ``[F, F]`` of the files."""
+        files = self.table.double().index_fill(1, self.place, 0.0)
+        q, r = torch.linalg.qr(files.T)  # files = r^T q^T
+        places = torch.zeros(len(self.place), files.shape[1], dtype=torch.float64, device=files.device)
+        places.scatter_(1, self.place[:, None], 1.0)
+        return torch.cat([q.T, places]), r.T.contiguous()
 
 
 def features_of(

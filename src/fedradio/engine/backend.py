@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from fedradio.core.contracts import Backend, EvalJob, Model, Scores, Trained, TrainJob
+from fedradio.engine.coordinates import in_coordinates
 from fedradio.engine.dense import Dense
 from fedradio.engine.evaluate import evaluate
 from fedradio.engine.groups import check_groups
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.local import Kernel, finish, prepare
+from fedradio.engine.memo import Memo
 from fedradio.engine.module import Autograd
 from fedradio.engine.pair import PairAutograd, PairDense
-from fedradio.engine.threads import cores, parallel_map
+from fedradio.engine.threads import cores, one_torch_thread, parallel_map
 
 
 class Engine(Backend):
@@ -25,17 +27,22 @@ class Engine(Backend):
             raise ValueError(f"workers must be at least 1, not {workers}")
         self.workers = workers or cores()
         self._last: tuple[Model, bool, Kernel] | None = None
+        self._memo = Memo()
 
     def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
         check_groups(job.updates.tolist(), groups)
         training = prepare(job)
+        self._memo.trained(job.start.ids)
         kernel = self._kernel(job.model, job.rule.objective is not None)
         workers = 1 if job.start.w.is_cuda else self.workers
+        if isinstance(kernel, Dense):
+            with one_torch_thread():
+                training = in_coordinates(training, kernel.layers)
         parallel_map(lambda rows: kernel.train(training, rows), groups, workers)
         return finish(training)
 
     def evaluate(self, job: EvalJob) -> Scores:
-        return evaluate(job, self.workers)
+        return evaluate(job, self.workers, memo=self._memo)
 
     def _kernel(self, model: Model, objective: bool) -> Kernel:
         """The fastest kernel for this model's structure; kept, with its buffers, until the model or the kind of cost

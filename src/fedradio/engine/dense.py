@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from fedradio.engine.distinct import Shared, distinct
 from fedradio.engine.layers import Layer
 from fedradio.engine.local import Training, select
 from fedradio.engine.update import Update
@@ -42,11 +43,12 @@ class Dense:
     def workspace(self, training: Training, clients: int) -> Workspace:
         """This thread's buffers for a group of so many clients; allocated anew for a larger one or for other shapes."""
         names = _needed(training)
-        key = (training.batch, names, training.delta.dtype, training.delta.device)
+        layers = self.layers if training.coordinates is None else training.coordinates.layers
+        key = (training.batch, names, training.delta.dtype, training.delta.device, layers[0].inputs)
         known: Workspace | None = getattr(self._thread, "space", None)
         if known is None or known.clients < clients or self._thread.key != key:
-            class_major = self.layers[-1].outputs <= SKINNY
-            known = Workspace(self.layers, clients, training.batch, names, class_major, training.delta)
+            class_major = layers[-1].outputs <= SKINNY
+            known = Workspace(layers, clients, training.batch, names, class_major, training.delta)
             self._thread.space, self._thread.key = known, key
         return known
 
@@ -75,18 +77,27 @@ def load(space: Workspace, training: Training, base: Tensor, chosen: slice | Ten
         sources[name] = None if before is None else before[chosen]
     if training.start.shift is not None:
         sources["shift"] = training.start.shift[chosen]
+    inner = training.coordinates
     for field, buffers in space.params.items():
         for name in buffers.keys() & sources.keys():
             source = sources[name]
             if source is None:
                 buffers[name][:k].zero_()
+            elif inner is not None and field == inner.narrow:
+                buffers[name][:k] = inner.start[training.start.group[chosen]]
             else:
                 buffers[name][:k] = source[:, field.span]
 
 
 def store(space: Workspace, training: Training, base: Tensor, chosen: slice | Tensor, k: int) -> None:
     """Copy the ``chosen`` clients' model changes and optimiser memory from the buffers into the results."""
+    inner = training.coordinates
     for field, buffers in space.params.items():
+        if inner is not None and field == inner.narrow:
+            change = buffers["w"][:k].sub_(inner.start[training.start.group[chosen]])
+            for row, own in zip(torch.arange(len(training.delta))[chosen].tolist(), change, strict=True):
+                inner.expand(own, training.delta[row])
+            continue
         training.delta[chosen, field.span] = buffers["w"][:k].sub_(base[:, field.span])
         for name, memory in training.memory.items():
             memory[chosen, field.span] = buffers[name][:k]
@@ -97,6 +108,7 @@ def _steps(space: Workspace, training: Training, rows: list[int], chosen: slice 
     updates = [training.updates[row] for row in rows]
     index = training.index[chosen, : updates[0]].transpose(0, 1).contiguous().unbind()  # T times [k, B]
     count: list[list[int]] = training.count[chosen, : updates[0]].T.tolist()
+    shared = distinct(training.fetch, training.index[chosen], training.count[chosen], updates, training.delta)
     update = Update(training.rule, [training.adam_n[row] for row in rows])
     losses = torch.zeros(len(rows), dtype=training.delta.dtype, device=training.delta.device)
     live = len(rows)
@@ -106,8 +118,11 @@ def _steps(space: Workspace, training: Training, rows: list[int], chosen: slice 
         counts = count[j][:live]
         b = max(counts)
         full = min(counts) == b
-        view = space.view(live, b)
         update.advance(j, live, rate, losses)
+        if shared is not None and b > 0:
+            _shared_update(space, training, shared, update, losses, j, live)
+            continue
+        view = space.view(live, b)
         if b > 0:
             x, y = training.fetch(index[j][0, :b] if live == 1 else index[j][:live, :b])
             x = x.to(losses.dtype).view(*y.shape, -1)
@@ -118,6 +133,30 @@ def _steps(space: Workspace, training: Training, rows: list[int], chosen: slice 
             x = losses.new_empty(*view.ones.shape[:-1], space.layers[0].inputs)
         backward(view, x, update, 1.0 / b if full and b > 0 else 1.0)
     return losses
+
+
+def _shared_update(
+    space: Workspace, training: Training, shared: Shared, update: Update, losses: Tensor, j: int, live: int
+) -> None:
+    """One update in which every distinct input goes through the model once; adds the mini-batch losses."""
+    u = shared.width(j, live)
+    rows: int | slice = 0 if live == 1 else slice(live)
+    view = space.view(live, u)
+    x, _ = training.fetch(shared.index[j, rows, ..., :u])
+    x = x.to(losses.dtype).view(*view.ones.shape[:-1], -1)
+    forward(view, x)
+    layer = view.layers[-1]
+    z, g, axis = (layer.z_t, layer.g_t, -2) if layer.class_major else (layer.z, layer.g, -1)
+    torch.log_softmax(z, axis, out=g)
+    place, y, share = shared.place[j, rows], shared.y[j, rows], shared.share[j, rows]
+    number = torch.add(place, y, alpha=u) if layer.class_major else torch.add(y, place, alpha=g.shape[-1])
+    each = g.flatten(-2)  # a view: every class of every input
+    losses[:live].sub_((each.gather(-1, number) * share).sum(-1))
+    g.exp_().mul_(shared.weight[j, rows, ..., :u].unsqueeze(axis))
+    each.scatter_add_(-1, number, share.neg())
+    if layer.relu:
+        relu_backward(layer.g, layer.z, 0, grad_input=layer.g)
+    backward(view, x, update, 1.0)
 
 
 def forward(view: LayerBuffers, h: Tensor) -> None:

@@ -11,53 +11,45 @@ from torch import Tensor
 
 from fedradio.core.contracts import EvalJob, Metric, Scores
 from fedradio.core.params import group_sum
+from fedradio.engine.coordinates import in_space, narrow_members
 from fedradio.engine.layers import dense_layers
-from fedradio.engine.threads import parallel_map
+from fedradio.engine.memo import Likelihoods, Memo, Part, Plan, missing, place_of
+from fedradio.engine.threads import one_torch_thread, parallel_map
 from fedradio.metrics.accuracy import rank
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """Samples ``lo:hi`` of the test set, evaluated with the model of ``client``."""
-
-    client: int
-    lo: int
-    hi: int
-
-
-@dataclass(frozen=True)
 class _Scored:
-    """Loss and hits (0 or 1) among the ``1..top`` likeliest classes of a chunk's samples, ``[n, 1 + top]`` float64, and
-    what metrics judge: log-probabilities ``logits [n, C]`` (None without metrics) and labels ``y [n]``; on the CPU."""
+    """Loss and hits (0 or 1) among the ``1..top`` likeliest classes of a part's samples or questions, ``[n, 1 + top]``
+    float64; how many samples each stands for, ``count [n]`` (None: one); the ``group [n]`` of each; and the
+    log-probabilities ``[n, C]`` that metrics judge (None without metrics), with labels ``y``; on the CPU."""
 
     losses_and_hits: Tensor
-    logits: Tensor | None
+    count: Tensor | None
+    group: Tensor
+    likelihood: Tensor | None
     y: Tensor
 
 
-def evaluate(job: EvalJob, workers: int, chunk: int | None = None) -> Scores:
-    """Scores of an ensemble; ``chunk`` samples go through a model at once (default: 1000 for dense stacks, 250 for
-    others)."""
-    test, clients = job.test, models(job)
-    chunks = _chunks(job, clients, chunk or (1000 if dense_layers(job.model) else 250))
-    results = parallel_map(lambda part: _score(job, part), chunks, workers)
-    own = clients > 1 and not test.per_client
-    groups = clients if own else test.groups
+def evaluate(job: EvalJob, workers: int, chunk: int | None = None, memo: Memo | None = None) -> Scores:
+    """Scores of an ensemble; up to ``chunk`` inputs go through a model at once (default: 1000 for dense stacks, 250 for
+    others). ``memo`` is what is known from earlier jobs."""
+    memo, clients, networks = memo or Memo(), models(job), _Networks(job)
+    plan = memo.plan(job, clients, chunk or (1000 if dense_layers(job.model) else 250))
+    known = memo.known(job, plan)
+    if known is not None:
+        new = missing(known, job.ensemble.members, plan.parts)
+        parallel_map(lambda part: _learn(networks, plan, known, part), new, workers)
+    results = parallel_map(lambda part: _score(networks, plan, known, part), plan.parts, workers)
+    groups = clients if _everybody(job) else job.test.groups
     total = torch.zeros(groups, 1 + job.top, dtype=torch.float64)
     count = torch.zeros(groups, dtype=torch.float64)
-    group_of = [
-        torch.full((part.hi - part.lo,), part.client) if own else test.group[part.lo : part.hi].cpu() for part in chunks
-    ]
-    for scored, group in zip(results, group_of, strict=True):  # in the order of the chunks: the same sums
-        total += group_sum(scored.losses_and_hits, group, groups)
-        count += torch.bincount(group, minlength=groups)
+    for scored in results:  # in the order of the parts: the same sums
+        total += group_sum(scored.losses_and_hits, scored.group, groups)
+        count += torch.bincount(scored.group, scored.count, minlength=groups)
     mean = total / count[:, None]
     loss, hits = mean[:, 0], mean[:, 1:]
-    logits = [scored.logits for scored in results if scored.logits is not None]
-    metrics: dict[str, float] = {}
-    if logits:
-        y, client = torch.cat([scored.y for scored in results]), torch.cat(group_of)
-        metrics = judge(job.metrics, torch.cat(logits), y, client)
+    metrics = _judged(job, plan, results) if job.metrics and results else {}
     return Scores(_mean(hits[:, 0]), _mean(loss), hits[:, 0], loss, hits.nanmean(dim=0), hits, metrics)
 
 
@@ -75,29 +67,85 @@ def judge(metrics: Sequence[Metric], logits: Tensor, y: Tensor, client: Tensor) 
     return {name: value for metric in metrics for name, value in metric.score(logits, y, client).items()}
 
 
-def _chunks(job: EvalJob, clients: int, size: int) -> list[_Chunk]:
-    """The pieces in which samples go through models, client after client."""
-    if clients == 1:
-        return _cut(0, 0, len(job.test.index), size)
-    if job.test.per_client:
-        return [part for client, (lo, hi) in enumerate(job.test.bounds()) for part in _cut(client, lo, hi, size)]
-    return [part for client in range(clients) for part in _cut(client, 0, len(job.test.index), size)]
+class _Networks:
+    """The models of a job, in coordinates of the inputs where these span a small space."""
+
+    def __init__(self, job: EvalJob) -> None:
+        self.job = job
+        with one_torch_thread():
+            self.narrow = narrow_members(job)
+        self.fetch = job.test.fetch if self.narrow is None else in_space(job.test.fetch)
+
+    def inputs(self, plan: Plan, part: Part) -> Tensor:
+        """Inputs of a part; labels of samples are noted."""
+        if plan.asked is not None:
+            return self.fetch(plan.asked.index[part.lo : part.hi])[0]
+        x, plan.labels[part.lo, part.hi] = self.fetch(self.job.test.index[part.lo : part.hi])
+        return x
+
+    def likelihood(self, number: int, part: Part, x: Tensor) -> Tensor:
+        """Log-probabilities ``[inputs, C]`` of a part under a member of the ensemble."""
+        job, member = self.job, self.job.ensemble.members[number]
+        if self.narrow is not None:
+            return self.narrow[number](x.to(member)).log_softmax(dim=1)
+        return job.model.apply(_row(member, job.local, part.client), x).log_softmax(dim=1)
 
 
-def _score(job: EvalJob, part: _Chunk) -> _Scored:
-    """Scores of the samples of a chunk."""
-    test, top = job.test, job.top
-    x, y = test.fetch(test.index[part.lo : part.hi])
-    likelihoods = []
-    for member in job.ensemble.members:
-        row = _row(member, job.local, part.client)
-        likelihoods.append(job.model.apply(row, x).log_softmax(dim=1))
-    mixed = _mix(likelihoods, [_of(weight, part.client) for weight in job.ensemble.weight])
+def _learn(networks: _Networks, plan: Plan, known: Likelihoods, part: Part) -> None:
+    """Add to what is ``known`` the log-probabilities of a part's inputs under every member."""
+    x: Tensor | None = None
+    for number, member in enumerate(networks.job.ensemble.members):
+        if (place := place_of(part, member)) not in known[number]:
+            x = networks.inputs(plan, part) if x is None else x
+            known[number][place] = networks.likelihood(number, part, x)
+
+
+def _likelihoods(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Part) -> list[Tensor]:
+    """Log-probabilities ``[inputs, C]`` of a part under every member, those that are known or new ones."""
+    members = networks.job.ensemble.members
+    if known is not None:
+        return [parts[place_of(part, member)] for member, parts in zip(members, known, strict=True)]
+    x = networks.inputs(plan, part)
+    return [networks.likelihood(number, part, x) for number in range(len(members))]
+
+
+def _score(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Part) -> _Scored:
+    """Scores of the samples of a part, or of the questions put to its inputs."""
+    job, asked, chosen = networks.job, plan.asked, slice(part.lo, part.hi)
+    weights = [_of(weight, part.client) for weight in job.ensemble.weight]
+    mixed = _mix(_likelihoods(networks, plan, known, part), weights)
+    likeliest = mixed.argmax(dim=1, keepdim=True)
+    if asked is None:
+        y, group, count, judged = plan.labels[part.lo, part.hi], job.test.group[chosen], None, mixed
+    else:
+        chosen = asked.between(part.lo, part.hi)
+        place = asked.place[chosen] - part.lo
+        y, group, count, judged = asked.y[chosen], asked.group[chosen], asked.count[chosen].cpu(), mixed[place]
+        likeliest = likeliest[place]
     y = y.to(mixed.device)[:, None]
-    loss = -mixed.gather(1, y)
-    hits = mixed.argmax(dim=1, keepdim=True) == y if top == 1 else rank(mixed, y) < torch.arange(1, top + 1).to(y)
-    scores = torch.cat([loss, hits], dim=1).double().cpu()
-    return _Scored(scores, mixed.cpu() if job.metrics else None, y[:, 0].cpu())
+    hits = likeliest == y if job.top == 1 else rank(judged, y) < torch.arange(1, job.top + 1).to(y)
+    scores = torch.cat([-judged.gather(1, y), hits], dim=1).double().cpu()
+    if count is not None:
+        scores *= count[:, None]
+    group = torch.full_like(group, part.client) if _everybody(job) else group
+    return _Scored(scores, count, group.cpu(), mixed.cpu() if job.metrics else None, y[:, 0].cpu())
+
+
+def _everybody(job: EvalJob) -> bool:
+    """Whether one model per client is evaluated on all samples: groups then are clients."""
+    return models(job) > 1 and not job.test.per_client
+
+
+def _judged(job: EvalJob, plan: Plan, results: Sequence[_Scored]) -> dict[str, float]:
+    """Scores of the job's metrics, which judge samples, however few inputs went through the models."""
+    likelihood = torch.cat([scored.likelihood for scored in results if scored.likelihood is not None])
+    if plan.asked is None:
+        y, group = torch.cat([scored.y for scored in results]), torch.cat([scored.group for scored in results])
+        return judge(job.metrics, likelihood, y, group)
+    of, copies = plan.asked.of.cpu(), len(likelihood) // len(plan.asked.index)
+    each = likelihood.view(copies, len(plan.asked.index), -1)[:, of].flatten(0, 1)
+    group = torch.arange(copies).repeat_interleave(len(of)) if _everybody(job) else job.test.group.cpu()
+    return judge(job.metrics, each, plan.asked.labels.cpu().repeat(copies), group)
 
 
 def _mix(likelihoods: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
@@ -118,10 +166,6 @@ def _row(member: Tensor, local: Tensor | None, client: int) -> Tensor:
     if local is None:
         return shared
     return torch.cat([shared, local[client if len(local) > 1 else 0]])
-
-
-def _cut(client: int, lo: int, hi: int, size: int) -> list[_Chunk]:
-    return [_Chunk(client, i, min(i + size, hi)) for i in range(lo, hi, size)]
 
 
 def _mean(values: Tensor) -> float:

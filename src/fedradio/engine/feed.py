@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Model, Picks
+from fedradio.core.contracts import NO_SAMPLE, Model, Picks
 from fedradio.engine.local import Semi, Training, select
 from fedradio.engine.objective import Targets, pseudo_labels, targets
 
@@ -17,7 +17,8 @@ class Feed:
     """Mini-batches of a group of clients, those with most updates first.
 
     Pseudo-labels are computed here, before any update: one forward pass of the received model, in evaluation mode, for
-    every distinct unlabelled sample that a client will use in the round. Their accuracy is a result too.
+    every distinct unlabelled sample that a client will use in the round; where labels are kept, for every one that it
+    has, since (10) moves them all. Their accuracy in use is a result too.
     """
 
     def __init__(self, model: Model, training: Training, semi: Semi, rows: list[int]) -> None:
@@ -63,18 +64,33 @@ def _pseudo_labels(model: Model, training: Training, semi: Semi, rows: list[int]
     for i, row in enumerate(rows if semi.objective.alpha_p > 0.0 else []):
         real = torch.arange(index.shape[-1], device=index.device) < semi.unlabelled.count[row, :steps, None]
         real[training.updates[row] :] = False
-        distinct, inverse = torch.unique(index[i][real], return_inverse=True)
+        distinct, inverse = _samples_of(training, row, index[i][real])
+        before = None if semi.nu is None else semi.nu[row, : len(distinct)]
         w = training.start.w[int(training.start.group[row])]
         if training.start.local is not None:
             w = torch.cat([w, training.start.local[row]])
         hits = []
-        for part in distinct.split(CHUNK) if len(distinct) else ():
-            x, y = training.fetch(part)
-            nu = pseudo_labels(semi.objective, model.apply(w, x))
+        for first in range(0, len(distinct), CHUNK):
+            part = slice(first, first + CHUNK)
+            x, y = training.fetch(distinct[part])
+            nu = pseudo_labels(semi.objective, model.apply(w, x), None if before is None else before[part])
+            if before is not None:
+                before[part] = nu
             hits.append(nu.argmax(-1) == y)
             tables.append(nu)
-        if hits:
+        if hits and len(inverse):
             semi.pseudo[row] = torch.cat(hits)[inverse].to(semi.pseudo).mean()
         place[i][real] = inverse + offset
         offset += len(distinct)
     return torch.cat(tables), place.transpose(0, 1).contiguous().unbind()
+
+
+def _samples_of(training: Training, row: int, used: Tensor) -> tuple[Tensor, Tensor]:
+    """The samples of a client that get pseudo-labels, rising and each once, and the places of the ``used`` in them."""
+    semi, labels = training.semi, training.start.labels
+    if semi is None or semi.nu is None or labels is None:
+        distinct, inverse = torch.unique(used, return_inverse=True)
+        return distinct, inverse
+    number = labels.number[row]
+    number = number[number < NO_SAMPLE]
+    return number, torch.searchsorted(number, used)

@@ -22,7 +22,9 @@ from fedradio.core.contracts import (
     TrainJob,
 )
 from fedradio.core.errors import Problem, SpecError
+from fedradio.core.params import Field
 from fedradio.core.rng import Rng
+from fedradio.engine.layers import Layer
 
 MEMORY = ("momentum", "adam_m", "adam_v")
 """Optimiser slots with one number per trainable parameter."""
@@ -33,7 +35,8 @@ class Semi:
     """Semi-supervised part: ``unlabelled`` mini-batches; for pair training the weights ``mixture [A]`` of the clients'
     own models, and the training ``own`` of these, with a rule, rates and initial rows of its own.
 
-    Results: ``pseudo [A]``, the accuracy of the pseudo-labels; in ``own.delta`` the own models themselves.
+    Results: ``pseudo [A]``, the accuracy of the pseudo-labels; ``nu [A, M, C]``, those that are kept, of all samples;
+    in ``own.delta`` the own models themselves.
     """
 
     objective: Objective
@@ -41,6 +44,26 @@ class Semi:
     mixture: Tensor
     own: Training | None
     pseudo: Tensor
+    nu: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """First layers in coordinates: the orthonormal rows ``basis [r, D]`` that span all inputs, the ``wide`` field
+    ``[out, D]`` of the row, the ``layers`` of which the first is ``[out, r]``, and its ``start [G, out*r]``."""
+
+    basis: Tensor
+    wide: Field
+    layers: tuple[Layer, ...]
+    start: Tensor
+
+    @property
+    def narrow(self) -> Field:
+        return self.layers[0].weight
+
+    def expand(self, change: Tensor, out: Tensor) -> None:
+        """Write the change ``[out*r]`` in coordinates as one of the row ``out [d]``."""
+        torch.mm(change.view(self.narrow.shape), self.basis, out=out[self.wide.span].view(self.wide.shape))
 
 
 @dataclass(frozen=True)
@@ -49,8 +72,9 @@ class Training:
 
     ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the most samples of an update; ``rates
     [T]`` the learning rate of each update; ``adam_n [A]`` updates made in earlier rounds; ``semi`` the objective's
-    part. Results: ``delta [A, d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses),
-    ``memory`` (the optimiser's ``[A, d_trainable]``, where it is kept).
+    part; ``coordinates``, where the first layer is trained in them (and ``fetch`` gives them). Results: ``delta [A,
+    d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses), ``memory`` (the optimiser's
+    ``[A, d_trainable]``, where it is kept).
     """
 
     rule: LocalRule
@@ -68,6 +92,7 @@ class Training:
     loss: Tensor
     memory: Slots
     semi: Semi | None = None
+    coordinates: Coordinates | None = None
 
     @property
     def memory_names(self) -> list[str]:
@@ -133,9 +158,8 @@ def finish(training: Training) -> Trained:
     trained = Trained(training.delta, training.local, training.loss / batches.to(training.loss), slots)
     if training.semi is None:
         return trained
-    return replace(
-        trained, own=None if training.semi.own is None else training.semi.own.delta, pseudo=training.semi.pseudo
-    )
+    own = None if training.semi.own is None else training.semi.own.delta
+    return replace(trained, own=own, pseudo=training.semi.pseudo, nu=training.semi.nu)
 
 
 def check_objective(objective: Objective, rule: LocalRule, model: Model, start: Start, batches: Batches) -> None:
@@ -155,6 +179,8 @@ def check_objective(objective: Objective, rule: LocalRule, model: Model, start: 
         raise SpecError(problems)
     if objective.unlabelled_batch > 0 and batches.unlabelled is None:
         raise ValueError("the objective wants unlabelled samples: Batches.unlabelled is missing")
+    if objective.keeps_labels and start.labels is None:
+        raise ValueError("the objective goes on from kept pseudo-labels: Start.labels is missing")
     if objective.pair and (start.own is None or start.mixture is None):
         raise ValueError("the objective trains pairs of models: Start.own or Start.mixture is missing")
 
@@ -237,7 +263,8 @@ def _with_objective(training: Training, objective: Objective, job: TrainJob, idl
         )
     mixture = torch.zeros(clients) if start.mixture is None else start.mixture
     pseudo = training.loss.new_full((clients,), math.nan)
-    return replace(training, semi=Semi(objective, unlabelled_of(job), mixture.to(training.delta), own, pseudo))
+    nu = start.labels.nu.clone() if objective.keeps_labels and start.labels is not None else None
+    return replace(training, semi=Semi(objective, unlabelled_of(job), mixture.to(training.delta), own, pseudo, nu))
 
 
 def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:

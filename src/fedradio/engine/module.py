@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +13,9 @@ from torch.nn.functional import cross_entropy
 
 from fedradio.core.contracts import Model
 from fedradio.core.errors import Problem, SpecError
+from fedradio.engine.distinct import Shared, distinct, repeating
 from fedradio.engine.local import Training, adam, adam_scales, add_prox_and_shift
-from fedradio.models.checks import refuses_single
+from fedradio.models.checks import refuses_single, sample_by_sample
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
 
@@ -47,16 +49,29 @@ class Autograd:
         """All updates of one client; returns the sum of its mini-batch losses."""
         total = training.delta.new_zeros(())
         counts = training.count[row].tolist()
+        shared = self._shared(network, training, row)
         for j, rate in enumerate(training.rates[: training.updates[row]]):
             gradients: Sequence[Tensor | None] = ()
-            if counts[j] > 0:
-                x, y = training.fetch(training.index[row, j, : counts[j]])
-                x = as_input(x, training.delta.dtype, self.channels_last)
-                loss = cross_entropy(network.module(x), y)
+            if (n := counts[j]) > 0:
+                if shared is None:
+                    x, y = training.fetch(training.index[row, j, :n])
+                    z = network.module(as_input(x, training.delta.dtype, self.channels_last))
+                else:
+                    x, _ = training.fetch(shared.index[j, 0, : shared.number[j][0]])
+                    x = as_input(x, training.delta.dtype, self.channels_last)
+                    z, y = network.spread(x, shared.place[j, 0, :n]), shared.y[j, 0, :n]
+                loss = cross_entropy(z, y)
                 gradients = torch.autograd.grad(loss, network.parameters, allow_unused=True)
                 total += loss.detach()
             network.update(training, row, j, rate, gradients)
         return total
+
+    def _shared(self, network: Network, training: Training, row: int) -> Shared | None:
+        """Distinct inputs of a client's mini-batches, where some layers treat every sample by itself."""
+        if repeating(training.fetch) is None or network.alike is None:
+            return None
+        index, count, steps = training.index[row], training.count[row], training.updates[row]
+        return distinct(training.fetch, index[None, :steps], count[None, :steps], [steps], training.delta)
 
     def _network(self, training: Training) -> Network:
         """This thread's copy of the module and its buffers."""
@@ -84,6 +99,27 @@ class Network:
         self.sum = self.memory.get("momentum", torch.zeros_like(self.w) if memory else self.w)
         views = _views(model, self.sum)
         self._parts = [views[name] for name, _ in self.module.named_parameters()]
+        self._model = model
+
+    @cached_property
+    def alike(self) -> nn.Module | None:
+        """The part of the module, from its start, that treats every sample by itself; None if it has none."""
+        name = sample_by_sample(self._model.module, self._model.shape)
+        return None if name is None else self.module.get_submodule(name)
+
+    def spread(self, x: Tensor, place: Tensor) -> Tensor:
+        """Outputs of samples ``[b, ...]`` whose inputs are ``x[place]``, each distinct input computed once as far as
+        samples are treated by themselves."""
+        assert self.alike is not None
+
+        def expand(_module: nn.Module, _inputs: object, output: Tensor) -> Tensor:
+            spread = output.index_select(0, place)  # loses channels-last memory
+            images = output.dim() == 4 and output.is_contiguous(memory_format=torch.channels_last)
+            return spread.contiguous(memory_format=torch.channels_last) if images else spread
+
+        with self.alike.register_forward_hook(expand):
+            out: Tensor = self.module(x)
+        return out
 
     @torch.no_grad()
     def load(self, training: Training, row: int) -> None:

@@ -82,26 +82,46 @@ def mixture_gradient(log_own: Tensor, log_h: Tensor, b: Tensor, to: Targets) -> 
     return q * (credit.sum(-1, keepdim=True) + to.flat * b * (log_p - mean)) - credit
 
 
-def pseudo_labels(objective: Objective, z: Tensor) -> Tensor:
+def pseudo_labels(objective: Objective, z: Tensor, before: Tensor | None = None) -> Tensor:
     """Pseudo-labels ``nu [..., C]`` from the logits ``z [..., C]`` of the received model.
 
     ``closed`` minimises f over ``nu`` (7a): ``nu = softmax((alpha_p/alpha_r) z)``. ``gradient`` is one projected step
-    (10) from the uniform distribution, as nothing per sample is kept between rounds, of the largest size that the
-    theorems allow, ``1/(4L)`` with ``L = C alpha_r`` the curvature of f at the start: the projection of
-    ``(1 + (alpha_p/alpha_r) z / 4) / C`` on the simplex.
+    (10) from the kept labels ``before [..., C]``, uniform where there are none, see :func:`gradient_step`.
 
-    Without a regulariser (``alpha_r = 0``) both are the limit: all on the largest logit, equals sharing. Without a
-    pull (``alpha_p = 0``) both are uniform.
+    Without a regulariser (``alpha_r = 0``) both are the limit: all on the largest logit, equals sharing, unless the
+    gradient's rate is given. Without a pull (``alpha_p = 0``) both are uniform.
     """
     classes = z.shape[-1]
+    uniform = torch.full_like(z, 1.0 / classes)
     if objective.alpha_p == 0.0:
-        return torch.full_like(z, 1.0 / classes)
+        return uniform
+    if objective.pseudo == "gradient" and (objective.alpha_r > 0.0 or objective.pseudo_rate is not None):
+        return gradient_step(objective, z, uniform if before is None else before)
     ratio = objective.alpha_p / objective.alpha_r if objective.alpha_r > 0.0 else math.inf
-    below = z - z.amax(-1, keepdim=True)  # neither the softmax nor the projection changes
-    scaled = torch.where(below == 0.0, below, ratio * below)  # 0 stays 0 for an infinite ratio
-    if objective.pseudo == "closed":
-        return scaled.softmax(-1)
-    return project((1.0 + scaled / 4.0) / classes)
+    below = z - z.amax(-1, keepdim=True)  # the softmax does not change
+    return torch.where(below == 0.0, below, ratio * below).softmax(-1)  # 0 stays 0 for an infinite ratio
+
+
+def gradient_step(objective: Objective, z: Tensor, nu: Tensor) -> Tensor:
+    """Labels after one step (10), ``nu - rate (alpha_r log nu - alpha_p log h)`` projected on the simplex.
+
+    ``rate = eta_v / m_i``: f has the mean over a client's ``m_i`` samples. Without a ``pseudo_rate`` it is the largest
+    one that the theorems allow, ``1/(4L)`` with ``L = C alpha_r`` the curvature of a sample's cost at uniform labels.
+    The entropy has no finite slope at 0, where a step of any rate would jump about: below ``nu = rate alpha_r`` it is
+    continued by its tangent, so that the rate is nowhere above ``1/L``.
+
+    By hand: alpha_p .2, alpha_r .1, h = (1/4, 3/4), nu = (.7, .3). The slopes are .2416 and -.0629, the rate is 1.25,
+    and (.3980, .3786) is projected to (.5097, .4903).
+    """
+    rate = objective.pseudo_rate
+    if rate is None:
+        rate = 1.0 / (4.0 * z.shape[-1] * objective.alpha_r)
+    below = z - z.amax(-1, keepdim=True)  # in place of log h: the projection does not change
+    moved = nu + torch.where(below == 0.0, below, rate * objective.alpha_p * below)  # 0 stays 0 for any ratio
+    if objective.alpha_r > 0.0:
+        flat = rate * objective.alpha_r
+        moved = moved - flat * nu.clamp(min=flat).log()
+    return project(moved)
 
 
 def project(v: Tensor) -> Tensor:

@@ -15,12 +15,14 @@ from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
 from fedradio.core.contracts import (
+    NO_SAMPLE,
     Backend,
     Batches,
     EvalJob,
     LocalRule,
     Model,
     Objective,
+    PseudoLabels,
     Scores,
     Slots,
     Start,
@@ -53,6 +55,7 @@ class Reference(Backend):
             slots,
             _stack([r.own for r in results]),
             _stack([r.pseudo for r in results]),
+            _stack([r.nu for r in results]),
         )
 
     def evaluate(self, job: EvalJob) -> Scores:
@@ -141,6 +144,7 @@ def _pair(
     b = 0.0 if start.mixture is None else float(start.mixture[row])
     own_state = _state(second, start, row, own)
     own_module = _module(model, rng.child("dropout_own", start.client(row)), w)
+    kept = _kept_labels(objective, model, start, batches, received, row) if updates > 0 else start.labels
     losses, hits = [], [torch.zeros(0)]
     for j, (rate, own_rate) in enumerate(zip(rule.rates(t, updates), second.rates(t, updates), strict=True)):
         index, n = batches.labelled.index[row, j], int(batches.labelled.count[row, j])
@@ -153,6 +157,8 @@ def _pair(
             nu = w.new_zeros(0, model.classes)
             if len(index) > n:
                 nu = pseudo_labels(objective, model.apply(received, x[n:]))
+                if objective.keeps_labels and kept is not None:
+                    nu = torch.stack([kept.nu[row][kept.number[row] == number].squeeze(0) for number in index[n:]])
                 hits.append((nu.argmax(1) == y[n:]).float())
             leaf = w.clone().requires_grad_(True)
             h = _logits(model, module, leaf, buffers, x).softmax(1)
@@ -167,7 +173,22 @@ def _pair(
         own = _update(second, own_rate, own, own_gradient, own_state)
     pseudo = torch.cat(hits).to(w).mean() if objective.alpha_p > 0 else w.new_full((), math.nan)
     result = Trained(w[: len(w0)] - w0, torch.cat([w[len(w0) :], buffers]), _mean(losses, w), state)
-    return replace(result, own=own if objective.pair else None, pseudo=pseudo)
+    result = replace(result, own=own if objective.pair else None, pseudo=pseudo)
+    return replace(result, nu=kept.nu[row]) if objective.keeps_labels and kept is not None else result
+
+
+def _kept_labels(
+    objective: Objective, model: Model, start: Start, batches: Batches, received: Tensor, row: int
+) -> PseudoLabels | None:
+    """The kept labels after one step (10) of every sample of a client."""
+    if start.labels is None:
+        return None
+    number, nu = start.labels.number, start.labels.nu.clone()
+    for place, sample in enumerate(number[row].tolist()):
+        if sample != NO_SAMPLE:
+            x, _ = batches.fetch(torch.tensor([sample]))
+            nu[row, place] = pseudo_labels(objective, model.apply(received, x)[0], nu[row, place])
+    return PseudoLabels(number, nu)
 
 
 def _cost(objective: Objective, p: Tensor, y: Tensor, nu: Tensor) -> Tensor:

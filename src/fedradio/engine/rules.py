@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fedradio.core.contracts import LocalRule
+from fedradio.core.contracts import EpochsOver, LocalRule
 from fedradio.core.registry import Arg, register
 
 MOST_BATCH = 1_000_000
+
+EPOCHS = Arg("samples an epoch of the policy runs over: labelled, unlabelled, or as many as there are of both")
 
 
 @register("rule", "sgd")
@@ -21,6 +23,7 @@ def sgd(
     lr_per_step: Annotated[
         bool, Arg("divide the rate by a client's number of local steps of the round (OSAFL, Remark 3)")
     ] = False,
+    epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
 ) -> LocalRule:
     """Stochastic gradient descent: ``v = gamma v + g + mu (w - w0) + shift;  w -= lr v``.
 
@@ -34,6 +37,7 @@ def sgd(
         keep_state=keep_state,
         updates_per_step=updates_per_step,
         lr_per_step=lr_per_step,
+        epochs_over=epochs_over,
     )
 
 
@@ -47,6 +51,7 @@ def adam(
     eps: Annotated[float, Arg("added to the root of the second moment", gt=0, le=1)] = 1e-7,
     keep_state: Annotated[bool, Arg("keep each client's moments across rounds, never sent")] = True,
     updates_per_step: Annotated[int, Arg("mini-batches of one local step", ge=1, le=10_000)] = 1,
+    epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
 ) -> LocalRule:
     """Adam with bias correction on ``g + mu (w - w0) + shift``."""
     return LocalRule(
@@ -58,4 +63,5 @@ def adam(
         eps=eps,
         keep_state=keep_state,
         updates_per_step=updates_per_step,
+        epochs_over=epochs_over,
     )

@@ -12,7 +12,7 @@ from torch import Tensor
 from fedradio.core.contracts import Fleet
 
 
-def cycles_per_step(fleet: Fleet, sample_bits: float, samples_per_step: int, passes: float) -> Tensor:
+def cycles_per_step(fleet: Fleet, sample_bits: float, samples_per_step: int, passes: float | Tensor) -> Tensor:
     """CPU cycles of one local step, ``n * nbar * c_u * D_u`` of eq. (10), times training passes per sample."""
     return fleet.cycles_per_bit * (sample_bits * samples_per_step * passes)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fedradio.core.contracts import (
     Airtime,
+    ChannelState,
     Delivery,
     Exchange,
     Link,
@@ -25,6 +26,10 @@ from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.links.ideal import weighted_total
 from fedradio.links.rates import airtime_s, noise_over_gain, power_for_w, rayleigh_above
+
+NO_DENSITY = (
+    "rates follow from a noise density, and the noise of this channel is a variance per symbol: give noise_w_hz"
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,9 @@ class Digital(Link):
     @property
     def needs(self) -> frozenset[Piece]:
         return frozenset({"channel", "fleet"})
+
+    def check(self, channel: ChannelState) -> str:
+        return NO_DENSITY if channel.noise_w_hz is None else ""
 
     def bits(self, message: Message) -> float:
         return message.bits(self.bits_per_value)

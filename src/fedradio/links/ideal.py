@@ -28,7 +28,7 @@ class Ideal(Link):
 
     @property
     def offers(self) -> frozenset[LinkTrait]:
-        return frozenset({"individual", "lossless"})
+        return frozenset({"individual", "lossless", "amplitude"})
 
     def bits(self, message: Message) -> float | None:
         return None if self.bits_per_value is None else message.bits(self.bits_per_value)

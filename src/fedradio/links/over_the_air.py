@@ -11,6 +11,7 @@ from torch import Tensor
 from fedradio.core.contracts import (
     Airtime,
     Allocation,
+    ChannelState,
     Delivery,
     Exchange,
     Fading,
@@ -30,6 +31,9 @@ from fedradio.links.air import Air, Normaliser, direct, error_split, exact, hear
 
 Sampler = Literal["exact", "direct"]
 
+LOUDEST = 1e12
+"""Largest noise variance of a symbol of size 1, whether given or made of a density."""
+
 
 @dataclass(frozen=True)
 class OverTheAir(Link):
@@ -44,7 +48,7 @@ class OverTheAir(Link):
 
     @property
     def offers(self) -> frozenset[LinkTrait]:
-        return frozenset({"superposition", "lossless"})
+        return frozenset({"superposition", "lossless", "amplitude"})
 
     @property
     def needs(self) -> frozenset[Piece]:
@@ -54,6 +58,27 @@ class OverTheAir(Link):
     def takes(self) -> frozenset[Fading]:
         """It draws fading for every symbol itself."""
         return frozenset({"none", "fresh"})
+
+    def check(self, channel: ChannelState) -> str:
+        lacking = [name for name in ("symbol_rate_hz", "power_unit_w") if getattr(self, name) is None]
+        if channel.noise_w_hz is None or (not lacking and self.noise(channel) <= LOUDEST):
+            return ""
+        if not lacking:
+            return f"the noise of a symbol, noise_w_hz symbol_rate_hz / power_unit_w, is above {LOUDEST:g}"
+        return (
+            f"a noise density says nothing about a symbol without {' and '.join(lacking)}: give both, or noise_symbol"
+        )
+
+    def noise(self, channel: ChannelState) -> float:
+        """Noise variance ``sigma_z^2`` of a symbol in units of ``|x|^2``: as the channel has it, or ``N0 rate / unit``.
+
+        A symbol of size 1 carries ``unit / rate`` joules, and the noise in its time has ``N0``.
+        """
+        if channel.noise_symbol is not None:
+            return channel.noise_symbol
+        assert self.symbol_rate_hz is not None
+        assert self.power_unit_w is not None
+        return channel.noise * self.symbol_rate_hz / self.power_unit_w
 
     def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
         """All senders of the hop start together, when the last of them is ready.
@@ -90,7 +115,8 @@ class OverTheAir(Link):
         """Noisy sums: senders scale their payload by ``w M / W`` (mean 1), receivers their estimate by W; 0 if silent.
 
         Notes: ``bias`` and the variance by cause, ``fading``, ``intra``, ``inter`` and ``noise``, of ``total`` per
-        symbol ``[R]``; they add up to its expected squared error. ``tx_power [A]``: mean ``P^2 |x|^2`` per symbol.
+        symbol ``[R]``; they add up to its expected squared error. ``tx_power [A]``: mean ``P^2 |x|^2`` per symbol;
+        ``tx_power_vector [A]``: its sum over the symbols, ``|P delta|^2``, which the paper calls transmit power.
         """
         assert x.channel is not None
         active, sent = sent.ids, _only(sent, airtime.arrived[sent.ids])
@@ -101,7 +127,7 @@ class OverTheAir(Link):
             parent=group,
             amplitude=_amplitude(x.alloc).numpy()[senders],
             factor=factor,
-            noise=x.channel.noise,
+            noise=self.noise(x.channel),
             antennas=self.antennas,
             sigma_h2=self.sigma_h2,
             normaliser=self.normaliser,
@@ -113,14 +139,15 @@ class OverTheAir(Link):
         notes = noted("receiver", {name: torch.from_numpy(summed**2 * error) for name, error in errors.items()})
         tx_power = torch.zeros(x.senders, dtype=torch.float64)
         tx_power[sent.ids] = torch.from_numpy((air.amplitude * factor) ** 2 * heard.power)
+        uses = sent.payload.shape[1] * symbols(sent.payload.shape[2])
         notes["tx_power"] = Noted("active", tx_power[active])
-        return Delivery(total, None, self._joules(tx_power, sent.payload), notes), state
+        notes["tx_power_vector"] = Noted("active", tx_power[active] * uses)
+        return Delivery(total, None, self._joules(tx_power, uses), notes), state
 
-    def _joules(self, tx_power: Tensor, payload: Tensor) -> Tensor | None:
+    def _joules(self, tx_power: Tensor, uses: int) -> Tensor | None:
         """Transmit energy ``[S]``: ``unit sum |P x|^2 / rate``; undefined without a unit of power and a symbol rate."""
         if self.power_unit_w is None or self.symbol_rate_hz is None:
             return None
-        uses = payload.shape[1] * symbols(payload.shape[2])
         return self.power_unit_w * tx_power * uses / self.symbol_rate_hz
 
 
@@ -137,13 +164,17 @@ def over_the_air(
         float | None, Arg("symbols a second; without it airtime and seconds are undefined", unit="Hz", gt=0, le=1e15)
     ] = None,
     power_unit_w: Annotated[
-        float | None, Arg("power of a symbol of size 1; without it joules are undefined", unit="W", gt=0, le=1e12)
+        float | None,
+        Arg("power of a symbol of size 1, for joules and for the noise of a density", unit="W", gt=0, le=1e12),
     ] = None,
 ) -> OverTheAir:
     """Over-the-air uplink: uncoded symbols of all senders at once, Rayleigh fading, many antennas, a noisy mean.
 
     Neighbouring cells interfere and no sender equalises its channel: each counts by its gain. Fading is fresh for every
-    symbol.
+    symbol. Joules and noise are one physics: over a channel with a noise density ``N0`` a symbol of size 1 carries
+    ``power_unit_w / symbol_rate_hz`` joules against a noise of ``N0``. Where the channel's noise is a ratio,
+    ``noise_symbol``, that ratio is kept, and joules are those of a density of ``noise_symbol power_unit_w /
+    symbol_rate_hz``.
     """
     return OverTheAir(antennas, normaliser, sampler, sigma_h2, symbol_rate_hz, power_unit_w)
 

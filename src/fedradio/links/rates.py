@@ -28,4 +28,5 @@ def rayleigh_above(level: Tensor, antennas: int = 1) -> Tensor:
     ``exp(-level)`` with one antenna; the mean over K is Gamma distributed, with the tail ``Q(K, K level)``.
     """
     shape = torch.full_like(level, float(antennas))
-    return torch.special.gammaincc(shape, antennas * level.clamp(min=0.0))
+    tail: Tensor = torch.special.gammaincc(shape, antennas * level.clamp(min=0.0))
+    return tail

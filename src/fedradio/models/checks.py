@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from fedradio.core.errors import Problem, SpecError
-from fedradio.models.dropout import set_generator
+from fedradio.core.rng import Rng
+from fedradio.models.dropout import SeededDropout, set_generator
 
 PARAMETER_LIMIT = 200_000_000
 """Most parameters of a network; larger ones are refused before memory is taken (a cohort has many float32 rows)."""
@@ -77,6 +78,30 @@ def refuses_single(module: nn.Module, shape: Sequence[int]) -> bool:
             continue
         return False
     return False
+
+
+def sample_by_sample(module: nn.Module, shape: Sequence[int]) -> str | None:
+    """Name of the submodule up to which training treats every sample by itself: that of ``repeats_until``, if the
+    module has this attribute; else the whole module (empty) unless it has dropout, or a trial shows that a sample's
+    output depends on the others; else None."""
+    until = getattr(module, "repeats_until", None)
+    if until is not None:
+        return str(until)
+    if any(isinstance(layer, SeededDropout) and layer.p > 0.0 for layer in module.modules()):
+        return None
+    probe, g = copy.deepcopy(module).double().train(), Rng(0).torch()
+    before = {name: buffer.clone() for name, buffer in probe.named_buffers()}
+    again = torch.tensor([0, 1, 1, 2])
+    for x in (torch.randn(3, *shape, generator=g, dtype=torch.float64), torch.randint(2, (3, *shape), generator=g)):
+        try:
+            with torch.no_grad():
+                once, repeated = probe(x), probe(x[again])
+        except Exception:  # not the type that the module reads
+            continue
+        same = torch.allclose(once[again], repeated, rtol=1e-9, atol=1e-12)
+        kept = all(torch.equal(buffer, before[name]) for name, buffer in probe.named_buffers())
+        return "" if same and kept else None
+    return None
 
 
 def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:

@@ -148,7 +148,9 @@ class Fire(nn.Module):
 
 
 class SqueezeNet(nn.Module):
-    """SqueezeNet 1.1: ``x [n, channels, height, width] -> logits [n, classes]``."""
+    """SqueezeNet 1.1: ``x [n, channels, height, width] -> logits [n, classes]``; dropout comes after ``features``."""
+
+    repeats_until = "features"
 
     def __init__(self, channels: int, classes: int, dropout: float) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from fedradio.network.topology import MOST_CLIENTS
 
 Floats = NDArray[np.float64]
 Span = tuple[float, float]
+Layouts = Literal["spaced", "as_printed"]
 
 BATCH, BATCHES = 2**14, 1000
 """Pairs of edges, or clients, that are drawn and tested together, and how often: a million layouts of four clusters."""
@@ -35,6 +36,9 @@ def clusters(
     min_server_distance: Annotated[
         float, Arg("layouts with a client closer to the server than this are rejected", ge=0, le=1e6)
     ] = 0.5,
+    layouts: Annotated[
+        Layouts, Arg("spaced: rejected by the two rules above; as_printed: the paper's, which rejects none")
+    ] = "spaced",
     layout: Annotated[int, Arg("number of the layout among those of one seed", ge=0, le=2**31)] = 0,
     flat: Annotated[bool, Arg("no edges: the same clients send straight to the server, over one hop")] = False,
 ) -> Topology:
@@ -42,8 +46,11 @@ def clusters(
 
     Distances and angles are uniform (not areas). A layout with two edges closer than ``min_edge_spacing`` or a client
     closer to the server than ``min_server_distance`` is rejected as a whole: moving only the offending nodes would draw
-    from another distribution.
+    from another distribution. These two rules are ours: they keep 2.56 % of the layouts that the paper describes, and
+    ``layouts: as_printed`` takes the first one drawn.
     """
+    if layouts == "as_printed":
+        min_edge_spacing = min_server_distance = 0.0
     spans = {"edge_distance": edge_distance, "client_distance": client_distance}
     _check(clusters, clients_per_cluster, spans, min_edge_spacing, min_server_distance)
     rng = rng.child("layout", layout)

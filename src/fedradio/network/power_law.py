@@ -21,21 +21,35 @@ class PowerLaw(Channel):
     """Channel of deterministic path loss, see :func:`power_law`."""
 
     exponent: float
-    noise: float
+    noise_symbol: float
+    noise_w_hz: float | None = None
 
     def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
         """Gains ``beta = d^-p`` of all pairs ``[R, S]``; refuses a sender at the position of a receiver."""
-        return ChannelState(_gains(site.receivers_m, site.senders_m, self.exponent), noise_symbol=self.noise), state
+        gain = _gains(site.receivers_m, site.senders_m, self.exponent)
+        if self.noise_w_hz is not None:
+            return ChannelState(gain, self.noise_w_hz), state
+        return ChannelState(gain, noise_symbol=self.noise_symbol), state
 
 
 @register("channel", "power_law", paper="W-HFL, section III")
 def power_law(
     *,
     exponent: Annotated[float, Arg("path loss exponent p", ge=0, le=10)] = 4.0,
-    noise: Annotated[float, Arg("noise variance per symbol sigma_z^2", ge=0, le=1e12)] = 10.0,
+    noise_symbol: Annotated[
+        float, Arg("noise variance of an analogue symbol sigma_z^2, in units of |x|^2", ge=0, le=1e12)
+    ] = 10.0,
+    noise_w_hz: Annotated[
+        float | None,
+        Arg("noise density in place of noise_symbol, over the gain at distance 1", unit="W/Hz", ge=0, le=1e12),
+    ] = None,
 ) -> PowerLaw:
-    """Path loss with exponent p: gain ``d^-p``, the same in every exchange, and white noise."""
-    return PowerLaw(exponent, noise)
+    """Path loss with exponent p: gain ``d^-p``, the same in every exchange, and white noise.
+
+    The noise is a ratio, ``noise_symbol``, for analogue symbols alone, or a density, ``noise_w_hz``, for every link: a
+    symbol then has ``noise_w_hz symbol_rate_hz / power_unit_w``, with the rate and the unit of its link.
+    """
+    return PowerLaw(exponent, noise_symbol, noise_w_hz)
 
 
 @lru_cache(maxsize=GEOMETRIES)

@@ -24,10 +24,12 @@ Numbers = Annotated[tuple[float, ...], Field(min_length=1, max_length=2)]
 
 
 class Axes(Strict):
-    """The axes of curves: what was spent against a metric or ``energy_j``."""
+    """The axes of curves: what was spent against a metric or ``energy_j``. ``legend`` is the column whose numbers stand
+    behind the labels of the rows."""
 
     x: Literal["rounds", "edge_rounds", "seconds", "joules", "bits"] = "rounds"
     y: Key = "accuracy"
+    legend: Key | None = None
 
 
 class Column(Strict):
@@ -216,6 +218,8 @@ def _inconsistencies(item: Item) -> list[str]:
             problems.append(f"column {key!r} has published numbers: give within or within_share")
     if (item.axes is None) == (item.show == "curves"):
         problems.append("axes belong to curves" if item.axes else "curves need axes")
+    if item.axes is not None and item.axes.legend is not None and item.axes.legend not in item.columns:
+        problems.append(f"axes: {item.axes.legend!r} is no column")
     if item.show == "table" and not item.columns:
         problems.append("a table needs columns")
     if item.show in NEED_STUDY and item.picture is None:

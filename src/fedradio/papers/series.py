@@ -31,12 +31,19 @@ def picture(result: Result) -> dict[str, Any] | None:
     if item.show == "table":
         return None
     series = [
-        {"label": row.label, "algorithm": row.scaled.row.algorithm, "row": number, **shown}
+        {"label": _label(result, number), "algorithm": row.scaled.row.algorithm, "row": number, **shown}
         for number, row in enumerate(result.rows)
         if (shown := KINDS[item.show](result, number)) is not None
     ]
     axes = {"x": item.axes.x, "y": item.axes.y} if item.axes else {}
     return {"show": item.show, "title": item.title, **axes, "series": series}
+
+
+def _label(result: Result, row: int) -> str:
+    """The label of a row, with its mean number in the column of the legend if there is one."""
+    axes, label = result.item.axes, result.rows[row].label
+    entry = result.entries[row].get(axes.legend or "") if axes else None
+    return label if entry is None or entry.ours is None else f"{label} ({entry.ours.mean:.{entry.column.digits}f})"
 
 
 def _curves(result: Result, row: int) -> Series | None:

@@ -1,4 +1,4 @@
-"""Amount of local training: steps, or epochs over the labelled data, equal or drawn per client."""
+"""Amount of local training: steps, or epochs over the data, equal or drawn per client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ Amount = int | tuple[int, int]
 """One number for all clients, or drawn uniformly from ``lowest..highest`` for each client and exchange."""
 
 Steps = Annotated[Amount | None, Arg("local steps, or [lowest, highest] drawn per client", ge=1, le=100_000)]
-Epochs = Annotated[Amount | None, Arg("epochs over the labelled data instead of steps", ge=1, le=1000)]
+Epochs = Annotated[
+    Amount | None, Arg("epochs over the labelled data, or as rule.epochs_over says, instead of steps", ge=1, le=1000)
+]
 """The two keywords of policies for the amount of local training; without either it is one epoch."""
 
 

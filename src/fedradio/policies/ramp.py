@@ -1,4 +1,4 @@
-"""Full participation with an amplitude that grows from round to round, for over-the-air links (W-HFL)."""
+"""Full participation with an amplitude that grows from round to round, for over-the-air and ideal links (W-HFL)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ramp(Policy):
 
     @property
     def needs(self) -> frozenset[LinkTrait | Piece]:
-        return frozenset({"superposition"})
+        return frozenset({"amplitude"})
 
     @property
     def everyone(self) -> bool:
@@ -56,7 +56,7 @@ def ramp(
 ) -> Ramp:
     """Full participation over the air with amplitude ``P_t = scale (start + slope t)`` in round t = 1, 2, ...
 
-    Local steps or epochs as in ``fixed`` (default: one epoch).
+    Local steps or epochs as in ``fixed`` (default: one epoch). Over an ideal link the amplitude changes nothing.
     """
     if scale * (start + slope) < LEAST:
         reason = f"the first round's amplitude is below {LEAST:g}: nothing would be heard"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import pstdev
+from itertools import pairwise
+from statistics import fmean, pstdev
 from typing import Literal
 
 import numpy as np
@@ -165,6 +166,24 @@ def _settled(run: PastRun, share: float | None) -> float | None:
     return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
+def _late(run: PastRun, first: float | None) -> list[float]:
+    """Accuracies in percent of all evaluations from round ``first`` on; empty if the run is shorter."""
+    return [100.0 * record.metrics["accuracy"] for record in run.evaluations if record.round >= (first or 0.0)]
+
+
+def _mean(run: PastRun, first: float | None) -> float | None:
+    """Mean accuracy in percent over the evaluations from a round on."""
+    late = _late(run, first)
+    return fmean(late) if late else None
+
+
+def _wobble(run: PastRun, first: float | None) -> float | None:
+    """Root mean square of the changes of accuracy, in points, between one evaluation and the next, from a round on; a
+    slow rise hardly counts. None with fewer than two evaluations."""
+    late = _late(run, first)
+    return fmean((after - before) ** 2 for before, after in pairwise(late)) ** 0.5 if len(late) > 1 else None
+
+
 def _loss_settled(run: PastRun, share: float | None) -> float | None:
     """The first evaluated round from which on the test loss is at most the lowest over the share; None if that is the
     last one. By hand, share .8: 4, 2, 1.2, 1, 1.1 is at most 1/.8 from the third on."""
@@ -203,13 +222,16 @@ def _fluctuation(run: PastRun, _: float | None) -> float | None:
     return pstdev(late) if len(late) > 1 else None
 
 
-def _tx_power(run: PastRun, _: float | None) -> float | None:
-    """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds; those who did not send count 0."""
-    notes = [record.notes.get("tx_power") for record in run.records(ExchangeRecord) if record.hop == 0]
-    known = [note for note in notes if note is not None]
-    if not notes or len(known) < len(notes):
-        return None
-    return sum(float(value) for note in known for value in note.values) / (len(known) * run.clients)
+def _tx_power(run: PastRun, uses: bool) -> float | None:
+    """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds, of a symbol or of the whole vector (times its
+    channel ``uses``); those who did not send count 0."""
+    total, records = 0.0, [record for record in run.records(ExchangeRecord) if record.hop == 0]
+    for record in records:
+        note, symbols = record.notes.get("tx_power"), record.uses if uses else 1.0
+        if note is None or symbols is None:
+            return None
+        total += symbols * sum(map(float, note.values))
+    return total / (len(records) * run.clients) if records else None
 
 
 MEASURES: dict[str, MeasureKind] = {
@@ -240,9 +262,16 @@ MEASURES: dict[str, MeasureKind] = {
     ),
     "late_gain": MeasureKind(_late_gain, "test accuracy at the end less that after half of the rounds"),
     "fluctuation": MeasureKind(_fluctuation, "standard deviation of the accuracy over the last half of the rounds"),
+    "mean_percent": MeasureKind(_mean, "mean test accuracy in percent over all evaluations from a round on", "round"),
+    "wobble": MeasureKind(_wobble, "typical change of accuracy, in points, to the next evaluation", "round"),
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),
-    "tx_power": MeasureKind(_tx_power, "mean power of the clients' symbols, where these are analogue"),
+    "tx_power": MeasureKind(
+        lambda run, _: _tx_power(run, uses=False), "mean power of the clients' symbols, where these are analogue"
+    ),
+    "tx_power_vector": MeasureKind(
+        lambda run, _: _tx_power(run, uses=True), "mean power of the clients' whole vectors, where these are analogue"
+    ),
 }
 """Every measure by its name."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fedradio.core.contracts import Message, Transform
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.units import show
-from fedradio.transforms.chain import messages
 from fedradio.transforms.feedback import Feedback
 from fedradio.transforms.noise import Noise
 from fedradio.transforms.sparsify import RandomK, TopK
@@ -19,15 +18,16 @@ if TYPE_CHECKING:
 
 def coding_problems(sim: Simulation, h: int) -> list[Problem]:
     """Problems of the transforms and of the receiver rule of a hop."""
-    chain = _chain(sim, h)
-    if isinstance(chain, SpecError):
-        return [replace(problem, path=f"hops.{h}.transforms") for problem in chain.problems]
-    transforms = sim.hops[h].transforms
+    transforms, chain = sim.hops[h].transforms, _chain(sim, h)
     problems = _receiver_problems(sim, h)
     for i, transform in enumerate(transforms):
         problems += _link_problems(sim, h, i, transform)
         problems += _algorithm_problems(sim, h, i, transform)
+    if isinstance(chain, SpecError):
+        return problems + list(chain.problems)
+    for i in range(len(transforms)):
         problems += _order_problems(transforms, _path(h, i), i)
+        problems += _code_problems(transforms, chain, _path(h, i), i)
         problems += _feedback_problems(transforms, chain, _path(h, i), i)
     return problems
 
@@ -64,10 +64,14 @@ def _path(h: int, i: int) -> str:
 
 def _chain(sim: Simulation, h: int) -> list[Message] | SpecError:
     """The messages between the transforms of a hop, or why there are none."""
-    try:
-        return messages(sim.hops[h].transforms, sim.message(h))
-    except SpecError as error:
-        return error
+    chain = [sim.message(h)]
+    for i, transform in enumerate(sim.hops[h].transforms):
+        try:
+            chain.append(transform.message(chain[-1]))
+        except SpecError as error:
+            place = _path(h, i)
+            return SpecError(replace(one, path=place + one.path.removeprefix("transform")) for one in error.problems)
+    return chain
 
 
 def _link_problems(sim: Simulation, h: int, i: int, transform: Transform) -> list[Problem]:
@@ -83,9 +87,13 @@ def _algorithm_problems(sim: Simulation, h: int, i: int, transform: Transform) -
     if transform.conceals and "individual" in algorithm.needs:
         reason = "noise at the receiver hides single payloads, which the algorithm needs"
         problems.append(Problem(path, reason, "at: client, or an algorithm that needs sums only"))
-    if isinstance(transform, Noise) and transform.at == "receiver" and h == 0 and algorithm.reveals:
+    if transform.conceals and h == 0 and algorithm.memory_blocks:
+        reason = "clients and receivers accumulate the same changes, and noise at the receiver reaches its half alone"
+        problems.append(Problem(path, reason, "at: client, or an algorithm without control variates"))
+    if isinstance(transform, Noise) and transform.at == "receiver" and algorithm.reveals:
+        equal = "algorithm.weighting=equal" if algorithm.reveals <= {"samples"} else "an algorithm with equal weights"
         reason = f"the weights of the sum depend on the clients' {', '.join(sorted(algorithm.reveals))}"
-        problems.append(Problem(path, reason, "algorithm.weighting=equal, or at: client"))
+        problems.append(Problem(path, reason, f"{equal}, or at: client"))
     if transform.lossy and algorithm.relay == "fixed" and h > 0:
         reason = "fixed weights and control variates need exact outer hops: nobody keeps what a coder loses there"
         problems.append(Problem(path, reason, "transforms on hop 0 only"))
@@ -105,7 +113,28 @@ def _order_problems(transforms: tuple[Transform, ...], path: str, i: int) -> lis
             "the noise covers payloads up to the clipping norm, and an unbiased coder behind it can make them longer"
         )
         problems.append(Problem(path, reason, "at: client, or coders that only shorten (top_k, shrink: true)"))
+    if isinstance(transform, Feedback) and any(_adds_noise(other) for other in behind):
+        reason = "it would take the clients' noise for an error, and send it back the next time"
+        problems.append(Problem(path, reason, "noise at: receiver, or no feedback"))
     return problems
+
+
+def _code_problems(transforms: tuple[Transform, ...], chain: list[Message], path: str, i: int) -> list[Problem]:
+    """Numbers that are added to coded ones: they are not in the code, and its bits would not hold them."""
+    first, before = chain[0], chain[i]
+    coded = (before.size, before.sent, before.value_bits) != (first.size, first.sent, first.value_bits)
+    if isinstance(transforms[i], Feedback) and coded:
+        reason = "what it adds is not among the numbers, places or levels that a coder before it has chosen"
+        return [Problem(path, reason, "feedback in front of all coders")]
+    if _adds_noise(transforms[i]) and (before.sent is not None or before.value_bits is not None):
+        reason = "its noise is on all numbers, also on those that a coder before it does not send"
+        return [Problem(path, reason, "coders behind the noise, or at: receiver")]
+    return []
+
+
+def _adds_noise(transform: Transform) -> bool:
+    """Whether senders add noise of their own."""
+    return isinstance(transform, Noise) and transform.at == "client"
 
 
 def _feedback_problems(transforms: tuple[Transform, ...], chain: list[Message], path: str, i: int) -> list[Problem]:

@@ -14,6 +14,7 @@ from fedradio.core.contracts import (
     Cohort,
     Exchange,
     Picks,
+    PseudoLabels,
     SimState,
     Slots,
     Trained,
@@ -25,6 +26,7 @@ from fedradio.core.mapped import write_rows
 from fedradio.engine.groups import cut
 from fedradio.rounds.norm_layers import LOCAL, sends_norms
 from fedradio.rounds.parts import STREAM, recall
+from fedradio.rounds.pseudo_labels import draw, kept, label_slots, recalled
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers
 from fedradio.transforms.chain import damping, lossy
@@ -35,18 +37,20 @@ RULE = "rule/"
 
 @dataclass(frozen=True)
 class Training:
-    """Local training of a cohort: the clients, the result, and the work done."""
+    """Local training of a cohort: the clients, the result, the work done, and the pseudo-labels before it where they
+    are kept."""
 
     cohort: Cohort
     trained: Trained
     work: Work
+    labels: PseudoLabels | None = None
 
 
 def client_slots(sim: Simulation, row: Tensor) -> Slots:
-    """Client slots of norm layers and optimiser memory, beside the algorithm's, as one row for all clients each;
-    ``row [D]`` is the initial model."""
+    """Client slots of pseudo-labels, norm layers and optimiser memory, beside the algorithm's, as one row for all
+    clients each; ``row [D]`` is the initial model."""
     clients, shared = sim.topology.clients, sim.model.shared.size
-    slots: Slots = {}
+    slots: Slots = label_slots(sim, row)
     if len(row) > shared and not sends_norms(sim):
         slots[LOCAL] = row[shared:].clone().expand(clients, -1)
     if sim.rule.keep_state:
@@ -78,15 +82,16 @@ def train(sim: Simulation, state: SimState, tiers: Tiers, x: Exchange) -> Traini
     steps = x.alloc.steps[ids]
     updates = steps * sim.rule.updates_per_step
     rng = sim.rng.child("train", clock.t, clock.e)
-    unlabelled = 0 if sim.rule.objective is None else sim.rule.objective.unlabelled_batch
     stream = recall(state.parts, STREAM)
-    batches = sim.stream.draw(stream, ids, updates, sim.rule.batch, rng.child("batches"), unlabelled)
+    batches = draw(sim, stream, ids, updates, rng.child("batches"))
+    start = replace(start, labels=recalled(sim, stream, ids, slots, rng.child("labels")))
     job = TrainJob(sim.model, sim.rule, clock.t, start, batches, updates, rng)
     trained = train_by_steps(sim, job, steps) if sim.rule.lr_per_step else _train(sim, job)
     _refuse_divergence(trained, clock, ids)
     rates = torch.tensor([0.0, *sim.rule.rates(clock.t, int(updates.max()))], dtype=torch.float64).cumsum(0)
     rate = rates[updates] / steps.clamp(min=1) if sim.rule.lr_per_step else rates[updates]
-    return Training(cohort, trained, Work(steps, updates, sim.rule.effective_steps(updates), rate))
+    work = Work(steps, updates, sim.rule.effective_steps(updates), rate)
+    return Training(cohort, trained, work, start.labels)
 
 
 def _train(sim: Simulation, job: TrainJob) -> Trained:
@@ -107,13 +112,14 @@ def train_by_steps(sim: Simulation, job: TrainJob, steps: Tensor) -> Trained:
     assert delta is not None
     assert loss is not None
     slots = {name: torch.cat([one.slots[name] for one in done])[back] for name in done[0].slots}
-    local, own, pseudo = (joined([getattr(one, name) for one in done]) for name in ("local", "own", "pseudo"))
-    return Trained(delta, local, loss, slots, own, pseudo)
+    names = ("local", "own", "pseudo", "nu")
+    local, own, pseudo, nu = (joined([getattr(one, name) for one in done]) for name in names)
+    return Trained(delta, local, loss, slots, own, pseudo, nu)
 
 
 def _part(job: TrainJob, rows: Tensor, steps: int) -> TrainJob:
     """The job of some rows of a cohort, at the rate over ``steps``."""
-    start, batches, here = job.start, job.batches, rows.cpu()
+    start, labels, batches, here = job.start, job.start.labels, job.batches, rows.cpu()
 
     def of(values: Tensor | None) -> Tensor | None:
         return None if values is None else values[rows.to(values.device)]
@@ -126,6 +132,7 @@ def _part(job: TrainJob, rows: Tensor, steps: int) -> TrainJob:
         ids=of(start.ids),
         own=of(start.own),
         mixture=of(start.mixture),
+        labels=None if labels is None else PseudoLabels(labels.number[rows], labels.nu[rows]),
         slots={name: values[rows] for name, values in start.slots.items()},
     )
     picks = [
@@ -155,6 +162,8 @@ def keep(sim: Simulation, client: Slots, training: Training, heard: Tensor, acke
     new_slots |= {RULE + name: rows for name, rows in trained.slots.items()}
     if LOCAL in client and trained.local is not None:
         new_slots[LOCAL] = trained.local
+    if training.labels is not None and trained.nu is not None:
+        new_slots |= kept(training.labels, trained.nu)
     for name, rows in new_slots.items():
         write_rows(client[name], cohort.ids.to(sim.device), rows)
 

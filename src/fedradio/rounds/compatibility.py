@@ -151,10 +151,11 @@ def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
         return [Problem(f"hops.{h}.channel.interval_s", reason, "set it, or hops.0.deadline_s")]
     try:
         state = channel.start(topology.senders(h), topology.receivers(h))
-        channel.realise(topology.site(h, sim.clock(h, 0)), state, sim.rng.child("trial"))
+        drawn, _ = channel.realise(topology.site(h, sim.clock(h, 0)), state, sim.rng.child("trial"))
     except SpecError as error:
         return [replace(p, path=re.sub(r"^channel", f"hops.{h}.channel", p.path)) for p in error.problems]
-    return []
+    refusal = sim.hops[h].link.check(drawn)
+    return [Problem(f"hops.{h}.channel", refusal)] if refusal else []
 
 
 def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
@@ -279,10 +280,24 @@ def objective_problems(sim: Simulation) -> list[Problem]:
     if sim.stream.validation() is None and any(ensemble.learned for ensemble in _predictions(sim)):
         reason = "there are no labels to learn the mixture from"
         return [Problem("data.held_out", reason, "data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
+    if problem := _label_problem(sim):
+        return [problem]
     if objective is None or not objective.pair or norms == 0:
         return []
     reason = "every client trains a model of its own beside the shared one, and norm layers would belong to both"
     return [Problem("model", reason, "a model without norm layers, or an algorithm without own models")]
+
+
+def _label_problem(sim: Simulation) -> Problem | None:
+    """Refusal of data without any label where the cost needs labelled samples."""
+    objective = sim.rule.objective
+    if objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled":
+        return None
+    stats = sim.stream.stats(sim.stream.start())
+    if bool((stats["samples"] == 0).any() or (stats["labelled"] > 0).any()):
+        return None
+    reason = "no client has a labelled sample, and this algorithm trains on nothing else"
+    return Problem("data.unlabelled", reason, "below 1, or an algorithm with unlabelled costs, such as fedcpsl")
 
 
 def _predictions(sim: Simulation) -> list[Ensemble]:

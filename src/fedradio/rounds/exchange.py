@@ -23,7 +23,6 @@ from fedradio.core.contracts import (
     noted,
 )
 from fedradio.core.params import group_share, group_sum
-from fedradio.core.rng import Rng
 from fedradio.rounds.cohort import keep, train, upload
 from fedradio.rounds.norm_layers import averaged_norms
 from fedradio.rounds.parts import of_hop, recall, remember
@@ -152,21 +151,15 @@ def _combine(sim: Simulation, state: SimState, planned: Planned, sent: Sent) -> 
     x, clock = planned.x, planned.x.clock
     path, rng = of_hop(x.hop, "link"), sim.rng.child("air", x.hop, clock.t, clock.e)
     delivery, after = x.link.combine(x, planned.airtime, sent, recall(state.parts, path), rng)
-    delivery = decode(sim.hops[x.hop].transforms, sim.message(x.hop), x, sent, delivery, _coding_rng(sim, planned))
-    return delivery, replace(state, parts=remember(state.parts, path, after))
+    delivery = decode(sim.hops[x.hop].transforms, sim.message(x.hop), x, sent, delivery, sim.rng)
+    return delivery, remember(state, path, after)
 
 
 def _encode(sim: Simulation, state: SimState, planned: Planned, sent: Sent) -> Encoded:
     """The payloads of an exchange through the transforms of its hop; their memories are updated in place."""
     x, arrived = planned.x, planned.airtime.arrived[sent.ids]
     hop, message = sim.hops[x.hop], sim.message(x.hop)
-    return encode(hop.transforms, message, x, sent, arrived, state.parts, _coding_rng(sim, planned))
-
-
-def _coding_rng(sim: Simulation, planned: Planned) -> Rng:
-    """Randomness of the transforms of an exchange, the same for senders and receivers."""
-    clock = planned.x.clock
-    return sim.rng.child("transform", planned.x.hop, clock.t, clock.e)
+    return encode(hop.transforms, message, x, sent, arrived, state.parts, sim.rng)
 
 
 def _stepped(
@@ -181,8 +174,7 @@ def _stepped(
     if x.hop == 0 and sim.algorithm.remembers:
         heard = torch.ones_like(heard)
     shared, slots = stepped(rule, before.shared, merged.held.shared, heard, recall(state.parts, path), x.clock)
-    state = replace(state, parts=remember(state.parts, path, slots))
-    return replace(merged, held=replace(merged.held, shared=shared)), state
+    return replace(merged, held=replace(merged.held, shared=shared)), remember(state, path, slots)
 
 
 def _held(state: SimState, tiers: Tiers) -> Held:
@@ -193,8 +185,8 @@ def _after_merge(outcome: Outcome, state: SimState, planned: Planned, merged: Me
     """Outcome and state with what the algorithm has published and filed; where all whom receivers remember count, they
     are the effective clients."""
     x, held = planned.x, merged.held
-    notes = outcome.notes | noted("sender", merged.published)
-    outcome = replace(outcome, notes=notes)
+    if merged.published:
+        outcome = replace(outcome, notes=outcome.notes | noted("sender", merged.published))
     if merged.counted is not None:
         outcome = replace(outcome, effective=effective_clients(merged.counted, x.parent, x.receivers))
     memory = replace(state.memory, ledger=held.ledger, receiver=held.receiver)
@@ -224,12 +216,14 @@ def _info(sim: Simulation, state: SimState, planned: Planned, ids: Tensor, done:
 
 def _revealed(sim: Simulation, state: SimState) -> Slots:
     """Signals of all clients that the algorithm reveals to the receivers."""
-    return {name: rows for name, rows in state.signals.items() if name in sim.algorithm.reveals}
+    reveals = sim.algorithm.reveals
+    return {name: rows for name, rows in state.signals.items() if name in reveals}
 
 
 def _revealed_work(sim: Simulation) -> list[str]:
     """Quantities of a client's work that the algorithm reveals to the receivers."""
-    return [entry.name for entry in fields(Work) if entry.name in sim.algorithm.reveals]
+    reveals = sim.algorithm.reveals
+    return [entry.name for entry in fields(Work) if entry.name in reveals]
 
 
 def _arrived_mass(sim: Simulation, info: Info) -> Tensor:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from torch import Tensor
 
-from fedradio.core.contracts import Slots
+from fedradio.core.contracts import SimState, Slots
 from fedradio.core.mapped import make_room
 from fedradio.rounds.simulation import Simulation
 from fedradio.transforms.chain import messages
@@ -47,6 +48,6 @@ def recall(parts: Parts, path: str) -> Slots:
     return parts.get(path, {})
 
 
-def remember(parts: Parts, path: str, slots: Slots) -> Parts:
-    """The same with new memory of the part at a path."""
-    return parts | {path: slots} if slots else parts
+def remember(state: SimState, path: str, slots: Slots) -> SimState:
+    """The state with new memory of the part at a path; as it is for a part without memory."""
+    return replace(state, parts=state.parts | {path: slots}) if slots else state

@@ -32,13 +32,14 @@ class Encoded:
 def encode(
     transforms: tuple[Transform, ...], first: Message, x: Exchange, sent: Sent, arrived: Tensor, parts: Parts, rng: Rng
 ) -> Encoded:
-    """Code the payloads of an exchange; ``first`` is the message of a plain payload, ``arrived [A]`` whose will arrive.
+    """Code the payloads of an exchange; ``first`` is the message of a plain payload, ``arrived [A]`` whose will arrive,
+    ``rng`` the run's.
 
     Memories of the active senders are updated in place. Without transforms the payloads are what is heard.
     """
     if not transforms:
         return Encoded(sent, sent.payload)
-    views = [replace(x, message=message) for message in messages(transforms, first)]
+    views, rng = [replace(x, message=message) for message in messages(transforms, first)], _draws(rng, x)
     memories = [_mine(parts, x.hop, i, sent) for i in range(len(transforms))]
     payload, coded = sent.payload, list[Coded]()
     for i, transform in enumerate(transforms):
@@ -64,12 +65,17 @@ def decode(
     """The delivery as receivers decode it; single payloads are gone where a transform conceals them."""
     if not transforms:
         return delivery
-    views = [replace(x, message=message) for message in messages(transforms, first)]
+    views, rng = [replace(x, message=message) for message in messages(transforms, first)], _draws(rng, x)
     total, rows = delivery.total, delivery.rows
     for i, transform in reversed(list(enumerate(transforms))):
         total = transform.decode(views[i], sent, total, rng.child(i))
         rows = None if rows is None or transform.conceals else transform.decode(views[i], sent, rows, rng.child(i))
     return replace(delivery, total=total, rows=rows)
+
+
+def _draws(run: Rng, x: Exchange) -> Rng:
+    """Randomness of the transforms of an exchange, the same for senders and receivers."""
+    return run.child("transform", x.hop, x.clock.t, x.clock.e)
 
 
 def _mine(parts: Parts, h: int, i: int, sent: Sent) -> Slots:

@@ -15,7 +15,9 @@ from fedradio.core.contracts import (
     Allocation,
     ChannelState,
     Clock,
+    Epoch,
     Exchange,
+    LocalRule,
     Noted,
     Reason,
     SimState,
@@ -43,6 +45,12 @@ class Planned:
     airtime: Airtime
     notes: dict[str, Noted]
 
+    @property
+    def sending(self) -> Tensor:
+        """Senders ``[S]`` that put something on the link: all active ones, late or not; on the air, whose symbols must
+        end together, whoever would be late stays silent."""
+        return self.airtime.arrived if SUPERPOSITION in self.x.link.offers else self.x.alloc.active
+
 
 def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planned]:
     """Plans of all edge rounds of ``rounds`` rounds by the policy of hop 0; nothing is trained or sent."""
@@ -68,21 +76,20 @@ def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock:
         alloc = replace(alloc, power_w=None)
     x = Exchange.of(view, alloc, _ready(tiers, view, alloc))
     airtime = hop.link.plan(x, recall(parts, of_hop(h, "link")), rng.child("plan"))
-    parts = remember(remember(parts, of_hop(h, "channel"), gains), of_hop(h, "policy"), decided)
-    return Planned(x, airtime, notes), replace(state, parts=parts)
+    state = remember(remember(state, of_hop(h, "channel"), gains), of_hop(h, "policy"), decided)
+    return Planned(x, airtime, notes), state
 
 
 def data_signals(sim: Simulation, stream: Slots) -> Slots:
-    """Signals of the clients' data: statistics, and the local steps of an epoch over labelled (else all) samples."""
-    return _signals(sim.rule.batch * sim.rule.updates_per_step, *sim.stream.stats(stream).items())
+    """Signals of the clients' data: statistics, and the local steps of an epoch."""
+    return _signals(sim.rule.epoch, *sim.stream.stats(stream).items())
 
 
 @lru_cache(maxsize=2)
-def _signals(per_step: int, *stats: tuple[str, Tensor]) -> Slots:
+def _signals(epoch: Epoch, *stats: tuple[str, Tensor]) -> Slots:
     """Signals of these statistics, kept while they are the same tensors, as of static data; not to be written to."""
     rows = dict(stats)
-    seen = torch.where(rows["labelled"] > 0, rows["labelled"], rows["samples"])
-    epoch_steps = torch.div(seen + per_step - 1, per_step, rounding_mode="floor")
+    epoch_steps = epoch.steps(rows["labelled"], rows["samples"] - rows["labelled"])
     return {name: values.cpu() for name, values in (rows | {"epoch_steps": epoch_steps}).items()}
 
 
@@ -97,7 +104,7 @@ def _arrive(sim: Simulation, state: SimState, clock: Clock) -> tuple[dict[str, N
     stream = sim.stream.arrive(recall(state.parts, STREAM), clock, arrivals_rng(sim.rng, clock))
     signals = data_signals(sim, stream)
     notes = noted("sender", data_notes(state.signals, signals))
-    return notes, replace(state, signals=state.signals | signals, parts=remember(state.parts, STREAM, stream))
+    return notes, remember(replace(state, signals=state.signals | signals), STREAM, stream)
 
 
 def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, channel: ChannelState | None) -> View:
@@ -108,8 +115,8 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
     if h == 0:
         signals = state.signals
         if hop.fleet is not None:
-            samples = rule.batch * rule.updates_per_step
-            cycles = cycles_per_step(hop.fleet, sim.stream.sample_bits, samples, rule.passes)
+            samples, passes = rule.batch * rule.updates_per_step, _passes(rule, clock.t, signals)
+            cycles = cycles_per_step(hop.fleet, sim.stream.sample_bits, samples, passes)
     return View(
         clock=clock,
         hop=h,
@@ -126,10 +133,24 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
     )
 
 
+def _passes(rule: LocalRule, t: int, signals: Slots) -> float | Tensor:
+    """Training passes per labelled sample: one number, or ``[C]`` where it matters which samples a client has."""
+    if rule.objective is None:
+        return rule.passes(t)
+    lit = signals["labelled"] > 0
+    extra = lit if rule.objective.pseudo_on == "labelled" else signals["samples"] > signals["labelled"]
+    passes = torch.zeros(len(lit), dtype=torch.float64)
+    for labelled in (True, False):
+        for unlabelled in (True, False):
+            passes[(lit == labelled) & (extra == unlabelled)] = rule.passes(t, labelled, unlabelled)
+    return passes
+
+
 def _able(sim: Simulation, state: SimState, tiers: Tiers, h: int) -> Tensor:
     """Senders ``[S]`` that can contribute: clients with samples that the cost can use, edges with a change to relay."""
     if h == 0:
-        unlabelled = sim.rule.objective is not None and sim.rule.objective.unlabelled_batch > 0
+        objective = sim.rule.objective
+        unlabelled = objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled"
         return state.signals["samples" if unlabelled else "labelled"] > 0
     return torch.ones_like(tiers.mass[h - 1], dtype=torch.bool) if sim.algorithm.remembers else tiers.mass[h - 1] > 0
 

@@ -114,7 +114,7 @@ def exchange(sim: Simulation, now: Round, h: int) -> None:
     tiers.shared[h], tiers.norms[h] = outcome.shared, outcome.norms
     tiers.mass[h] = tiers.mass[h] + outcome.mass
     tiers.elapsed[h] = _later(tiers.elapsed[h], times)
-    side_bits = norm_bits(sim, int(planned.x.alloc.active.sum()))
+    side_bits = norm_bits(sim, int(planned.sending.sum()))
     record = accounts.exchange_record(planned, outcome, times, side_bits)
     if h > 0 and sim.topology.forwards:
         arrived = sum(now.exchanges[-1].arrived)

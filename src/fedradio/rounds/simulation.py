@@ -25,7 +25,7 @@ from fedradio.core.contracts import (
     Stream,
     Topology,
 )
-from fedradio.core.errors import SpecError
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
 from fedradio.data.streams import Pooled
 from fedradio.engine.backend import Engine
@@ -93,8 +93,14 @@ class Simulation:
 
     def message(self, hop: int) -> Message:
         """What a sender of a hop sends before any transform: its payload, or the changes of all shared vectors."""
-        if hop == 0:
-            return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
+        return self._payload if hop == 0 else self._relayed
+
+    @cached_property
+    def _payload(self) -> Message:
+        return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
+
+    @cached_property
+    def _relayed(self) -> Message:
         return Message(self.relayed, self.model.shared.size)
 
     def forwarded_bits(self, hop: int) -> float | None:
@@ -130,6 +136,8 @@ def compose(
     ``backend`` trains and evaluates (default: the engine with ``workers`` threads); with ``grouping`` "single" every
     client is trained alone.
     """
+    if not hops:
+        raise SpecError(Problem("hops", "there is none", "one entry a hop, such as hops=[Hop(ideal(), fixed())]"))
     engine = Engine(workers)
     simulation = Simulation(
         topology=topology,
@@ -154,7 +162,8 @@ def compose(
     try:
         simulation = replace(simulation, rule=algorithm.rule(rule))
         problems += objective_problems(simulation)
-        simulation = replace(simulation, warnings=tuple(warnings_of(simulation)))
+        unused = _unused(hops) if simulation.pooled else []
+        simulation = replace(simulation, warnings=(*warnings_of(simulation), *unused))
     except SpecError as error:
         problems += error.problems
     if problems:
@@ -180,6 +189,12 @@ def _timed(simulation: Simulation) -> Simulation:
             each = simulation.edge_rounds / simulation.exchanges(h)
             hops[h] = replace(hop, channel=hop.channel.every(each * deadline_s))
     return replace(simulation, hops=tuple(hops))
+
+
+def _unused(hops: Sequence[Hop]) -> list[str]:
+    """A warning about transforms and receiver rules that central training leaves out."""
+    keys = [f"hops.{h}.{key}" for h, hop in enumerate(hops) for key in ("transforms", "receiver") if getattr(hop, key)]
+    return [f"{', '.join(keys)}: not used, central training has no network"] if keys else []
 
 
 def _pooled(simulation: Simulation, pooling: Pooling) -> Simulation:

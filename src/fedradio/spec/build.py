@@ -71,6 +71,8 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None, backend: 
     model = None if stream is None else builder.make("model", "model", plain["model"], stream.shape, stream.classes)
     if stream is not None and (refusal := stream.lasts(spec.rounds, spec.edge_rounds)):
         builder.problems.append(Problem("data", refusal))
+    if algorithm is not None and (refusal := algorithm.lasts(spec.rounds)):
+        builder.problems.append(Problem("algorithm", refusal))
     builder.raise_problems()
     assert stream is not None
     assert model is not None

@@ -30,7 +30,7 @@ def describe(spec: Spec) -> Plain:
 
     fields = spec_schema().model_fields
     parts: Plain = {}
-    for family, kind in _kinds(spec.plain):
+    for _, family, kind in named_parts(spec.plain):
         parts.setdefault(family, {})[kind] = _part(family, kind)
     return {
         "parts": parts,
@@ -88,19 +88,17 @@ def _changes(name: str, wanted: Mapping[str, Any]) -> list[str] | None:
     return None if len(differ) > MOST_OVERRIDES else [f"{key}={override_value(wanted[key])}" for key in differ]
 
 
-def _kinds(plain: Any) -> Iterator[tuple[str, str]]:
-    """Family and kind of every part that a spec names."""
-    if isinstance(plain, Mapping):
-        for key, value in plain.items():
-            if key in FAMILIES and isinstance(value, Mapping):
-                yield key, str(value["kind"])
-            elif key in PART_LISTS:
-                yield from ((PART_LISTS[key], str(item["kind"])) for item in value)
-            else:
-                yield from _kinds(value)
-    elif isinstance(plain, list):
-        for value in plain:
-            yield from _kinds(value)
+def named_parts(plain: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Path, family and kind of every part that a complete spec names."""
+    inside = plain.items() if isinstance(plain, Mapping) else enumerate(plain) if isinstance(plain, list) else ()
+    for key, value in inside:
+        where = f"{path}{key}"
+        if key in FAMILIES and isinstance(value, Mapping):
+            yield where, key, str(value["kind"])
+        elif key in PART_LISTS:
+            yield from ((f"{where}.{i}", PART_LISTS[key], str(item["kind"])) for i, item in enumerate(value))
+        else:
+            yield from named_parts(value, f"{where}.")
 
 
 def _part(family: str, kind: str) -> Plain:

@@ -1,5 +1,6 @@
-"""Keys that specs did not have from the start. Their neutral values change nothing: a spec without such a key, stored
-before there was one, describes the same run as a spec that has it with its neutral value."""
+"""Keys that specs did not have from the start, or that had another name. Neutral values change nothing: a spec without
+such a key, stored before there was one, describes the same run as a spec that has it with its neutral value. Old names
+are read everywhere; fingerprints are made with them."""
 
 from __future__ import annotations
 
@@ -7,9 +8,12 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from fedradio.spec.yaml import Plain
-
 LATER_KEYS: Mapping[str, Any] = {
+    "topology(clusters).layouts": "spaced",
+    "data.partition(label_gaps).labels": "lack_two",
+    "data.partition(label_gaps).inside": "samples",
+    "data.partition(label_gaps).drawn": False,
+    "hops.*.channel(power_law).noise_w_hz": None,
     "world_seed": None,
     "topology(flat).via": None,
     "hops.*.channel(urban_macro).nlos": "standard",
@@ -35,14 +39,34 @@ LATER_KEYS: Mapping[str, Any] = {
     "data.source(video_files).genre": "unit",
     "data.stream(fifo).removal": "fifo",
     "hops.*.policy(per_client).start": [1.0, 1.0],
+    "rule(sgd).epochs_over": "labelled",
+    "rule(adam).epochs_over": "labelled",
+    "algorithm(fedcpsl).pseudo_rate": None,
+    "algorithm(fedcpsl).pseudo_on": "unlabelled",
+    "algorithm(fedcpsl).phases": None,
+    "algorithm(fedshvr).pseudo_rate": None,
+    "algorithm(fedshvr).pseudo_on": "unlabelled",
+    "algorithm(apsfl).pseudo_rate": None,
+    "algorithm(apsfl).pseudo_on": "unlabelled",
+    "algorithm(apsfl).phases": None,
+    "algorithm(apfl).phases": None,
+    "algorithm(apfl_tuned).phases": None,
 }
 """Every key that came after version 0.1, with its neutral value. In ``hops.*.key`` the star is every item of a list; in
 ``algorithm(osafl).score`` the key belongs to parts of that kind."""
 
+RENAMED: Mapping[str, str] = {"hops.*.channel(power_law).noise_symbol": "noise"}
+"""Every key that has another name than in version 0.1, with its old one."""
 
-def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
-    """A copy of a spec without the later keys that have their neutral values: what fingerprints are made of."""
+
+def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> dict[str, Any]:
+    """A copy of a spec without the later keys that have their neutral values, and with the old names of the others:
+    what fingerprints are made of."""
     copy = deepcopy(dict(plain))
+    for path, old in RENAMED.items():
+        for holder, key in _holders(copy, path):
+            if key in holder:
+                holder[old] = holder.pop(key)
     for path, neutral in later.items():
         for holder, key in _holders(copy, path):
             if key in holder and holder[key] == neutral:
@@ -50,16 +74,25 @@ def without_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_K
     return copy
 
 
-def with_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> Plain:
+def with_neutral(plain: Mapping[str, Any], later: Mapping[str, Any] = LATER_KEYS) -> dict[str, Any]:
     """A copy of a complete spec of any version, with the neutral values of the later keys that it lacks."""
     copy = deepcopy(dict(plain))
+    rename(copy)
     for path, neutral in later.items():
         for holder, key in _holders(copy, path):
             holder.setdefault(key, deepcopy(neutral))
     return copy
 
 
-def _holders(plain: Plain, path: str) -> Iterator[tuple[Plain, str]]:
+def rename(plain: dict[str, Any]) -> None:
+    """Give the keys of a spec that stand there under an old name their name of today, which they replace."""
+    for path, old in RENAMED.items():
+        for holder, key in _holders(plain, path):
+            if old in holder:
+                holder[key] = holder.pop(old)
+
+
+def _holders(plain: dict[str, Any], path: str) -> Iterator[tuple[dict[str, Any], str]]:
     """Every mapping in which the last key of a path may stand, and that key."""
     *above, key = path.split(".")
     nodes: list[Any] = [plain]

@@ -53,7 +53,7 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         stream=_part_field("stream", "static", "how they arrive"),
         test=_field(Literal["source", "client"], "source", "test on the source's own test part, or per client"),
         test_fraction=_field(float, 0.2, "share of a client's samples held out where test is 'client'", gt=0, lt=1),
-        unlabelled=_field(float, 0.0, "share of a client's training samples whose labels are hidden", ge=0, lt=1),
+        unlabelled=_field(float, 0.0, "share of a client's training samples whose labels are hidden", ge=0, le=1),
         held_out=_field(float, 0.0, "share of a client's labelled samples kept out of training", ge=0, lt=1),
     )
     return create_model(
@@ -148,8 +148,8 @@ def _printable(text: str) -> str:
 
 
 def _bounded(annotation: Any, arg: Arg) -> Any:
-    """Bounds belong to the numbers of an annotation, wherever they stand in unions and tuples; a tuple may be given as
-    a list, its items are as strict as everything else."""
+    """Bounds belong to the numbers of an annotation, wherever they stand in unions, tuples and mappings; a tuple may be
+    given as a list, its items are as strict as everything else."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         return functools.reduce(operator.or_, (_bounded(item, arg) for item in inner))
@@ -159,6 +159,9 @@ def _bounded(annotation: Any, arg: Arg) -> Any:
     if origin is tuple:
         fixed: Any = types.GenericAlias(tuple, tuple(_bounded(item, arg) for item in inner))
         return Annotated[fixed, Field(strict=False)]
+    if origin is dict:
+        named: Any = types.GenericAlias(dict, (inner[0], _bounded(inner[1], arg)))
+        return named
     if annotation in (int, float):
         return Annotated[annotation, Field(ge=arg.ge, gt=arg.gt, le=arg.le, lt=arg.lt)]
     return annotation

@@ -17,7 +17,7 @@ import yaml
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.core.files import MOST_NESTED, nested_deeper, read_bytes
 from fedradio.core.registry import load_plugins
-from fedradio.spec.later_keys import with_neutral, without_neutral
+from fedradio.spec.later_keys import rename, with_neutral, without_neutral
 from fedradio.spec.yaml import Plain, apply_overrides, parse_yaml, plain_copy, read_spec
 
 
@@ -144,6 +144,7 @@ def check_spec(plain: Mapping[str, Any]) -> Spec:
     for failure in load_plugins():
         warnings.warn(failure, stacklevel=2)
     copied = plain_copy(plain)
+    rename(copied)
     try:
         model = spec_schema().model_validate_json(json.dumps(copied))
     except ValidationError as error:

@@ -8,8 +8,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from fedradio.core.errors import Problem, suggest
-from fedradio.core.registry import FAMILIES, PART_LISTS, part, parts
+from fedradio.core.registry import FAMILIES, PART_LISTS, Parameter, part, parts
 from fedradio.spec.schema import STEERS, spec_schema
+
+OUT_OF_BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+"""Types of the errors about numbers that are too small or too large."""
 
 
 def problems_of(error: ValidationError, data: dict[str, Any]) -> list[Problem]:
@@ -41,7 +44,8 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         remedy = suggest(str(given), kinds) or f"one of: {', '.join(kinds)}"
         return Problem(where.removesuffix(".kind"), f"unknown {family}", remedy, given)
     if kind == "missing":
-        return Problem(where, "is required", _remedy_of(path, node))
+        known = _keyword(path, data)
+        return Problem(where, "is required", f"give it: {known.arg.doc}" if known else "")
     if kind in ("tuple_type", "list_type") and node is not None:
         alone = path[-1] in PART_LISTS and (isinstance(node, str) or (isinstance(node, dict) and "kind" in node))
         return Problem(where, "must be a list", f"{where}={[node]}".replace("'", "") if alone else "[...]", node)
@@ -58,6 +62,8 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         return Problem(where, "must not be null", "leave it out for the default")
     if kind == "none_required":
         return Problem(where, "no such part is registered yet", "leave it out", node)
+    if kind in OUT_OF_BOUNDS and (known := _keyword(path, data)):
+        return Problem(where, reason, f"{known.name} {known.arg.bounds()}: {known.arg.doc}", node)
     return Problem(where, reason, value=node)
 
 
@@ -107,10 +113,12 @@ def _known_keys(path: Sequence[str], data: Any) -> list[str]:
     return ["kind", *(q.name for p in chosen for q in p.parameters())]
 
 
-def _remedy_of(path: Sequence[str], node: Any) -> str:
-    """The remedy for a missing keyword: its documentation, where the part is known."""
-    family = _family(path[:-1])
-    if family is None or not isinstance(node, dict) or "kind" not in node:
-        return ""
-    docs = [q.arg.doc for q in part(family, node["kind"]).parameters() if q.name == path[-1]]
-    return f"give it: {docs[0]}" if docs else ""
+def _keyword(path: Sequence[str], data: Any) -> Parameter | None:
+    """The keyword of a part at a path, if the part is known."""
+    family, node = _family(path[:-1]), data
+    for name in path[:-1]:
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    kind = node.get("kind") if isinstance(node, dict) else node
+    if family is None or not isinstance(kind, str):
+        return None
+    return next((each for each in part(family, kind).parameters() if each.name == path[-1]), None)

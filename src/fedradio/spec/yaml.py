@@ -14,6 +14,7 @@ import yaml
 
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.text import short_path
+from fedradio.spec.later_keys import rename
 
 Plain = dict[str, Any]
 
@@ -48,6 +49,7 @@ def read_spec(source: str | Path) -> Plain:
 
 def _on_base(plain: Plain, where: str, left: int) -> Plain:
     """A spec merged into its ``base``: its keys replace the base's, then ``set`` changes dotted keys one by one."""
+    rename(plain)
     if "base" not in plain:
         if "set" in plain:
             raise SpecError(Problem(f"{where}: set", "changes a base, and there is none", "name it: base: osafl"))
@@ -67,6 +69,7 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
     for key, value in changes.items():
         try:
             _assign(result, key, value)
+            rename(result)
         except LookupError as error:
             raise SpecError(Problem(f"{where}: set.{key}", str(error.args[0]))) from None
     return result
@@ -181,6 +184,7 @@ def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
             continue
         try:
             _assign(result, key.strip(), _load(value))
+            rename(result)
         except ValueError as error:
             problems.append(Problem(key, f"value is not valid YAML: {error}", value=value))
         except LookupError as error:

@@ -13,13 +13,16 @@ from typing import Any
 from fedradio.core.errors import DataError, DivergenceError, Problem, SpecError, StoreError
 from fedradio.core.files import LOCK_FILE, locked, sealed, write_bytes
 from fedradio.core.progress import Progress, silent
+from fedradio.core.registry import announced, part
 from fedradio.results.quantities import of_variants
 from fedradio.results.run import PastRun, open_listed
 from fedradio.results.statistics import Interval, mean_of
 from fedradio.results.sweep_file import MARKER, RUNS
 from fedradio.runs.place import check_place
 from fedradio.spec.build import build
+from fedradio.spec.description import named_parts
 from fedradio.spec.later_keys import without_neutral
+from fedradio.spec.spec import Spec
 from fedradio.sweeps.document import read_sweep, sweep_document
 from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, merged_problems, place, plan_sweep
 from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
@@ -107,6 +110,7 @@ def check_variants(plan: SweepPlan, folder: Path, device: str = "cpu", progress:
             continue
         progress(f"checking {variant.label}", number / len(plan.variants))
         try:
+            _refuse_unannounced(variant.at(variant.seeds[0]))
             for text in build(variant.at(variant.seeds[0]), device).warnings:
                 warnings.setdefault(text, []).append(variant.label)
         except SpecError as error:
@@ -171,6 +175,15 @@ def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
     if folder.exists() and not _empty(folder):
         raise StoreError(f"{folder} is not empty and not a sweep: no {MARKER}; choose another --out")
     return plan
+
+
+def _refuse_unannounced(spec: Spec) -> None:
+    """Refuse parts that this process alone knows: the runs of a sweep are made by others."""
+    reason = "was registered in this process, and the processes that make the runs of a sweep do not know it"
+    remedy = "a package that announces it, see 'Parts of other packages' in docs/extend.md"
+    alone = [each for each in named_parts(spec.plain) if not announced(part(*each[1:]))]
+    if alone:
+        raise SpecError(Problem(path, reason, remedy, kind) for path, _, kind in alone)
 
 
 def _empty(folder: Path) -> bool:

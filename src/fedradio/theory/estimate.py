@@ -7,12 +7,13 @@ divergences are therefore at most the constants of the assumption.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.func import functional_call
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import nll_loss
 
 from fedradio.core.contracts import Model
 from fedradio.core.params import group_sum
@@ -21,24 +22,53 @@ CHUNK = 2048
 """Samples that go through a model at once; the gradient of all is the sum over chunks."""
 
 
+Cost = Callable[[Tensor, slice], Tensor]
+"""Cost of some samples, a part of a sum: from their log-probabilities ``[n, C]`` and their places among all."""
+
+
 def gradient(model: Model, row: Tensor, x: Tensor, y: Tensor, chunk: int = CHUNK) -> tuple[float, Tensor]:
     """Mean cross entropy of the samples and its gradient ``[d]`` in the shared parameters of ``row [D]``.
 
     The model is in evaluation mode. Without samples both are 0. Threads may call this at the same time.
     """
+    return cost_gradient(model, row, x, lambda log_p, part: nll_loss(log_p, y[part], reduction="sum") / len(y), chunk)
+
+
+def cost_gradient(model: Model, row: Tensor, x: Tensor, cost: Cost, chunk: int = CHUNK) -> tuple[float, Tensor]:
+    """A sum of the samples' costs and its gradient ``[d]``, as :func:`gradient`."""
+    d = model.shared.size
+    total, value = torch.zeros_like(row[:d]), 0.0
+    log_p = _log_probabilities(model, row)
+    for start in range(0, len(x), chunk):
+        part = slice(start, min(start + chunk, len(x)))
+        leaf = row[:d].detach().clone().requires_grad_(True)
+        here = cost(log_p(leaf, x[part]), part)
+        total += torch.autograd.grad(here, leaf)[0]
+        value += float(here.detach())
+    return value, total
+
+
+def log_outputs(model: Model, row: Tensor, x: Tensor, chunk: int = CHUNK) -> Tensor:
+    """Log-probabilities ``[n, C]`` of the samples in the precision of ``row [D]``."""
+    log_p = _log_probabilities(model, row)
+    with torch.no_grad():
+        parts = [log_p(row[: model.shared.size], x[start : start + chunk]) for start in range(0, len(x), chunk)]
+    return torch.cat(parts) if parts else row.new_zeros(0, model.classes)
+
+
+def _log_probabilities(model: Model, row: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    """The model as a function of its shared parameters ``[d]`` and samples, in evaluation mode; what it keeps to itself
+    is that of ``row``."""
     shared, local, d = model.shared, model.local, model.shared.size
-    total, loss = torch.zeros_like(row[:d]), 0.0
     module = copy.deepcopy(model.module).to(row.device).eval()
     fixed = local.views(row[d : d + local.size]) | model.buffers.views(row[d + local.size :])
-    for start in range(0, len(y), chunk):
-        part_x, part_y = x[start : start + chunk], y[start : start + chunk]
-        part_x = part_x.to(row.dtype) if part_x.is_floating_point() else part_x
-        leaf = row[:d].detach().clone().requires_grad_(True)
-        cost = cross_entropy(functional_call(module, {**shared.views(leaf), **fixed}, (part_x,)), part_y)
-        share = len(part_y) / len(y)
-        total += share * torch.autograd.grad(cost, leaf)[0]
-        loss += share * float(cost.detach())
-    return loss, total
+
+    def log_p(leaf: Tensor, x: Tensor) -> Tensor:
+        x = x.to(row.dtype) if x.is_floating_point() else x
+        logits: Tensor = functional_call(module, {**shared.views(leaf), **fixed}, (x,))
+        return logits.log_softmax(-1)
+
+    return log_p
 
 
 def squared_norm(vectors: Tensor) -> Tensor:
@@ -112,3 +142,25 @@ def step_bias(gradients: Tensor, alpha: Tensor, steps: Tensor) -> float:
     """
     intended, actual = alpha.double().sum(0), (alpha.double() * steps).sum(0)
     return float(squared_norm(mean_gradient(gradients, intended / intended.sum() - actual / actual.sum())))
+
+
+def convexity(points: Tensor, gradients: Tensor) -> float:
+    """Curvature along a trajectory ``points [n, d]``: the smallest ``<dg, dw> / |dw|^2`` of successive gradients.
+
+    At least the modulus of strong convexity, which is the smallest along *all* directions; negative where the function
+    is not convex, infinite at rest.
+    """
+    moves, bends = points.diff(dim=0).double(), gradients.diff(dim=0).double()
+    lengths = squared_norm(moves)
+    along = (moves * bends).sum(dim=1)[lengths > 0] / lengths[lengths > 0]
+    return float(along.min()) if len(along) else math.inf
+
+
+def output_smoothness(first: Tensor, middle: Tensor, last: Tensor, distance: float) -> float:
+    """Smoothness of outputs ``[n, C]`` in the parameters, from a move of length ``distance`` with its middle.
+
+    The largest second difference ``|h(w) - 2 h(w + v/2) + h(w + v)| / |v/2|^2`` over the samples; 0 at rest.
+    """
+    if not distance > 0 or not len(first):
+        return 0.0
+    return float(squared_norm(first - 2 * middle + last).max().sqrt() / (distance / 2) ** 2)

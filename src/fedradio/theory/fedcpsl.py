@@ -21,8 +21,9 @@ of (39) is about F, which equals f where own models start at theta^0.
 3. Term (b) of (39) lacks D_0: (79) enters (123) times ``D_0 N / (eta_c Q_ m)``, and the others kept it.
 4. (37) makes eta_c fall with eta, and terms (d), (e) have eta_c below the line: with ``eta = O(R^(-1/2))`` of Corollary
    2 the "ball" around a stationary point grows like ``R^(1/2)``.
-5. (33) weighs moves of pseudo-labels, whose proof (68) gives ``31 m L / (16 N eta~) >= 93 L^2``, by ``31L/64``: true
-   for ``L >= 1/192`` only.
+5. (33) weighs moves of pseudo-labels by ``31L/64``. Its proof (68) gives ``31 m L / (16 N eta~)`` for the moves that
+   all clients would make (47), of which the sampled ones make ``m/N``: that needs ``eta~ <= 4``, which (34) implies
+   for ``L >= m/(192 N)`` only. (62) prints ``4m/N`` for ``8m/N``, twice that of (55); ``C_2 >= 0`` holds all the same.
 6. Assumptions 2 and 3 do not hold for the costs (41)-(43): ``nu log nu`` and ``log h`` have no bounded curvature at 0.
 7. Even where they hold, the conditions are far from practice: with N = 20, m = 2, gamma = .8, 16 steps and eta = .005,
    the published setting, (34) needs ``L <= .0085``.
@@ -149,7 +150,7 @@ def d_0(setting: Setting, constants: Constants) -> float:
 
 
 def conditions_34(setting: Setting, constants: Constants) -> list[Condition]:
-    """Conditions of Theorem 1: (34), and ``eta_v <= 1/(4L)`` and ``m < N`` of its text."""
+    """Conditions of Theorem 1: (34), ``eta_v <= 1/(4L)`` and ``m < N`` of its text, and what (33) needs."""
     n, m, g = setting.clients, setting.sampled, setting.global_lr
     smooth, most = constants.smoothness, setting.most
     limits = {
@@ -160,7 +161,8 @@ def conditions_34(setting: Setting, constants: Constants) -> list[Condition]:
     }
     conditions = [Condition("(34)", "eta", term, setting.lr, limit) for term, limit in limits.items()]
     conditions.append(Condition("Theorem 1", "eta_v", "1/(4L)", setting.pseudo_lr, 1 / (4 * smooth)))
-    return [*conditions, Condition("Theorem 1", "m", "N - 1", m, n - 1)]
+    conditions.append(Condition("Theorem 1", "m", "N - 1", m, n - 1))
+    return [*conditions, Condition("(33)", "m/(192 N)", "L", m / (192 * n), smooth)]
 
 
 def conditions_36_to_38(setting: Setting, constants: Constants, *, corrected: bool = False) -> list[Condition]:
@@ -191,6 +193,18 @@ def violated(conditions: list[Condition]) -> list[Condition]:
 def largest_rate(setting: Setting, constants: Constants) -> float:
     """The largest ``eta`` that (34) allows."""
     return min(condition.limit for condition in conditions_34(setting, constants) if condition.quantity == "eta")
+
+
+def corollary_1(setting: Setting, rounds: int) -> tuple[float, float]:
+    """Rate ``eta = sqrt(m/(eta_g N R))`` of both corollaries and the order ``sqrt(N/(m eta_g R))`` of the bound that
+    Corollary 1 promises with it, both without the constants that the print leaves open."""
+    n, m, g = setting.clients, setting.sampled, setting.global_lr
+    return math.sqrt(m / (g * n * rounds)), math.sqrt(n / (m * g * rounds))
+
+
+def gap_33(gradient_sq: float, label_moves: Tensor, setting: Setting, constants: Constants) -> float:
+    """Optimality gap (33): ``|grad f|^2 + 31L/64 sum_i w_i |nu_i^(r+1) - nu_i^r|^2``; ``label_moves [N]`` squared."""
+    return gradient_sq + 31 * constants.smoothness / 64 * float(setting.share @ label_moves.double())
 
 
 def potential_48(f: float, xi: float, setting: Setting, constants: Constants) -> float:

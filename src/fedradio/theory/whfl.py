@@ -1,12 +1,16 @@
 """W-HFL: the exact aggregation error over one or two over-the-air hops, and the paper's bound as printed.
 
-**Ours, exact** (normaliser ``mean``, equal weights, float64): :func:`aggregation_error` is ``E|hat - true|^2`` per
-symbol of I cluster iterations and one global one, given what was sent. With ``w_c = beta_edge,c / S``, ``S`` their sum,
+**Ours, exact** (equal weights, float64): :func:`aggregation_error` is ``E|hat - true|^2`` per symbol of I cluster
+iterations and one global one, given what was sent. With ``w_c = beta_edge,c / S``, ``S`` their sum,
 ``U_c = sum_i xbar_{c,i}`` and ``V_c = sum_i [sigma_z^2/(P^2 sigma_h^2) + sum_all beta |x_i|^2] / (S_c K)``::
 
     |sum w_c U_c - true|^2 + sum w_c^2 V_c + [sigma_z^2/(P_edge^2 sigma_h^2) + sum beta_edge,c (|U_c|^2 + V_c)] / (K' S)
 
-**The paper's, as printed**: :func:`distance_31`, :func:`loss_33`, :func:`loss_35`. Show it, do not trust it:
+with the mean of the gains as normaliser; with their sum, as printed, the first hop's ``U_c`` is over M and ``V_c`` over
+M^2, the second hop's estimate over C.
+
+**The paper's, as printed**: :func:`distance_31`, :func:`loss_33`, :func:`lines_34`, :func:`loss_35`; and, derived from
+it and printed nowhere, its limit of one hop of air, :func:`one_hop_32`. Show it, do not trust it:
 
 1. With M = C = I = 1 the coefficient of A in (40) should be ``(K+1)(K'+1)/(K K')`` and reads ``2 (K'+1)/(K K')``; with
    M = I = 1 and C = 2 Lemma 10 has 2 in place of ``K + 1``.
@@ -17,6 +21,8 @@ symbol of I cluster iterations and one global one, given what was sent. With ``w
    Lemma 1 bounds a square from above by less than 0. With the printed sum every hop shrinks the update by 1/M or 1/C,
    Lemma 3's zero mean fails, and a quadratic without noise stays above (31). Both are tests.
 5. Foreign gains: (8) writes the source first, (24)-(60) the receiver. We take the gain at the receiver that (24) means.
+6. Corollary 2 follows from (32) with the sum of the gains alone. Its first line has K in front of the noise for K', and
+   P_IS for its square.
 """
 
 from __future__ import annotations
@@ -72,11 +78,15 @@ def moments(sent: Tensor) -> Moments:
     return Moments(summed @ summed.T / n, sent.double().square().sum(dim=(0, 2)) / n, len(sent))
 
 
-def flat_error(gain: Tensor, sent: Moments, amplitude: float, noise: float, antennas: int = 100) -> AggregationError:
+def flat_error(
+    gain: Tensor, sent: Moments, amplitude: float, noise: float, antennas: int = 100, normaliser: Normaliser = "mean"
+) -> AggregationError:
     """Error of a flat network: all clients ``gain [U]`` straight to the server, which sums I iterations."""
-    air = _air(gain[None], torch.zeros(len(gain), dtype=torch.long), amplitude, noise * sent.iterations, antennas)
+    above = torch.zeros(len(gain), dtype=torch.long)
+    air = _air(gain[None], above, amplitude, noise * sent.iterations, antennas, normaliser)
     split = error_split(air, sent.power.numpy())
-    return AggregationError(_bias(air.near[0], sent), **{name: float(part[0]) for name, part in split.items()})
+    bias = _bias(air.slope[0] * air.near[0], sent)
+    return AggregationError(bias, **{name: float(part[0]) for name, part in split.items()})
 
 
 def aggregation_error(
@@ -91,15 +101,18 @@ def aggregation_error(
     edge_noise: float | None = None,
     antennas: int = 100,
     edge_antennas: int = 100,
+    normaliser: Normaliser = "mean",
+    edge_normaliser: Normaliser | None = None,
 ) -> AggregationError:
     """Error of two hops: clients to edges ``gain [C, U]`` I times, edges to the server ``edge_gain [C]`` once.
 
-    ``sigma_h^2 = 1``.
+    ``sigma_h^2 = 1``. The edges' noise and normaliser are the clients' unless given.
     """
-    air = _air(gain, parent, amplitude, noise * sent.iterations, antennas)
+    air = _air(gain, parent, amplitude, noise * sent.iterations, antennas, normaliser)
     above = torch.zeros(len(edge_gain), dtype=torch.long)
-    edge = _air(edge_gain[None], above, edge_amplitude, noise if edge_noise is None else edge_noise, edge_antennas)
-    share, w = air.near, edge.near[0]
+    heard = noise if edge_noise is None else edge_noise
+    edge = _air(edge_gain[None], above, edge_amplitude, heard, edge_antennas, edge_normaliser or normaliser)
+    share, w = air.slope[:, None] * air.near, edge.slope[0] * edge.near[0]
     first = error_split(air, sent.power.numpy())  # V_c by cause
     power = ((share @ sent.gram.numpy()) * share).sum(axis=1) + sum(first.values())  # E|U_c|^2 + V_c
     second = error_split(edge, power)
@@ -197,13 +210,39 @@ def air_32(s: Printed, eta: Tensor, amplitude: Tensor, edge_amplitude: Tensor) -
     }
 
 
+def one_hop_32(s: Printed, eta: Tensor, amplitude: Tensor) -> Slots:
+    """Over-the-air terms of Y(t) for clients ``gain [1, U]`` straight to the server: a limit of (32), printed nowhere.
+
+    C = 1, and a second hop without errors: ``K'`` and ``P_IS,t`` go to infinity. With ``M = U``, ``S`` the sum of the
+    gains and ``bar`` their normaliser, S or its M-th part::
+
+        signal   eta^2 G^2 I^2 tau^2 / M^2 (M^2 - 2 M S/bar + 2/(M K I) (S/bar)^2)
+        clients  eta^2 G^2 I tau^2 / (K M^2 bar^2) sum_m beta_m (S - beta_m)
+        noise    sigma_z^2 N I S / (K M^2 sigma_h^2 P_t^2 bar^2)
+    """
+    beta = s.gain.double()[0]
+    m, k, i, total = len(beta), s.antennas, s.iterations, float(beta.sum())
+    bar = total if s.bar == "sum" else total / m
+    learnt, u = eta**2 * s.gradient_sq * i * s.tau**2, total / bar
+    return {
+        "signal": learnt * i / m**2 * (m**2 - 2 * m * u + 2 / (m * k * i) * u**2),
+        "clients": learnt / (k * m**2 * bar**2) * float((beta * (total - beta)).sum()),
+        "noise": s.noise * (s.d / 2) * i * total / (k * m**2 * s.sigma_h2 * bar**2) / amplitude**2,
+    }
+
+
 def distance_31(
     s: Printed, eta: Tensor, amplitude: Tensor | None = None, edge_amplitude: Tensor | None = None
 ) -> Tensor:
-    """Bound (31) as printed on ``E|theta(t) - theta*|^2``, t = 0..T; without amplitudes that of ideal links."""
+    """Bound (31) as printed on ``E|theta(t) - theta*|^2``, t = 0..T; without amplitudes that of ideal links.
+
+    With the clients' amplitudes alone it is the limit of one hop, see :func:`one_hop_32`.
+    """
     y = learning_32(s, eta)
-    if amplitude is not None and edge_amplitude is not None:
-        y = y + torch.stack(list(air_32(s, eta, amplitude, edge_amplitude).values())).sum(dim=0)
+    if amplitude is not None:
+        two = None if edge_amplitude is None else air_32(s, eta, amplitude, edge_amplitude)
+        terms = two or one_hop_32(s, eta, amplitude)
+        y = y + torch.stack(list(terms.values())).sum(dim=0)
     distance = [torch.tensor(s.start_sq, dtype=torch.float64)]
     for x_t, y_t in zip(contraction_31(s, eta), y, strict=True):
         distance.append(x_t * distance[-1] + y_t)
@@ -215,18 +254,34 @@ def loss_33(s: Printed, eta: Tensor, amplitude: Tensor | None = None, edge_ampli
     return s.smoothness / 2 * distance_31(s, eta, amplitude, edge_amplitude)
 
 
+def lines_34(s: Printed, eta: float, amplitude: float, edge_amplitude: float) -> tuple[float, float, float]:
+    """The three lines of (34) as printed, Y(t) of Corollary 2, each coarser than the one before.
+
+    ``I = tau = 1`` and equal gains, which have gone from the formula: they are 1. The first line's K in front of the
+    noise should be K', and its ``1/P_IS`` a square.
+    """
+    c, m, k, k2 = len(s.edge_gain), s.gain.shape[1] // len(s.edge_gain), s.antennas, s.edge_antennas
+    learnt, noise = eta**2 * s.gradient_sq, s.noise * (s.d / 2) / s.sigma_h2
+    third = noise / (k * m**3 * c**3 * amplitude**2)
+    relayed = (k2 + 1) / (k * m**3 * amplitude**2) + (c - 1) / (edge_amplitude**2 * m**2)
+    return (
+        learnt / (k * k2 * m**3 * c**3) * m * c * k2
+        + 2 * learnt * (1 - 1 / (m * c))
+        + noise / (k * c**3) * (1 / edge_amplitude + relayed),
+        learnt / (k * m**2 * c**2) + 2 * learnt + third,
+        2 * learnt + third,
+    )
+
+
 def loss_35(s: Printed, eta: float, amplitude: float, rounds: int) -> float:
-    """Bound (35) as printed: equal gains, ``I = tau = 1``, constant rate and power, strong edges."""
-    c, m = len(s.edge_gain), s.gain.shape[1] // len(s.edge_gain)
-    noise = s.noise * (s.d / 2) / (s.antennas * m**3 * c**3 * s.sigma_h2 * amplitude**2)
-    left = (1 - s.mu * eta) ** rounds
-    floor = (2 * eta**2 * s.gradient_sq + noise) / (s.mu * eta)
+    """Bound (35) as printed, from the third line of (34): constant rate and power, strong edges."""
+    left, floor = (1 - s.mu * eta) ** rounds, lines_34(s, eta, amplitude, torch.inf)[2] / (s.mu * eta)
     return s.smoothness / 2 * (left * s.start_sq + floor * (1 - left))
 
 
-def _air(gain: Tensor, parent: Tensor, amplitude: float, noise: float, antennas: int) -> Air:
+def _air(gain: Tensor, parent: Tensor, amplitude: float, noise: float, antennas: int, bar: Normaliser) -> Air:
     ones = np.ones(len(parent))
-    return Air(gain.double().numpy(), parent.numpy(), amplitude * ones, ones, noise, antennas)
+    return Air(gain.double().numpy(), parent.numpy(), amplitude * ones, ones, noise, antennas, normaliser=bar)
 
 
 def _bias(share: Floats, sent: Moments) -> float:

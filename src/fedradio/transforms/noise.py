@@ -8,7 +8,7 @@ receiver.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import torch
@@ -34,11 +34,12 @@ class Noise(Transform):
         return self.at == "receiver"
 
     def message(self, before: Message) -> Message:
-        """The message is as long as before; a payload without a largest norm cannot be covered by noise."""
+        """As many numbers as before; a payload without a largest norm cannot be covered by noise, and one with the
+        noise of its sender has none."""
         if before.norm is None:
             reason = "noise is in units of the largest norm of a payload, and nothing limits it"
-            raise SpecError(Problem("noise", reason, "put {kind: clip, norm: ...} before it"))
-        return before
+            raise SpecError(Problem("transform", reason, "put {kind: clip, norm: ...} before it"))
+        return replace(before, norm=None) if self.at == "client" else before
 
     def encode(self, x: View, sent: Sent, mine: Slots, rng: Rng) -> Coded:
         """Noisy payloads; the noise of the receiver comes with :meth:`decode`."""

@@ -11,6 +11,8 @@ from fedradio.algorithms.apfl import apfl, apfl_tuned, apsfl
 from fedradio.algorithms.fedcpsl import fedcpsl, fedshvr
 from fedradio.core.contracts import LocalRule
 from fedradio.core.errors import SpecError
+from fedradio.policies.sampling import sampling
+from fedradio.rounds.round import begin, run_round
 
 
 def test_a_mixture_of_each_client() -> None:
@@ -77,3 +79,43 @@ def test_apsfl_without_alphas_is_apfl() -> None:
     assert torch.equal(a.client["own"], b.client["own"])
     c = after(tiny(algorithm=apsfl(), unlabelled=0.5), 3).memory
     assert not torch.equal(a.client["own"], c.client["own"])
+
+
+def test_two_phases_by_hand() -> None:
+    """Two rounds of the shared model, whose clients all predict with it, then own models that begin as it ended: at an
+    own rate of almost 0 they stay there."""
+    slow = fedcpsl(phases={"global": 2, "own": 3}, lr_factor=1e-3)
+    sim = tiny(algorithm=slow, policy=sampling(clients=2, steps=2), unlabelled=0.5)
+    plain = tiny(algorithm=fedcpsl(), policy=sampling(clients=2, steps=2), unlabelled=0.5)
+    state, joint = begin(sim), after(plain, 2)
+    start = state.memory.shared["w"].clone()
+    for _ in range(2):
+        state, record, _ = run_round(sim, state)
+        assert record.metrics["accuracy"] == record.metrics["global_accuracy"] == record.metrics["local_accuracy"]
+    shared = {name: vector.clone() for name, vector in state.memory.shared.items()}
+    assert all(torch.equal(vector, joint.memory.shared[name]) for name, vector in shared.items())
+    assert torch.equal(state.memory.client["own"], start.expand(6, -1))
+    state, _, (exchange,) = run_round(sim, state)
+    here = torch.zeros(6)
+    here[exchange.ids] = 1.0
+    assert all(torch.equal(vector, state.memory.shared[name]) for name, vector in shared.items())
+    assert torch.equal(state.memory.client["begun"], here)
+    predicted = sim.algorithm.predict({"w": shared["w"][None]}, state.memory.client)["local"].members[0]
+    moved = (predicted - shared["w"]).norm(dim=1)
+    assert torch.equal(moved > 0, here > 0)
+    assert float(moved.max()) < 0.1 * float((shared["w"] - start).norm())
+
+
+def test_refused_phases() -> None:
+    with pytest.raises(SpecError, match="phase 'own'"):
+        apfl(phases={"global": 3})
+    with pytest.raises(SpecError, match="fine-tuning already"):
+        fedcpsl(phases={"global": 3, "own": 3}, finetune_after=2)
+    algorithm = apsfl(phases={"global": 3, "own": 4})
+    assert (algorithm.lasts(7), apfl().lasts(1000)) == ("", "")
+    assert "7 rounds together, the run has 8" in algorithm.lasts(8)
+
+
+def test_a_rate_of_labels_in_closed_form_is_refused() -> None:
+    with pytest.raises(SpecError, match="take no steps"):
+        apsfl(pseudo_rate=0.1)

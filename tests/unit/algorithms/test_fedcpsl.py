@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
 import pytest
 import torch
@@ -13,7 +14,18 @@ from torch.func import functional_call
 from fedradio.algorithms.apfl import Personal, apfl
 from fedradio.algorithms.fedcpsl import AT_START, FedCpsl, fedcpsl, fedshvr
 from fedradio.algorithms.scaffold import scaffold
-from fedradio.core.contracts import Algorithm, Delivery, Held, LocalRule, Memory, SimState, Slots, Trained, Work
+from fedradio.core.contracts import (
+    Algorithm,
+    Delivery,
+    EpochsOver,
+    Held,
+    LocalRule,
+    Memory,
+    SimState,
+    Slots,
+    Trained,
+    Work,
+)
 from fedradio.core.mapped import make_room
 from fedradio.core.params import group_share, group_sum
 from fedradio.core.rng import Rng
@@ -100,6 +112,37 @@ def test_two_of_four_by_hand() -> None:
     assert federation.get({0: vector(-3.0)}, {0: 3}, lr=0.5).tolist() == [-6.0]
     assert federation.shared["c"].item() == 1.25
     assert federation.client["c"].flatten().tolist() == [3.0, 2.0, 0.0, 0.0]
+
+
+def test_sampling_is_right_on_average_over_all_sets_of_clients() -> None:
+    """Every pair of four unequal clients once, all from the same start: the mean of (17) is the step of all four, since
+    N/m undoes the chance m/N to be drawn; the mean of (18), which has no N/m, moves c by m/N of what all four do."""
+    samples, changes = [10, 20, 30, 40], [vector(-2.0), vector(1.0), vector(-5.0), vector(3.0)]
+
+    def step(chosen: tuple[int, ...]) -> tuple[float, float]:
+        federation = Federation(fedshvr(), vector(0.0), samples)
+        moved = federation.get({i: changes[i] for i in chosen}, dict.fromkeys(chosen, 4), lr=0.5).item()
+        return moved, federation.shared["c"].item()
+
+    pairs = [step(pair) for pair in combinations(range(4), 2)]
+    moved, variate = (sum(values) / 6 for values in zip(*pairs, strict=True))
+    everyone = step((0, 1, 2, 3))
+    assert everyone[0] == pytest.approx(-0.2 + 0.2 - 1.5 + 1.2)  # eta_g = 4 steps undo the division by 4
+    assert moved == pytest.approx(everyone[0], abs=1e-12)
+    assert variate == pytest.approx(everyone[1] / 2, abs=1e-12)
+    lopsided = [step((i,))[0] for i in range(4)]
+    assert sum(lopsided) / 4 == pytest.approx(everyone[0], abs=1e-12)
+
+
+def test_one_vector_goes_up_and_two_go_down() -> None:
+    """The server broadcasts theta and c, 2 d numbers; a client sends D_i, d numbers, where SCAFFOLD sends 2 d."""
+    sim, other = tiny(algorithm=fedcpsl(), unlabelled=0.3), tiny(algorithm=scaffold())
+    d = sim.model.shared.size
+    assert sum(vector.numel() for vector in begin(sim).memory.shared.values()) == 2 * d
+    assert (sim.relayed, sim.message(0).blocks, sim.message(0).size) == (2, 1, d)
+    assert (other.relayed, other.message(0).blocks) == (2, 2)
+    _, record, _ = run_round(sim, begin(sim), evaluate=False)
+    assert record.bits == [6 * 32.0 * d]
 
 
 def test_momentum_counts_effective_steps() -> None:
@@ -220,6 +263,19 @@ def test_the_invariant_after_fifty_rounds(algorithm: Algorithm) -> None:
     assert broken(sim, after(sim, 50)) < INVARIANT
 
 
+@pytest.mark.parametrize("over", ["unlabelled", "all"])
+def test_the_invariant_with_epochs_over_other_samples(over: EpochsOver) -> None:
+    """Unequal numbers of steps by the clients' unlabelled samples, and by all of them; three in ten have labels."""
+    policy, rule = sampling(clients=2, epochs=1), replace(RULE, epochs_over=over)
+    sim = tiny(algorithm=fedcpsl(), partition=SKEWED, policy=policy, unlabelled=0.7, rule=rule)
+    state = begin(sim)
+    unlabelled = state.signals["samples"] - state.signals["labelled"]
+    each, counted = (16, unlabelled) if over == "unlabelled" else (32, state.signals["samples"])
+    assert torch.equal(state.signals["epoch_steps"], (counted + each - 1) // each)
+    assert len(set(state.signals["epoch_steps"].tolist())) > 1
+    assert broken(sim, after(sim, 30)) < INVARIANT
+
+
 def test_the_invariant_in_two_tiers() -> None:
     """Edges run two exchanges a round and are weighed by their standing, whoever came."""
     sim = cells(algorithm=fedcpsl(), partition=SKEWED, policy=FEW)
@@ -315,7 +371,7 @@ def test_over_the_air() -> None:
     six = partial(clusters, clusters=1, clients_per_cluster=6, flat=True)
     same = {"topology": six, "policy": fixed(steps=(1, 6)), "algorithm": fedcpsl(), "partition": SKEWED}
     exact = after(tiny(**same), 3).memory.shared
-    air = {"link": over_the_air(antennas=1_000_000), "channel": power_law(exponent=0, noise=0)}
+    air = {"link": over_the_air(antennas=1_000_000), "channel": power_law(exponent=0, noise_symbol=0)}
     heard = after(tiny(**same, **air), 3).memory.shared
     for name in ("w", "c"):
         assert float((heard[name] - exact[name]).norm() / exact[name].norm()) < 0.02

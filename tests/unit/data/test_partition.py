@@ -77,6 +77,40 @@ def test_label_gaps_with_edges_of_different_sizes() -> None:
     assert table[3, 5] == 150
 
 
+def test_six_labels_in_common() -> None:
+    """The other reading: labels 0 to 5 with all four edges, each of 6 to 9 with one of them."""
+    parent = torch.arange(4).repeat_interleave(5)
+    table = counts(label_gaps(LABELS, 10, parent, Rng(0), labels="six_common"))
+    by_edge = table.view(4, 5, 10).sum(1)
+    assert (by_edge[:, :6] == 150).all()
+    assert torch.equal(by_edge[:, 6:], 600 * torch.eye(4, dtype=torch.long))
+    assert table.sum(1).max() - table.sum(1).min() <= 1
+
+
+def test_labels_inside_an_edge_are_dealt_out() -> None:
+    """An edge's samples and labels stay as they are; its clients have few labels each instead of all eight."""
+    parent = torch.arange(4).repeat_interleave(5)
+    even, few = (counts(label_gaps(LABELS, 10, parent, Rng(0), inside=way)) for way in ("samples", "labels"))
+    assert torch.equal(even.view(4, 5, 10).sum(1), few.view(4, 5, 10).sum(1))
+    assert torch.equal(even.sum(1), few.sum(1))
+    assert ((even > 0).sum(1) == 8).all()
+    assert int((few > 0).sum(1).max()) <= 4  # 300 samples of labels with 150 or 200 each
+    orders = {tuple((few[edge] > 0).long().tolist()) for edge in range(20)}
+    assert len(orders) > 10
+
+
+def test_gaps_drawn_from_the_seed() -> None:
+    parent = torch.arange(4).repeat_interleave(5)
+
+    def lacked(seed: int) -> list[list[int]]:
+        table = counts(label_gaps(LABELS, 10, parent, Rng(seed), drawn=True)).view(4, 5, 10).sum(1)
+        return [(table[edge] == 0).nonzero().flatten().tolist() for edge in range(4)]
+
+    assert lacked(0) == lacked(0)
+    assert lacked(0) != lacked(1)
+    assert len({label for pair in lacked(0) for label in pair}) == 8
+
+
 def test_dirichlet_concentration() -> None:
     def spread(alpha: float) -> float:
         return float(counts(dirichlet(LABELS, 10, FLAT, Rng(0), alpha=alpha, min_samples=1)).double().std())
@@ -114,6 +148,8 @@ def test_label_gaps_refusals() -> None:
     parent = torch.arange(4).repeat_interleave(5)
     with pytest.raises(SpecError, match=r"need 12 classes, there are 10.*at most 2"):
         label_gaps(LABELS, 10, parent, Rng(0), missing=3)
+    with pytest.raises(SpecError, match=r"all but 10 would be common.*at most 4"):
+        label_gaps(LABELS, 10, parent, Rng(0), missing=5, labels="six_common")
     with pytest.raises(SpecError, match="no data for client"):
         label_gaps(torch.arange(10) % 10, 10, parent, Rng(0))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedradio.core.contracts import Tapes
+from fedradio.core.contracts import Spanned, Tapes
 from fedradio.core.rng import Rng
 from fedradio.data import cache
 from fedradio.data.draw import Ints
@@ -126,3 +126,15 @@ def test_images_are_standardised_smooth_and_spread() -> None:
     cosine = (flat @ flat.T)[np.triu_indices(60, 1)] / 3072
     assert cosine.std() == pytest.approx(0.22, abs=0.03)  # white noise: .018
     assert (image[..., 1:] * image[..., :-1]).mean() > 0.7  # neighbours are alike
+
+
+@pytest.mark.parametrize("files", [4, 20])
+def test_coordinates_in_an_orthonormal_basis(files: int) -> None:
+    """One dimension a file, one a genre's preference, one for stay: ``x = c Q`` of every sample."""
+    tapes = video_files(3, Rng(4), genres=5, files_per_genre=files, requests=9, test_requests=6)
+    fetch, index = tapes.fetch, tapes.index.view(-1, 3)
+    assert isinstance(fetch, Spanned)
+    basis, c = fetch.basis(), fetch.coordinates(index)
+    assert fetch.rank == 5 * files + 6 == len(basis)
+    torch.testing.assert_close(basis @ basis.T, torch.eye(fetch.rank, dtype=torch.float64))
+    torch.testing.assert_close(c @ basis, fetch(index)[0].flatten(2).double())

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fedradio.core.contracts import Backend, Ensemble, EvalJob, Metric, Scores, TestSet
 from fedradio.core.rng import Rng
-from fedradio.engine import Engine, Reference
+from fedradio.engine import Engine, Reference, distinct
 from fedradio.engine.evaluate import evaluate
 from fedradio.models import FlatModel, logistic, mlp, wrap
 
@@ -207,3 +207,62 @@ def test_metrics_see_every_prediction_once(per_client: bool, backend: Backend) -
         )
         torch.testing.assert_close(logits[client == c].exp(), mixed)
         assert torch.equal(labels[client == c], y[mine])
+
+
+@dataclass(frozen=True)
+class Few:
+    """A fetch of nine inputs: sample ``i`` is ``x[row[i]]`` with label ``y[i]``."""
+
+    x: Tensor
+    row: Tensor
+    y: Tensor
+
+    def __call__(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        return self.x[self.row[index]], self.y[index]
+
+    def key(self, index: Tensor) -> Tensor:
+        return self.row[index]
+
+    def labels(self, index: Tensor) -> Tensor:
+        return self.y[index]
+
+
+@pytest.mark.parametrize("members", [(1,), (4,), (1, 4)], ids=["one for all", "one per client", "mixed"])
+@pytest.mark.parametrize("per_client", [True, False])
+@pytest.mark.parametrize("top", [1, 4])
+def test_distinct_inputs_give_the_scores_of_all_samples(
+    members: tuple[int, ...], per_client: bool, top: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In double precision: accuracies and top-m identical, losses to 1e-12; metrics see every sample."""
+    model, sizes, g = mlp((6,), 4, hidden=(8,)), [30, 0, 60, 25], Rng(4).torch()
+    fetch = Few(
+        torch.randn(9, 6, generator=g), torch.randint(9, (115,), generator=g), torch.randint(4, (115,), generator=g)
+    )
+    group = torch.repeat_interleave(torch.arange(4), torch.tensor(sizes))
+    test = TestSet(torch.randperm(115, generator=g), group, 4, per_client, fetch)
+    ensemble = Ensemble(tuple(_rows(model, n).double() for n in members), (0.4, 0.6)[: len(members)])
+    seen = {}
+    for share in (True, False):
+        monkeypatch.setattr(distinct, "SHARE", share)
+        listing = Listing()
+        scores = evaluate(EvalJob(model, ensemble, test, None, top, (listing,)), 2)
+        by_workers = [evaluate(EvalJob(model, ensemble, test, None, top), workers) for workers in (1, 7)]
+        assert all(torch.equal(other.group_loss.nan_to_num(), scores.group_loss.nan_to_num()) for other in by_workers)
+        seen[share] = scores, listing.given[0]
+    (shared, given), (plain, all_given) = seen[True], seen[False]
+    assert torch.equal(shared.group_top.nan_to_num(), plain.group_top.nan_to_num())
+    torch.testing.assert_close(shared.group_loss, plain.group_loss, rtol=1e-12, atol=0, equal_nan=True)
+    for one, other in zip(given, all_given, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_only_distinct_inputs_go_through_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, g = mlp((6,), 4, hidden=(8,)), Rng(4).torch()
+    fetch = Few(torch.randn(9, 6, generator=g), torch.arange(90) % 9, torch.zeros(90).long())
+    test = TestSet(torch.arange(90), torch.arange(3).repeat_interleave(30), 3, True, fetch)
+    seen: list[int] = []
+    apply = model.apply
+    monkeypatch.setattr(model, "apply", lambda row, x: (seen.append(len(x)), apply(row, x))[1])
+    scored(model, Ensemble((_rows(model, 1),)), test, None, 1)
+    scored(model, Ensemble((_rows(model, 3),)), test, None, 1)
+    assert seen == [9, 9, 9, 9]

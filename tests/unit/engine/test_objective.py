@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -205,6 +206,40 @@ def test_one_projected_step_from_uniform() -> None:
     (slope,) = torch.autograd.grad(f, nu)
     moved = nu.detach() - slope / (4 * 0.1 * CLASSES)
     torch.testing.assert_close(pseudo_labels(objective, z), brute_force(moved), rtol=0, atol=1e-12)
+
+
+def test_a_projected_step_from_kept_labels_by_hand() -> None:
+    """The case of :func:`gradient_step`: alpha_p .2, alpha_r .1, h = (1/4, 3/4), from nu = (.7, .3). Slopes of a
+    sample's cost: .1 log .7 - .2 log .25 = .241592 and .1 log .3 - .2 log .75 = -.062861; the rate is 1/(4 2 .1) =
+    1.25; (.398010, .378576) lacks .223414 to a sum of 1, half of it for each: (.509717, .490283). At rate .5:
+    (.579204, .331430) -> (.623887, .376113)."""
+    z, nu = torch.tensor([0.0, math.log(3.0)]).double(), torch.tensor([0.7, 0.3]).double()
+    objective = Objective(0.2, 0.1, 1, "gradient")
+    assert pseudo_labels(objective, z, nu).tolist() == pytest.approx([0.509717, 0.490283], abs=1e-6)
+    slower = replace(objective, pseudo_rate=0.5)
+    assert pseudo_labels(slower, z, nu).tolist() == pytest.approx([0.623887, 0.376113], abs=1e-6)
+
+
+def test_kept_labels_step_by_step_against_brute_force() -> None:
+    """Five steps, each from the last one's labels; entries below rate alpha_r have the slope of the entropy there."""
+    objective = Objective(0.4, 0.1, 1, "gradient", pseudo_rate=0.3)
+    z = normal("anchor", 6, CLASSES, scale=1.5)
+    nu = torch.full_like(z, 1 / CLASSES)
+    for _ in range(5):
+        wanted = brute_force(nu - 0.3 * (0.1 * nu.clamp(min=0.03).log() - 0.4 * z.log_softmax(-1)))
+        nu = pseudo_labels(objective, z, nu)
+        torch.testing.assert_close(nu, wanted, rtol=0, atol=1e-12)
+    assert bool((nu == 0).any())
+
+
+@pytest.mark.parametrize("rate", [None, 0.2])
+def test_kept_labels_come_to_rest_at_the_closed_ones(rate: float | None) -> None:
+    """Of logits whose closed labels lie well inside the simplex, where no entry is below rate alpha_r."""
+    objective = Objective(0.1, 0.1, 1, "gradient", pseudo_rate=rate)
+    z, nu = normal("anchor", 4, CLASSES, scale=0.3), torch.full((4, CLASSES), 1 / CLASSES).double()
+    for _ in range(3000):
+        nu = pseudo_labels(objective, z, nu)
+    torch.testing.assert_close(nu, z.softmax(-1), rtol=0, atol=1e-9)
 
 
 def brute_force(points: Tensor) -> Tensor:

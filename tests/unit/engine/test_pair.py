@@ -13,7 +13,18 @@ import torch
 from support.training import distance
 from torch import nn
 
-from fedradio.core.contracts import Backend, Batches, LocalRule, Objective, Picks, Start, Trained, TrainJob
+from fedradio.core.contracts import (
+    NO_SAMPLE,
+    Backend,
+    Batches,
+    LocalRule,
+    Objective,
+    Picks,
+    PseudoLabels,
+    Start,
+    Trained,
+    TrainJob,
+)
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.engine import Engine, Reference
@@ -29,6 +40,7 @@ OBJECTIVES: dict[str, Objective] = {
     "pair": PAIR,
     "single": replace(PAIR, pair=False),
     "gradient": replace(PAIR, pseudo="gradient"),
+    "gradient_rate": replace(PAIR, pseudo="gradient", pseudo_rate=0.3),
     "labelled": replace(PAIR, unlabelled_batch=0),
     "no_momentum": replace(PAIR, momentum_own=0.0),
     "hard": replace(PAIR, alpha_r=0.0),
@@ -52,6 +64,9 @@ def assert_same(got: Trained, want: Trained, tolerance: float) -> None:
         assert (mine is None) == (theirs is None)
         if mine is not None and theirs is not None:
             assert distance(mine, theirs) < tolerance
+    assert (got.nu is None) == (want.nu is None)
+    if got.nu is not None and want.nu is not None:
+        assert distance(got.nu, want.nu) < tolerance
     assert got.pseudo is not None
     torch.testing.assert_close(got.pseudo, want.pseudo, rtol=tolerance, atol=tolerance, equal_nan=True)
 
@@ -77,9 +92,24 @@ def pairs(cohort: Make) -> Make:
         w = work.start.w
         own = w[work.start.group] + torch.randn(clients, w.shape[1], generator=g).to(w) * 0.1
         mixture = torch.tensor([0.75, 0.0, 0.5, 1.0, 0.3, 0.9])[torch.arange(clients) % 6]
-        return work.change(batches=batches).with_start(own=own, mixture=mixture)
+        work = work.change(batches=batches).with_start(own=own, mixture=mixture)
+        return work.with_start(labels=_some_labels(index, model.classes, w)) if keeps(rule) else work
 
     return make
+
+
+def keeps(rule: LocalRule) -> bool:
+    return rule.objective is not None and rule.objective.keeps_labels
+
+
+def _some_labels(index: torch.Tensor, classes: int, like: torch.Tensor) -> PseudoLabels:
+    """Random labels of the samples that every client draws, and of sample 49, whoever draws it."""
+    rows = [torch.unique(torch.cat([picks.flatten(), torch.tensor([49])])) for picks in index]
+    number = torch.full((len(rows), max(map(len, rows)) + 2), NO_SAMPLE)
+    for row, known in zip(number, rows, strict=True):
+        row[: len(known)] = known
+    draws = torch.randn(*number.shape, classes, generator=Rng(3, ("labels",)).torch())
+    return PseudoLabels(number, draws.to(like).softmax(-1))
 
 
 def test_one_step_of_a_pair_by_hand() -> None:

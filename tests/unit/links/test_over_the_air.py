@@ -32,7 +32,9 @@ def send(
 ) -> Delivery:
     """A whole exchange of everybody."""
     alloc = everyone(len(payload), amplitude=amplitude)
-    x = exchange(parent, channel=ChannelState(gain, noise), message=Message(*payload.shape[1:]), alloc=alloc)
+    x = exchange(
+        parent, channel=ChannelState(gain, noise_symbol=noise), message=Message(*payload.shape[1:]), alloc=alloc
+    )
     delivery, _ = link.combine(x, link.plan(x, {}, Rng(0)), sent(x, payload, weight), {}, Rng(seed))
     return delivery
 
@@ -77,7 +79,7 @@ def test_receivers_without_senders_or_weight_deliver_nothing() -> None:
         done = send(link, payload, doubles(1, 0, 1, 0, 0), gain, PARENT, noise=1.0)
         assert float(done.total[1:].abs().max()) == 0.0
         assert float(done.total[0].abs().min()) > 0.0
-        assert all(float(note.values[2]) == 0.0 for name, note in done.notes.items() if name != "tx_power")
+        assert all(float(note.values[2]) == 0.0 for name, note in done.notes.items() if not name.startswith("tx_power"))
 
 
 def test_the_noise_of_a_receiver_does_not_depend_on_who_else_is_active() -> None:
@@ -93,7 +95,7 @@ def test_expect_is_the_share_of_the_air() -> None:
     """Gains 1 and 3 at amplitudes 2 and 1: 2*2/5 and 2*3/5; as printed half of that. Silent senders have no share."""
     gain = torch.tensor([[1.0, 3.0, 9.0]], dtype=torch.float64)
     alloc = everyone(3, active=[True, True, False], amplitude=doubles(2, 1, 1))
-    x = exchange([0, 0, 0], channel=ChannelState(gain, 1.0), alloc=alloc, message=10)
+    x = exchange([0, 0, 0], channel=ChannelState(gain, noise_symbol=1.0), alloc=alloc, message=10)
     for normaliser, factor in (("mean", 1.0), ("sum", 0.5)):
         link = over_the_air(normaliser=normaliser)
         airtime = link.plan(x, {}, Rng(0))
@@ -103,7 +105,7 @@ def test_expect_is_the_share_of_the_air() -> None:
 
 def test_no_bits_but_uses_and_seconds_where_there_is_a_rate() -> None:
     gain = torch.ones(2, 5, dtype=torch.float64)
-    x = exchange(PARENT, channel=ChannelState(gain, 1.0), ready_s=[1, 2, 3, 4, 9], message=8)
+    x = exchange(PARENT, channel=ChannelState(gain, noise_symbol=1.0), ready_s=[1, 2, 3, 4, 9], message=8)
     timeless = over_the_air().plan(replace(x, message=Message(2, 7)), {}, Rng(0))
     assert over_the_air().bits(x.message) is None
     assert (timeless.uses, timeless.tx_s, timeless.done_s) == (8.0, None, None)
@@ -119,7 +121,9 @@ def test_no_bits_but_uses_and_seconds_where_there_is_a_rate() -> None:
 def test_who_cannot_end_in_time_stays_silent() -> None:
     """One second of air, deadline 5: ready at 4 is in time, at 9 late. The late one neither counts nor interferes."""
     gain = torch.ones(2, 5, dtype=torch.float64)
-    x = exchange(PARENT, channel=ChannelState(gain, 0.0), ready_s=[1, 2, 3, 4, 9], message=8, deadline_s=5.0)
+    x = exchange(
+        PARENT, channel=ChannelState(gain, noise_symbol=0.0), ready_s=[1, 2, 3, 4, 9], message=8, deadline_s=5.0
+    )
     link = over_the_air(symbol_rate_hz=4.0)
     airtime = link.plan(x, {}, Rng(0))
     assert airtime.arrived.tolist() == [True, True, True, True, False]
@@ -146,6 +150,7 @@ def test_transmit_power_and_joules() -> None:
     link = over_the_air(symbol_rate_hz=4.0, power_unit_w=0.1)
     done = send(link, payload, doubles(1, 3), gain, parent, amplitude=doubles(2, 2))
     assert done.notes["tx_power"].values.tolist() == pytest.approx([25.0, 225.0])
+    assert done.notes["tx_power_vector"].values.tolist() == pytest.approx([50.0, 450.0])
     assert done.tx_j is not None
     assert done.tx_j.tolist() == pytest.approx([1.25, 11.25])
     for lacking in (over_the_air(symbol_rate_hz=4.0), over_the_air(power_unit_w=0.1)):
@@ -163,7 +168,77 @@ def test_notes_are_the_expected_error_of_the_total() -> None:
         truth = (weight[:, None] * symbol).sum(dim=0).repeat_interleave(40_000)
         error = 2 * (done.total[0, 0] - truth).square().mean()
         assert float(error) == pytest.approx(
-            sum(float(note.values[0]) for k, note in done.notes.items() if k != "tx_power"), rel=0.03
+            sum(float(note.values[0]) for k, note in done.notes.items() if not k.startswith("tx_power")), rel=0.03
         )
         mean = 2 * (done.total[0, 0].view(2, -1).mean(dim=1) - truth[::40_000]).square().mean()
         assert float(mean) == pytest.approx(float(done.notes["bias"].values), rel=0.03, abs=1e-3)
+
+
+def test_the_power_of_a_vector_by_hand() -> None:
+    """A constant change of 0.1 in each of 7850 numbers, sent with P = 2: |P delta|^2 = 4 * 7850 * 0.01 = 314. An odd
+    number of them leaves the last symbol half empty; two blocks have twice as much."""
+    gain, parent = torch.ones(1, 1, dtype=torch.float64), torch.zeros(1).long()
+    for blocks, values in ((1, 7850), (1, 7849), (2, 7850)):
+        payload = torch.full((1, blocks, values), 0.1)
+        done = send(over_the_air(), payload, doubles(1), gain, parent, amplitude=doubles(2))
+        assert done.notes["tx_power_vector"].values.tolist() == pytest.approx([0.04 * blocks * values])
+        symbols = blocks * ((values + 1) // 2)
+        assert done.notes["tx_power"].values.tolist() == pytest.approx([0.04 * blocks * values / symbols])
+
+
+def over_density(
+    n0: float, rate: float, unit: float, gain: float = 0.25, antennas: int = 10, draws: int = 40_000
+) -> Delivery:
+    """One sender with P = 1 of 40 000 symbols of size 0: its receiver hears noise alone."""
+    link = over_the_air(antennas=antennas, symbol_rate_hz=rate, power_unit_w=unit)
+    channel = ChannelState(torch.full((1, 1), gain, dtype=torch.float64), n0)
+    x = exchange([0], channel=channel, message=Message(1, 2 * draws), alloc=everyone(1))
+    payload = torch.zeros(1, 1, 2 * draws)
+    delivery, _ = link.combine(x, link.plan(x, {}, Rng(0)), sent(x, payload, doubles(1)), {}, Rng(5))
+    return delivery
+
+
+def test_noise_of_an_estimate_follows_from_the_density() -> None:
+    """N0 = 4e-9 W/Hz, 1 MHz, 1 mW a unit, beta = 1/4, K = 10: 4e-9 * 1e6 / (1e-3 * .25 * 10) = 1.6 a symbol."""
+    done = over_density(4e-9, 1e6, 1e-3)
+    assert float(done.notes["noise"].values) == pytest.approx(1.6)
+    assert 2 * float(done.total.square().mean()) == pytest.approx(1.6, rel=0.03)
+    assert over_the_air(symbol_rate_hz=1e6, power_unit_w=1e-3).noise(ChannelState(torch.ones(1, 1), 4e-9)) == 4.0
+
+
+def test_joules_and_noise_are_one_physics() -> None:
+    """Over a density, ten times the power at ten times the rate is the same energy a symbol: same error, same joules,
+    a tenth of the time. Ten times the power alone is a tenth of the noise for ten times the joules. Where the ratio of
+    noise to symbol is given, power and rate change joules (and seconds) and no error."""
+    gain, parent, weight = torch.ones(1, 2, dtype=torch.float64), torch.zeros(2).long(), doubles(1, 1)
+    payload = torch.randn(2, 1, 64, generator=Rng(15).torch())
+
+    def run(rate: float, unit: float, **noise: float) -> tuple[Delivery, float]:
+        link = over_the_air(symbol_rate_hz=rate, power_unit_w=unit)
+        x = exchange(parent, channel=ChannelState(gain, **noise), message=Message(1, 64), alloc=everyone(2))
+        airtime = link.plan(x, {}, Rng(0))
+        assert airtime.tx_s is not None
+        delivery, _ = link.combine(x, airtime, sent(x, payload, weight), {}, Rng(6))
+        assert delivery.tx_j is not None
+        return delivery, float(airtime.tx_s[0])
+
+    (one, slow), (both, fast), (loud, _) = (run(1e6 * r, u, noise_w_hz=1e-6) for r, u in ((1, 1), (10, 10), (1, 10)))
+    assert torch.equal(one.total, both.total)
+    assert torch.allclose(one.tx_j, both.tx_j, rtol=1e-12)  # type: ignore[arg-type]
+    assert slow == pytest.approx(10 * fast)
+    assert float(loud.notes["noise"].values) == pytest.approx(float(one.notes["noise"].values) / 10)
+    assert torch.allclose(loud.tx_j, 10 * one.tx_j)  # type: ignore[arg-type, operator]
+    ratio, _ = run(1e6, 1.0, noise_symbol=1.0)
+    other, _ = run(5e6, 20.0, noise_symbol=1.0)
+    assert torch.equal(one.total, ratio.total)
+    assert torch.equal(ratio.total, other.total)
+    assert torch.allclose(other.tx_j, 4 * ratio.tx_j)  # type: ignore[arg-type, operator]
+
+
+def test_a_density_needs_a_rate_and_a_unit() -> None:
+    density = ChannelState(torch.ones(1, 1), 1e-9)
+    assert "symbol_rate_hz and power_unit_w" in over_the_air().check(density)
+    assert "without power_unit_w" in over_the_air(symbol_rate_hz=1.0).check(density)
+    assert over_the_air(symbol_rate_hz=1.0, power_unit_w=1.0).check(density) == ""
+    assert over_the_air().check(ChannelState(torch.ones(1, 1), noise_symbol=1.0)) == ""
+    assert "above 1e+12" in over_the_air(symbol_rate_hz=1e6, power_unit_w=1e-20).check(density)

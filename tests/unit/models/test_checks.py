@@ -9,6 +9,8 @@ from torch.nn import functional
 
 from fedradio.core.errors import SpecError
 from fedradio.models import wrap
+from fedradio.models.checks import sample_by_sample
+from fedradio.models.dropout import SeededDropout
 
 
 class Hidden(nn.Module):
@@ -67,3 +69,37 @@ def test_too_large_is_refused() -> None:
         module = nn.Linear(20_000, 20_000)
     with pytest.raises(SpecError, match="at most"):
         wrap(module, (20_000,), 20_000)
+
+
+class Centred(nn.Module):
+    """Subtracts the mean of the batch without a layer that says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x - x.mean(dim=0))
+
+
+class Named(Centred):
+    repeats_until = "head"
+
+
+@pytest.mark.parametrize(
+    ("module", "shape", "expected"),
+    [
+        (nn.Linear(4, 2), (4,), ""),
+        (nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3), SeededDropout(0.0), nn.Linear(3, 2)), (4,), ""),
+        (nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), nn.Linear(12, 2)), (4,), ""),
+        (nn.Sequential(nn.Linear(4, 2), SeededDropout(0.1)), (4,), None),
+        (nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3), nn.Flatten()), (2, 2, 2), None),
+        (nn.Sequential(nn.Conv2d(2, 3, 1), nn.InstanceNorm2d(3, track_running_stats=True)), (2, 2, 2), None),
+        (Centred(), (4,), None),
+        (Named(), (4,), "head"),
+    ],
+)
+def test_whether_training_treats_every_sample_by_itself(
+    module: nn.Module, shape: tuple[int, ...], expected: str | None
+) -> None:
+    assert sample_by_sample(module, shape) == expected

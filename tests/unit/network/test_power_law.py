@@ -18,7 +18,9 @@ def test_power_law_of_the_distance() -> None:
     state = realised(power_law(), site(receivers, sender))
     assert state.gain.tolist() == [[1 / 16], [16.0]]
     assert (state.noise_symbol, state.noise_w_hz) == (10.0, None)
-    assert realised(power_law(exponent=0, noise=0), site(receivers, sender)).gain.sum() == 2.0
+    dense = realised(power_law(noise_w_hz=4e-21), site(receivers, sender))
+    assert (dense.noise_symbol, dense.noise_w_hz) == (None, 4e-21)
+    assert realised(power_law(exponent=0, noise_symbol=0), site(receivers, sender)).gain.sum() == 2.0
 
 
 def test_many_close_pairs_keep_their_distance() -> None:

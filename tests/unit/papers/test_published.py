@@ -34,11 +34,14 @@ def test_a_figure_stands_for_its_panels() -> None:
 SHIPPED = {
     "rawhfl": {"table2", "table3", "table4", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10"},
     "osafl": {"table1", "table2", "table3", "table4", "table5", "fig1", "fig2", "fig3", "fig4", "fig5", "fig6"},
-    "whfl": {"fig2a", "fig2b", "fig2c", "fig3", "fig4"},
-    "fedcpsl": {"table1", "fig1", "fig2", "fig3", "fig4", "fig5"},
+    "whfl": {"fig2a", "fig2b", "fig2c", "fig3", "fig4", "remarks"},
+    "fedcpsl": {"table1", "fig1", "fig2", "fig3", "fig4", "fig5", "epochs", "phases", "semi", "uplink"},
 }
-"""Every table and figure with results of the four papers."""
+"""Every table and figure with results of the four papers, and studies of ours on their sentences and readings."""
 
+
+LONGER = {("whfl", "fig3"): 30}
+"""Minutes of quick items with convolutions, which take longer than ten."""
 
 SPLIT = re.compile(r"(?<=\d)[a-z]?(_\w+)?$")
 """A figure's panels may be items of their own."""
@@ -63,6 +66,6 @@ def test_a_shipped_item_can_be_made(paper: str, name: str) -> None:
             name = column.of or column.measure
             paired_measure(name) if column.paired and column.of is None else measure(name)
     assert {study for row in one.rows for study in one.studied(row)} <= STUDIES.keys()
-    assert one.size("quick").minutes <= 10
+    assert one.size("quick").minutes <= LONGER.get((paper, one.name), 10)
     assert one.size("quick").seeds <= one.size("paper").seeds
     assert all(row.paper.spec is not None for row in one.rows if one.trains(row))

@@ -7,10 +7,13 @@ from fedradio.core.contracts import Clock, Hop, View
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
 from fedradio.fleet.profile import cellular
+from fedradio.links.digital import digital
 from fedradio.links.ideal import ideal
 from fedradio.links.over_the_air import over_the_air
+from fedradio.network.channel import urban_macro
 from fedradio.policies.fixed import fixed
 from fedradio.policies.ramp import ramp
+from fedradio.rounds.round import begin, run_round
 
 
 def view(t: int) -> View:
@@ -52,6 +55,16 @@ def test_an_amplitude_of_nothing_is_refused() -> None:
 
 
 def test_a_link_with_powers_of_its_own_is_refused() -> None:
-    with pytest.raises(SpecError, match="superposition") as caught:
-        cells(above=Hop(ideal(), ramp()))
+    with pytest.raises(SpecError, match=r"amplitude.*ideal, over_the_air") as caught:
+        cells(above=Hop(digital(), ramp(), urban_macro()), fleet_above=cellular)
     assert [problem.path for problem in caught.value.problems] == ["hops.1.policy"]
+
+
+def test_over_an_ideal_link_the_amplitude_changes_nothing() -> None:
+    """Two hops of ideal links: the same model after a round as with ``fixed``."""
+    rows = []
+    for policy, outer in ((ramp(steps=2, slope=3.0), ramp(scale=20.0)), (fixed(steps=2), fixed())):
+        sim = cells(policy=policy, above=Hop(ideal(), outer))
+        state, _, _ = run_round(sim, begin(sim))
+        rows.append(state.memory.shared["w"])
+    assert torch.equal(*rows)

@@ -1,5 +1,7 @@
 """Some clients of every receiver, drawn uniformly."""
 
+from itertools import combinations
+
 import pytest
 import torch
 from support.exchanges import exchange
@@ -33,6 +35,21 @@ def test_sampling_is_uniform() -> None:
     share = drawn.double().mean(dim=0)
     assert float((share[:6] - 0.5).abs().max()) < 0.032
     assert float((share[6:] - 0.75).abs().max()) < 0.028
+
+
+def test_every_set_of_clients_is_equally_likely() -> None:
+    """Not only every client: of 4 clients each of the 6 pairs comes in a sixth of 6000 draws, with a deviation of
+    28.9; five of them are 145. Draws of two rounds are independent: a pair follows itself in a sixth of the cases."""
+    four = exchange(torch.zeros(4, dtype=torch.long), signals={"epoch_steps": torch.ones(4, dtype=torch.long)})
+    pairs = [
+        tuple(sampling(clients=2).decide(four, {}, Rng(seed))[0].active.nonzero().flatten().tolist())
+        for seed in range(6000)
+    ]
+    counts = {pair: pairs.count(pair) for pair in combinations(range(4), 2)}
+    assert sum(counts.values()) == 6000
+    assert all(abs(count - 1000) < 145 for count in counts.values())
+    again = sum(one == other for one, other in zip(pairs[::2], pairs[1::2], strict=True))
+    assert abs(again - 500) < 103  # of 3000, deviation 20.4
 
 
 def test_a_clients_steps_do_not_depend_on_who_is_sampled() -> None:

@@ -56,6 +56,11 @@ def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
         ("top@1", 0.79),
         ("top@2", 0.89),
         ("top@3", None),
+        ("mean_percent@6", (70.0 + 78.0 + 79.0) / 3),
+        ("mean_percent", 69.4),
+        ("mean_percent@11", None),
+        ("wobble@6", 32.5**0.5),  # changes of 8 and 1 point
+        ("wobble@10", None),  # one evaluation has no next
         ("rounds_to@0.75", 4.0),
         ("rounds_to@0.85", None),
         ("loss_settled@0.9", 8.0),  # 1.1/.9 = 1.22: 1.6 in round 6 is the last above

@@ -106,12 +106,19 @@ def test_the_circuit_draws_power_while_on_the_air(radio: Callable[..., Simulatio
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "passes"),
-    [(fedavg(), 1.0), (apfl(), 2.0), (fedcpsl(unlabelled_batch=3), 9.0)],
-    ids=["one_model", "pair", "pair_with_unlabelled"],
+    ("algorithm", "unlabelled", "passes"),
+    [
+        (fedavg(), 3, 1.0),
+        (apfl(), 3, 2.0),
+        (fedcpsl(unlabelled_batch=3), 3, 9.0),
+        (fedcpsl(unlabelled_batch=3), 0, 2.0),
+        (fedcpsl(unlabelled_batch=3, pseudo_on="labelled"), 0, 9.0),
+    ],
+    ids=["one_model", "pair", "pair_with_unlabelled", "pair_without_unlabelled", "control"],
 )
 def test_training_passes_are_computed_and_paid(
     algorithm: Algorithm,
+    unlabelled: int,
     passes: float,
     tree: Callable[..., Topology],
     turns: Callable[..., Policy],
@@ -121,12 +128,13 @@ def test_training_passes_are_computed_and_paid(
 
     One labelled sample of 8 bits a step, at 1 and 3 cycles per bit: 8 and 24 cycles a pass. An own model beside the
     shared one is a second pass. Three unlabelled samples make it ``2 (1 + 3)`` passes, and their pseudo-labels, each a
-    third of a pass, ``3/3`` more. Two steps at 8 Hz take ``2 * 8/8 = 2`` s a pass, and ``2 * 8 * 2 = 32`` J.
+    third of a pass, ``3/3`` more; a client that has none pays nothing for them. Two steps at 8 Hz take ``2 * 8/8 = 2``
+    s a pass, and ``2 * 8 * 2 = 32`` J.
     """
     sim = compose(
         topology=tree((0, 0)),
         hops=[Hop(ideal(), turns([(0, 1)], steps=2), fleet=devices(1.0, 3.0))],
-        stream=holding((2, 2), unlabelled=(3, 3)),
+        stream=holding((2, 2), unlabelled=(unlabelled, unlabelled)),
         model=logistic((1,), 2),
         algorithm=algorithm,
         rule=sgd(batch=1),

@@ -6,6 +6,7 @@ import pytest
 from support.worlds import cells, tiny
 
 from fedradio.algorithms.fedavg import fedavg
+from fedradio.algorithms.fednova import fednova
 from fedradio.algorithms.scaffold import scaffold
 from fedradio.algorithms.server_optimisers import fedavgm
 from fedradio.core.contracts import Algorithm, ReceiverRule, Transform
@@ -22,6 +23,8 @@ from fedradio.transforms.sparsify import random_k, top_k
 
 EQUAL = fedavg(weighting="equal")
 
+NOISY = noise(multiplier=1.0, at="client")
+
 
 def coded(
     *transforms: Transform, hop: int = 0, algorithm: Algorithm | None = None, receiver: ReceiverRule | None = None
@@ -36,7 +39,25 @@ def coded(
 @pytest.mark.parametrize(
     ("sim", "hop", "path", "words"),
     [
-        (coded(noise(multiplier=1.0)), 0, "hops.0.transforms", "put {kind: clip"),
+        (coded(clip(norm=1), quantise(), noise(multiplier=1.0), algorithm=EQUAL), 0, "hops.0.transforms.2", "put"),
+        (coded(top_k(), feedback()), 0, "hops.0.transforms.1", "feedback in front of all coders"),
+        (coded(quantise(), feedback()), 0, "hops.0.transforms.1", "feedback in front of all coders"),
+        (coded(random_k(scale=False), feedback()), 0, "hops.0.transforms.1", "feedback in front of all coders"),
+        (coded(clip(norm=1), top_k(), NOISY), 0, "hops.0.transforms.2", "coders behind the noise"),
+        (coded(feedback(), clip(norm=1), NOISY), 0, "hops.0.transforms.0", "send it back"),
+        (
+            coded(clip(norm=1), noise(multiplier=1.0), algorithm=scaffold()),
+            0,
+            "hops.0.transforms.1",
+            "without control variates",
+        ),
+        (coded(clip(norm=1), noise(multiplier=1.0), hop=1), 1, "hops.1.transforms.1", "algorithm.weighting=equal"),
+        (
+            coded(clip(norm=1), noise(multiplier=1.0), algorithm=fednova()),
+            0,
+            "hops.0.transforms.1",
+            "an algorithm with equal weights",
+        ),
         (coded(feedback(), clip(norm=1), feedback()), 0, "hops.0.transforms.2", "stands twice"),
         (coded(top_k(), random_k()), 0, "hops.0.transforms.1", "before top_k"),
         (coded(clip(norm=1), noise(multiplier=1.0)), 0, "hops.0.transforms.1", "algorithm.weighting=equal"),
@@ -63,6 +84,8 @@ def test_what_does_not_fit_is_refused(sim: Simulation, hop: int, path: str, word
     (problem,) = coding_problems(sim, hop)
     assert problem.path == path
     assert words in f"{problem.reason} {problem.remedy}"
+    assert problem.reason
+    assert problem.remedy
 
 
 @pytest.mark.parametrize("transform", [quantise(), top_k()])
@@ -82,13 +105,16 @@ def test_what_fits_is_not_refused() -> None:
         coded(feedback(), quantise(bits=3, shrink=True)),
         coded(feedback(), random_k(scale=False)),
         coded(feedback(), quantise(bits=12)),
-        coded(clip(norm=1), noise(multiplier=1.0, at="client"), quantise()),
+        coded(clip(norm=1), NOISY, quantise()),
+        coded(clip(norm=1), random_k(scale=False), NOISY),
+        coded(clip(norm=1), feedback(), top_k()),
+        coded(feedback(), clip(norm=1), noise(multiplier=1.0), algorithm=EQUAL),
         coded(clip(norm=1), noise(multiplier=1.0), top_k(), algorithm=EQUAL),
         coded(quantise(), algorithm=scaffold()),
         coded(receiver=momentum(), algorithm=scaffold()),
         coded(hop=1, algorithm=fedavgm()),
     ]
-    assert [coding_problems(sim, hop) for sim in fine for hop in (0, 1)] == [[]] * 20
+    assert [coding_problems(sim, hop) for sim in fine for hop in (0, 1)] == [[]] * 26
 
 
 def test_warnings_have_their_numbers() -> None:
@@ -99,3 +125,10 @@ def test_warnings_have_their_numbers() -> None:
     assert noisy.startswith("hops.0.transforms.2: its error is up to")
     (slow,) = coding_warnings(coded(quantise(), algorithm=scaffold()), 0)
     assert "control variates" in slow
+
+
+def test_all_problems_of_a_chain_are_told_at_once() -> None:
+    """Noise without a norm, and weights that depend on data: the chain that has no messages hides nothing else."""
+    problems = coding_problems(coded(noise(multiplier=1.0), receiver=momentum()), 0)
+    assert [problem.path for problem in problems] == ["hops.0.transforms.0", "hops.0.transforms.0"]
+    assert [problem.remedy.split()[0] for problem in problems] == ["algorithm.weighting=equal,", "put"]

@@ -21,6 +21,7 @@ from fedradio.links.over_the_air import over_the_air
 from fedradio.metrics.accuracy import top
 from fedradio.metrics.f1 import macro_f1
 from fedradio.network.channel import urban_macro
+from fedradio.network.power_law import power_law
 from fedradio.network.topology import hierarchical
 from fedradio.policies.budget import budget
 from fedradio.policies.effort import Effort
@@ -131,9 +132,20 @@ def test_refused_in_cells(parts: dict[str, Any], path: str) -> None:
     assert path in {problem.path for problem in caught.value.problems}
 
 
+def test_noise_that_the_link_cannot_use_is_refused() -> None:
+    """Rates need a density; a symbol needs a ratio, or a density with a rate and a unit of power."""
+    with pytest.raises(SpecError, match="give noise_w_hz") as caught:
+        tiny(link=digital(), channel=power_law(), fleet=cellular)
+    assert [problem.path for problem in caught.value.problems] == ["hops.0.channel"]
+    tiny(link=digital(), channel=power_law(noise_w_hz=4e-21), fleet=cellular)
+    with pytest.raises(SpecError, match="without symbol_rate_hz and power_unit_w"):
+        tiny(link=over_the_air(), channel=urban_macro())
+    tiny(link=over_the_air(symbol_rate_hz=1e6, power_unit_w=1.0), channel=urban_macro())
+
+
 def test_fading_that_the_link_does_not_take_is_refused_with_links_that_do() -> None:
     with pytest.raises(SpecError) as caught:
-        tiny(link=over_the_air(), channel=urban_macro(fading="rayleigh"))
+        tiny(link=over_the_air(symbol_rate_hz=1e6, power_unit_w=1.0), channel=urban_macro(fading="rayleigh"))
     (problem,) = caught.value.problems
     assert problem.path == "hops.0.channel"
     assert "constant for a whole exchange (block), this link takes fresh, none" in problem.reason

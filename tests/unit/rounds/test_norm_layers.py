@@ -10,7 +10,7 @@ from support.worlds import cells, tiny
 from torch import nn
 
 from fedradio.algorithms.fedavg import fedavg
-from fedradio.core.contracts import Backend, Channel, Hop, Memory, Stream, Topology
+from fedradio.core.contracts import Backend, Channel, Fleet, Hop, Link, Memory, Stream, Topology
 from fedradio.core.rng import Rng
 from fedradio.engine.rules import sgd
 from fedradio.links.ideal import ideal
@@ -113,3 +113,29 @@ def test_norms_weigh_senders_as_the_air_does(
     state, _, exchanges = run_round(sim, begin(sim), evaluate=False)
     assert state.memory.shared["model/norms"].tolist() == pytest.approx([6.0, 6.0])
     assert exchanges[air].effective == pytest.approx([25 / 17])
+
+
+@pytest.mark.parametrize(("link", "bits"), [(over_the_air(), 64.0), (ideal(), 2 * (64.0 + 128.0))], ids=["air", "wire"])
+def test_only_those_who_send_are_counted(
+    link: Link,
+    bits: float,
+    tree: Callable[..., Topology],
+    holding: Callable[..., Stream],
+    given_changes: Callable[..., Backend],
+    given_gains: Callable[..., Channel],
+) -> None:
+    """Two scales of 32 bits a client; the second needs 256 s to train, and 1 s is given.
+
+    On the air it stays silent, payload and norm layers: 64 bits on the side channel, and symbols have none. Elsewhere
+    it sends in vain: 4 numbers and 2 scales each, late or not.
+    """
+    one = torch.ones(2, dtype=torch.float64)
+    fleet = Fleet(one, torch.tensor([1e9, 1.0]).double(), one, one, capacitance=0.0)
+    hop = Hop(link, fixed(steps=1), given_gains((1.0, 1.0)), fleet, deadline_s=1.0)
+    sim = compose(
+        topology=tree((0, 0)), hops=[hop], stream=holding((1, 1)), model=normed(), algorithm=fedavg(), rule=sgd()
+    )
+    sim = replace(sim, backend=given_changes((0.0, 0.0), norms=(5.0, 10.0)))
+    _, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.arrived == [True, False]
+    assert record.bits == [bits]

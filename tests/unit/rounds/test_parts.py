@@ -101,11 +101,11 @@ def test_transforms_and_receiver_rules_have_paths_too() -> None:
 
 
 def test_empty_memory_gets_no_key() -> None:
-    before: dict[str, Slots] = {"hops.0.link": {"n": torch.zeros(1)}}
+    before = replace(begin(tiny()), parts={"hops.0.link": {"n": torch.zeros(1)}})
     assert remember(before, of_hop(0, "policy"), {}) is before
-    after = remember(before, of_hop(0, "policy"), {"n": torch.ones(1)})
-    assert list(after) == ["hops.0.link", "hops.0.policy"]
-    assert list(before) == ["hops.0.link"]  # values are returned, not written
+    later = remember(before, of_hop(0, "policy"), {"n": torch.ones(1)})
+    assert list(later.parts) == ["hops.0.link", "hops.0.policy"]
+    assert list(before.parts) == ["hops.0.link"]  # values are returned, not written
 
 
 def test_memory_is_handed_on_from_exchange_to_exchange() -> None:

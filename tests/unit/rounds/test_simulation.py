@@ -2,15 +2,22 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 from support.worlds import cells, tiny
 
 from fedradio.algorithms.fedavg import central
 from fedradio.algorithms.scaffold import scaffold
-from fedradio.core.contracts import Clock, EvalJob, Message, Scores, Trained, TrainJob
+from fedradio.core.contracts import Clock, EvalJob, Hop, Message, Scores, Trained, TrainJob
+from fedradio.core.errors import SpecError
 from fedradio.engine import Engine
 from fedradio.engine.rules import sgd
+from fedradio.links.ideal import ideal
+from fedradio.policies.fixed import fixed
+from fedradio.receivers.momentum import momentum
 from fedradio.rounds.round import begin, run_round
+from fedradio.rounds.simulation import compose
+from fedradio.transforms.sparsify import top_k
 
 
 def test_algorithms_see_the_same_world() -> None:
@@ -19,6 +26,19 @@ def test_algorithms_see_the_same_world() -> None:
     assert torch.equal(a.stream.test().index, b.stream.test().index)
     draws = [s.stream.draw(s.stream.start(), torch.arange(6), torch.full((6,), 4), 16, s.rng) for s in (a, b)]
     assert torch.equal(draws[0].labelled.index, draws[1].labelled.index)
+
+
+def test_without_hops_it_is_refused() -> None:
+    parts = {name: getattr(tiny(), name) for name in ("topology", "stream", "model", "algorithm", "rule")}
+    with pytest.raises(SpecError, match="hops: there is none"):
+        compose(**parts, hops=[])
+
+
+def test_central_says_what_it_leaves_out() -> None:
+    above = Hop(ideal(), fixed(), transforms=(top_k(),), receiver=momentum())
+    (warning,) = cells(algorithm=central(steps=7), above=above).warnings
+    assert warning == "hops.1.transforms, hops.1.receiver: not used, central training has no network"
+    assert cells(algorithm=central(steps=7)).warnings == ()
 
 
 def test_central_is_one_node_with_everything() -> None:

@@ -39,6 +39,38 @@ def test_neutral_values_are_left_out_and_filled_in() -> None:
     assert (filled["hops"][1]["transforms"], LATER["hops.*.transforms"]) == ([], [])
 
 
+def test_keys_of_a_kind_belong_to_parts_of_that_kind() -> None:
+    later = {"topology(clusters).layouts": "spaced", "hops.*.channel(power_law).noise_w_hz": None}
+    old = {"topology": {"kind": "flat"}, "hops": [{"channel": {"kind": "power_law"}}, {"channel": None}]}
+    new = with_neutral(old, later)
+    assert new == {
+        "topology": {"kind": "flat"},
+        "hops": [{"channel": {"kind": "power_law", "noise_w_hz": None}}, {"channel": None}],
+    }
+    assert without_neutral(new, later) == old
+
+
+def test_an_old_name_is_read_and_keeps_its_fingerprint(tmp_path: Path) -> None:
+    """``noise`` of power_law is called noise_symbol: in files, on top of a base, in ``set`` and in overrides."""
+    today = load_spec("whfl", ["hops.0.channel.noise_symbol=3"])
+    file = tmp_path / "old.yaml"
+    file.write_text("base: whfl\nset: {hops.0.channel.noise: 3}\n")
+    on_top = tmp_path / "on_top.yaml"
+    on_top.write_text("base: old.yaml\nset: {hops.0.channel.noise_symbol: 5, hops.0.channel.noise: 3}\n")
+    for spec in (
+        load_spec("whfl", ["hops.0.channel.noise=3"]),
+        load_spec("whfl", ["hops.0.channel={kind: power_law, noise: 3}"]),
+        load_spec(file),
+        load_spec(on_top),
+    ):
+        assert spec.plain["hops"][0]["channel"]["noise_symbol"] == 3
+        assert spec.sha256() == today.sha256()
+    assert load_spec(file, ["hops.0.channel.noise_symbol=4"]).plain["hops"][0]["channel"]["noise_symbol"] == 4
+    printed = without_neutral(today.plain)["hops"][0]["channel"]
+    assert printed == {"kind": "power_law", "exponent": 4.0, "noise": 3.0}
+    assert with_neutral(without_neutral(today.plain)) == today.plain
+
+
 def test_keys_of_one_kind_of_part() -> None:
     """``algorithm(osafl).score`` is a key of osafl alone; a part that is no mapping, or has another kind, has none."""
     later = {"algorithm(osafl).score": "similarity", "hops.*.policy(per_client).start": 1.0}

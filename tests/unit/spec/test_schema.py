@@ -18,9 +18,9 @@ def test_zero_clients_are_refused() -> None:
 
 def test_negative_noise_is_refused_and_none_is_allowed() -> None:
     schema = part_schema(part("channel", "power_law"))
-    assert schema.model_validate({"kind": "power_law", "noise": 0.0})
+    assert schema.model_validate({"kind": "power_law", "noise_symbol": 0.0})
     with pytest.raises(ValueError, match="greater than or equal to 0"):
-        schema.model_validate({"kind": "power_law", "noise": -1.0})
+        schema.model_validate({"kind": "power_law", "noise_symbol": -1.0})
 
 
 def test_a_list_of_parts_takes_names_and_mappings() -> None:

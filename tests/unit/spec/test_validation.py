@@ -64,6 +64,10 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"metrics": {"0": {"bins": 4}}}, "metrics", "must be a list [...]"),
         ({"metrics": ["top"] * 17}, "metrics", "at most 16 items"),
         ({"hops": 3}, "hops", "must be a list"),
+        ({"hops": [{"transforms": [{"kind": "quantise", "bits": 1}]}]}, "hops.0.transforms.0.bits", "bits >= 2, <= 24"),
+        ({"hops": [{"transforms": [{"kind": "quantise", "bits": 25}]}]}, "hops.0.transforms.0.bits", "bits >= 2"),
+        ({"hops": [{"transforms": ["clip"]}]}, "hops.0.transforms.0.norm", "is required give it: largest 2-norm"),
+        ({"hops": [{"transforms": ["top_k"] * 9}]}, "hops.0.transforms", "at most 8 items"),
     ],
 )
 def test_wrong_fields_are_named(plain: dict[str, object], path: str, words: str) -> None:

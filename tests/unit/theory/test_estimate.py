@@ -118,3 +118,43 @@ def test_logistic_regression_is_as_smooth_as_its_data() -> None:
 
     direction = torch.randn(model.size, generator=DRAW)
     assert estimate.probed_smoothness(slope, start, direction, 0.05, 30) == pytest.approx(top, rel=0.02)
+
+
+def test_convexity_of_a_quadratic() -> None:
+    """Curvatures 1, 2, 5: moves along the axes show them, any move something between; a saddle shows less than 0."""
+    curvature = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64)
+    for axis, wanted in enumerate((1.0, 2.0, 5.0)):
+        points = torch.zeros(3, 3, dtype=torch.float64)
+        points[:, axis] = torch.tensor([0.0, 0.3, -0.2])
+        assert estimate.convexity(points, points * curvature) == pytest.approx(wanted)
+    anywhere = normal(20, 3)
+    assert 1.0 <= estimate.convexity(anywhere, anywhere * curvature) < 5.0
+    assert estimate.convexity(anywhere, anywhere * (curvature - 3)) < 0
+    assert estimate.convexity(anywhere[[0, 0]], anywhere[[0, 0]]) == float("inf")
+
+
+def test_smoothness_of_outputs_by_hand() -> None:
+    """h(w) = w^2 has the second derivative 2: from 0 over 1 to 2 the second difference is 4 - 2 = 2, over (2/2)^2."""
+    first, middle, last = (torch.tensor([[value, 0.0]], dtype=torch.float64) for value in (0.0, 1.0, 4.0))
+    assert estimate.output_smoothness(first, middle, last, 2.0) == pytest.approx(2.0)
+    assert estimate.output_smoothness(first, first, first, 0.0) == 0.0
+    assert estimate.output_smoothness(first[:0], first[:0], first[:0], 1.0) == 0.0
+
+
+def test_a_cost_is_a_sum_over_samples_for_any_chunk() -> None:
+    """Weights of its own for every sample: their places tell which."""
+    model = mlp((5,), 3, hidden=(7,))
+    row = model.init(Rng(1)).double()
+    x, weight = normal(20, 5), normal(20, 3)
+    log_p = estimate.log_outputs(model, row, x, chunk=6)
+    assert log_p.exp().sum(dim=1).tolist() == pytest.approx([1.0] * 20)
+    found = [
+        estimate.cost_gradient(model, row, x, lambda log_p, part: (weight[part] * log_p).sum(), chunk)
+        for chunk in (6, 100)
+    ]
+    assert found[0][0] == pytest.approx(float((weight * log_p).sum()))
+    torch.testing.assert_close(found[0][1], found[1][1])
+    step = normal(len(row))
+    ends = [float((weight * estimate.log_outputs(model, row + sign * 1e-5 * step, x)).sum()) for sign in (1, -1)]
+    assert float(found[0][1] @ step) == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5)
+    assert estimate.log_outputs(model, row, x[:0]).shape == (0, 3)

@@ -17,8 +17,10 @@ from fedradio.theory.fedcpsl import (
     bound_39,
     conditions_34,
     conditions_36_to_38,
+    corollary_1,
     d_0,
     effective_steps,
+    gap_33,
     largest_rate,
     potential_48,
     reinforcement,
@@ -72,7 +74,7 @@ def test_conditions_by_hand() -> None:
     D_0 = .5 (4*.5*1.5*.5*1 + 5)/4 = .8125: (36) 1/(192*.8125); (37) 1/16, .001*2/(2*4) = .00025, .001; (38) 1.375 +
     2.75."""
     first = [condition.limit for condition in conditions_34(SMALL, CONSTANTS)]
-    assert first == pytest.approx([1 / 192, 1 / 32, 0.0075, 1 / 128 / math.sqrt(5), 0.25, 1])
+    assert first == pytest.approx([1 / 192, 1 / 32, 0.0075, 1 / 128 / math.sqrt(5), 0.25, 1, 1])
     assert violated(conditions_34(SMALL, CONSTANTS)) == []
     assert largest_rate(SMALL, CONSTANTS) == pytest.approx(0.0034939, rel=1e-4)
     assert d_0(SMALL, CONSTANTS) == pytest.approx(0.8125)
@@ -106,6 +108,34 @@ def test_bound_35_by_hand() -> None:
     assert found.noise == pytest.approx((259 / 64 + 0.5 + 0.04 / 48) * 0.096)
     assert found.total == found.gap + found.noise
     assert potential_48(1.0, 2.0, SMALL, CONSTANTS) == pytest.approx(1 + 24 * 0.004**2 * 2)
+
+
+def test_the_gap_and_what_its_weight_needs() -> None:
+    """|grad f|^2 = 2 and squared moves 1 and 3 of clients that count half: 2 + 31/64 * 2 = 2.96875. The sampled half
+    of the clients make these moves, so that (33) needs L >= 1/(192*2) = .0026; 1/192 as for all would be too much."""
+    assert gap_33(2.0, torch.tensor([1.0, 3.0]), SMALL, CONSTANTS) == pytest.approx(2.96875)
+    for smoothness, holds in ((0.0027, True), (0.0026, False)):
+        last = conditions_34(SMALL, replace(CONSTANTS, smoothness=smoothness))[-1]
+        assert (last.equation, last.value, last.holds) == ("(33)", pytest.approx(1 / 384), holds)
+    # at the largest rate of (34), eta~ = m/(48 N L), the weight 31 m L/(16 N eta~) over m/N of (33)'s is 1 at that L
+    least = 1 / 384
+    rate = 1 / (48 * 2 * least)
+    assert 31 * least / (16 * rate) == pytest.approx(31 * least / 64)
+
+
+def test_the_factor_of_62() -> None:
+    """(55) over 3 eta~ L^2/2, with N = 2 m and eta~ N L/m = x: 1 - 8x/3 - (257/16 + 8 m/N) x; C_2 >= 0 up to x = 1/48
+    even for m = N, where the print's 4 m/N would not be what (55) says."""
+    for ratio in (0.1, 0.5, 1.0):
+        x = 1 / 48
+        by_55 = (1.5 - 4 * x - (257 / 32 + 4 * ratio) * 3 * x) / 1.5
+        assert by_55 == pytest.approx(1 - 8 * x / 3 - (257 / 16 + 8 * ratio) * x)
+        assert by_55 > 0
+
+
+def test_rates_of_the_corollaries_by_hand() -> None:
+    """m = 1, eta_g = 2, N = 2, R = 25: sqrt(1/100) = .1 and sqrt(2/50) = .2."""
+    assert corollary_1(SMALL, 25) == pytest.approx((0.1, 0.2))
 
 
 def test_bound_39_by_hand() -> None:

@@ -135,6 +135,49 @@ def test_equal_steps_give_the_corollary() -> None:
         corollary_1(cells(), constants, 0.03, 0.6)
 
 
+def literal_corollary(part: Shares, c: Constants, eta: float, gap: float) -> dict[str, float]:
+    """Corollary 1 symbol by symbol, in plain Python, apart from (21)."""
+    k_all, e_all, u_all = part.alpha_u.shape
+    el, beta = int(part.steps.max()), c.smoothness
+    n_1 = arrival = 0.0
+    for k in range(k_all):
+        n_1 += 60 * beta**3 * eta**3 * e_all**3 * el**3 + 3 * beta * eta * e_all * el
+        for e in range(e_all):
+            for u in range(u_all):
+                a_b, a_u = float(part.alpha_b[k, int(part.edge[u])]), float(part.alpha_u[k, e, u])
+                n_1 += a_b * (a_b + 4 * e_all * el * beta * eta) * a_u**2
+                n_u = (
+                    e_all + 3 * beta * eta * el + 4 * beta * eta * e_all * (a_u + 15 * e_all * beta**2 * eta**2 * el**3)
+                )
+                arrival += a_b * a_u * n_u * (1 / float(part.p_sc[k, e, u]) - 1) * float(part.gradient_sq[k, e, u])
+    n_2 = 1 + 20 * beta**2 * eta**2 * e_all**2 * el**2
+    return {
+        "gap": 2 * gap / (eta * e_all * k_all * el),
+        "variance": 2 * beta * eta * c.variance / (e_all * k_all) * n_1,
+        "client_divergence": 18 * beta**2 * c.client_divergence * eta**2 * el**2 * n_2,
+        "edge_divergence": 20 * beta**2 * c.edge_divergence * eta**2 * e_all**2,
+        "arrival": 2 * beta * eta / (e_all * k_all) * arrival,
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_corollary_1_and_26_are_the_printed_ones(seed: int) -> None:
+    part, constants = cells(seed=seed, equal=True), Constants(1.7, 2.3, 0.9, 1.1)
+    wanted = literal_corollary(part, constants, 0.03, 0.6)
+    found, without = corollary_1(part, constants, 0.03, 0.6), bound_26(part, constants, 0.03, 0.6)
+    for term in TERMS:
+        assert getattr(found, term) == pytest.approx(wanted[term], rel=1e-12), term
+        assert getattr(without, term) == pytest.approx(0.0 if term == "arrival" else wanted[term], rel=1e-12), term
+
+
+def test_corollary_1_by_hand() -> None:
+    """The client of above with the gap .3: Omega = E L = 2. Gap 2*.3/(.1*2) = 3; 2*.1 N_1 = .2*2.88 = .576;
+    18*.01*4*1.8 = 1.296; 20*.01 = .2; 2*.1*2.48*(2 - 1)*4 = 1.984. (26) is without the last: 5.072."""
+    found = corollary_1(single(), ONES, 0.1, 0.3)
+    assert [getattr(found, term) for term in TERMS] == pytest.approx([3.0, 0.576, 1.296, 0.2, 1.984])
+    assert bound_26(single(), ONES, 0.1, 0.3).total == pytest.approx(5.072)
+
+
 def test_limits() -> None:
     part, drops = cells(), even_drops(1.0, 3)
     sure = replace(part, p_sc=torch.ones_like(part.p_sc))

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from fedradio import load_spec
-from fedradio.spec.later_keys import LATER_KEYS
+from fedradio.spec.later_keys import LATER_KEYS, RENAMED
 
 ROOT = Path(__file__).parents[3]
 FETCHED = {"mnist", "fashion_mnist", "cifar10", "cifar100"}
@@ -134,7 +134,7 @@ def test_neutral_values_of_later_keys_are_no_difference(
 ) -> None:
     """In the spec, and in its hops; any other value is one."""
     compared = sys.modules["neutral_compare"]
-    assert compared.LATER_KEYS == LATER_KEYS
+    assert (compared.LATER_KEYS, compared.RENAMED) == (LATER_KEYS, RENAMED)
     monkeypatch.setattr(compared, "LATER_KEYS", {"metrics": [], "hops.*.receiver": None})
     old = write("old", text="seed: 1\nhops:\n- period: 2\n- period: 1\n")
     new = "seed: 1\nhops:\n- period: 2\n  receiver: {}\n- period: 1\n  receiver: null\nmetrics: {}\n"

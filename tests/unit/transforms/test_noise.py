@@ -46,3 +46,8 @@ def test_a_client_draws_the_same_whoever_else_is_active() -> None:
 def test_without_a_norm_noise_is_refused() -> None:
     with pytest.raises(SpecError, match=r"put \{kind: clip"):
         noise(multiplier=1.0).message(Message(1, 5))
+
+
+def test_a_payload_with_its_senders_noise_has_no_largest_norm() -> None:
+    assert noise(multiplier=1.0, at="client").message(CLIPPED).norm is None
+    assert noise(multiplier=1.0, at="receiver").message(CLIPPED).norm == 0.5

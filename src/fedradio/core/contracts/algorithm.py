@@ -109,11 +109,14 @@ class Merged:
 class Ensemble:
     """A mixture of models that predicts ``sum_m weight_m softmax(z_m)``. A member is ``[1, d]`` (one model for all) or
     ``[C, d]`` (one per client), a weight a number for all or ``[C]``. ``learned``: the weights of two members are only
-    a starting point, and are fitted to validation labels at every prediction."""
+    a starting point, and are fitted to validation labels at every prediction. ``kept`` marks members that are client
+    slots which :meth:`Algorithm.keep` alone changes: those of clients that have not trained since are not evaluated
+    again. Empty: no member is."""
 
     members: tuple[Tensor, ...]
     weight: tuple[float | Tensor, ...] = (1.0,)
     learned: bool = False
+    kept: tuple[bool, ...] = ()
 
 
 Normalise = Literal["arrived", "selected", "inverse"]
@@ -184,6 +187,10 @@ class Algorithm(Protocol):
     def remembers(self) -> bool:
         """Whether receivers move on remembered contributions, even when no payload has arrived."""
         return False
+
+    def lasts(self, rounds: int) -> str:
+        """Why a run of so many rounds is too long for it; empty if it is not."""
+        return ""
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """The local update rule as this algorithm changes it; refuses one that it cannot use."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -16,6 +16,37 @@ from fedradio.core.rng import Rng
 Fetch = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Loads samples: sample numbers ``index`` of any shape to ``(x [*index, *shape], y [*index])``. Those of this package
 are frozen dataclasses and can be sent to other processes."""
+
+
+@runtime_checkable
+class Repeats(Protocol):
+    """What a :data:`Fetch` of inputs that repeat may offer besides: equal inputs then go through a model once."""
+
+    def key(self, index: Tensor) -> Tensor:
+        """Key of every sample's input, int64 ``[*index]``; equal keys: the inputs are equal bit for bit."""
+        ...
+
+    def labels(self, index: Tensor) -> Tensor:
+        """Labels ``y [*index]`` alone."""
+        ...
+
+
+@runtime_checkable
+class Spanned(Repeats, Protocol):
+    """A :data:`Fetch` of inputs that span few dimensions: ``x = c Q``, flattened, with orthonormal rows ``Q``."""
+
+    @property
+    def rank(self) -> int:
+        """Rows ``r`` of the basis."""
+        ...
+
+    def basis(self) -> Tensor:
+        """``Q [r, D]``, float64."""
+        ...
+
+    def coordinates(self, index: Tensor) -> Tensor:
+        """Coordinates ``c [*index, r]`` of the samples' inputs, float64."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +93,7 @@ class TestSet:
         return list(zip([0, *ends[:-1]], ends, strict=True))
 
     def to(self, device: torch.device | str) -> TestSet:
-        fetch = _Onto(self.fetch, self.index.device, device)
+        fetch = _onto(self.fetch, self.index.device, device)
         return replace(self, index=self.index.to(device), group=self.group.to(device), fetch=fetch)
 
 
@@ -101,7 +132,7 @@ class Tapes:
             offset=self.offset.to(device),
             label=self.label.to(device),
             labelled=self.labelled.to(device),
-            fetch=_Onto(self.fetch, self.index.device, device),
+            fetch=_onto(self.fetch, self.index.device, device),
             test=self.test.to(device),
             validation=None if self.validation is None else self.validation.to(device),
         )
@@ -118,6 +149,23 @@ class _Onto:
     def __call__(self, index: Tensor) -> tuple[Tensor, Tensor]:
         x, y = self.fetch(index.to(self.home))
         return x.to(self.device), y.to(self.device)
+
+
+@dataclass(frozen=True)
+class _RepeatsOnto(_Onto):
+    """The same of inputs that repeat; keys and labels are copied too."""
+
+    def key(self, index: Tensor) -> Tensor:
+        assert isinstance(self.fetch, Repeats)
+        return self.fetch.key(index.to(self.home)).to(self.device)
+
+    def labels(self, index: Tensor) -> Tensor:
+        assert isinstance(self.fetch, Repeats)
+        return self.fetch.labels(index.to(self.home)).to(self.device)
+
+
+def _onto(fetch: Fetch, home: torch.device, device: torch.device | str) -> Fetch:
+    return (_RepeatsOnto if isinstance(fetch, Repeats) else _Onto)(fetch, home, device)
 
 
 @dataclass(frozen=True)

@@ -75,9 +75,11 @@ class Objective:
 
     ``L`` are the labelled and ``U`` the ``unlabelled_batch`` unlabelled samples of an update (0: none are drawn, and
     the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
-    ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step. With ``pair`` every client
-    also trains a model of its own on the mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times
-    the rate, with ``momentum_own``, and with a ``schedule`` of its own if there is one.
+    ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step (10) at ``pseudo_rate`` from
+    those that the client has kept. With ``pseudo_on`` "labelled" U are drawn from the labelled samples, whose labels
+    are not looked at: a control that adds no inputs. With ``pair`` every client also trains a model of its own on the
+    mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times the rate, with ``momentum_own``, and
+    with a ``schedule`` of its own if there is one.
     """
 
     alpha_p: float = 0.0
@@ -88,15 +90,59 @@ class Objective:
     lr_factor: float = 1.0
     momentum_own: float = 0.0
     schedule: Schedule | None = None
+    pseudo_rate: float | None = None
+    pseudo_on: Literal["unlabelled", "labelled"] = "unlabelled"
+
+    @property
+    def keeps_labels(self) -> bool:
+        """Whether clients keep the pseudo-labels of their samples across rounds."""
+        return self.pseudo == "gradient" and self.alpha_p > 0.0 and self.unlabelled_batch > 0
+
+
+EpochsOver = Literal["labelled", "unlabelled", "all"]
+"""The samples that a local epoch runs over."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A local epoch: the samples that it runs ``over``; an update takes ``batch`` labelled and ``unlabelled_batch``
+    unlabelled ones, a local step ``updates_per_step`` updates."""
+
+    over: EpochsOver
+    batch: int
+    unlabelled_batch: int
+    updates_per_step: int = 1
+
+    def steps(self, labelled: Tensor, unlabelled: Tensor) -> Tensor:
+        """Local steps ``[C]`` of an epoch of clients with so many samples; the last step may be smaller.
+
+        ``labelled``: over the labelled samples, and over the others where a client has no label. ``unlabelled``: over
+        the unlabelled samples, and over the labelled where a client has no others. ``all``: over as many samples as
+        the client has, of both kinds together. By hand: 240 and 2160 samples, 32 + 32 an update, are 8, 68, 38 steps.
+        """
+        lit = _quotient_up(labelled, self.batch * self.updates_per_step)
+        if self.over == "labelled":
+            return lit.where(labelled > 0, _quotient_up(unlabelled, self.batch * self.updates_per_step))
+        if self.over == "unlabelled":
+            others = _quotient_up(unlabelled, self.unlabelled_batch * self.updates_per_step)
+            return others.where(unlabelled > 0, lit)
+        update = self.batch * (labelled > 0) + self.unlabelled_batch * (unlabelled > 0)
+        return _quotient_up(labelled + unlabelled, update.clamp(min=1) * self.updates_per_step)
+
+
+def _quotient_up(samples: Tensor, each: Tensor | int) -> Tensor:
+    """``ceil(samples / each)`` in whole numbers."""
+    return (samples + each - 1).div(each, rounding_mode="floor")
 
 
 @dataclass(frozen=True)
 class LocalRule:
     """Local update rule: ``v = gam*v + g + mu*(w - w0) + shift;  w -= lr*v``, or Adam on the same gradient.
 
-    An update takes ``batch`` samples, a local step (the unit of policies) ``updates_per_step`` updates. With
-    ``keep_state`` every client keeps its optimiser's memory across rounds and never sends it. With ``lr_per_step`` a
-    client divides the rate by its own number of local steps of the round.
+    An update takes ``batch`` samples, a local step (the unit of policies) ``updates_per_step`` updates. An epoch runs
+    over the samples that ``epochs_over`` says. With ``keep_state`` every client keeps its optimiser's memory across
+    rounds and never sends it. With ``lr_per_step`` a client divides the rate by its own number of local steps of the
+    round.
     """
 
     lr: float
@@ -112,19 +158,33 @@ class LocalRule:
     schedule: Schedule = Constant()
     objective: Objective | None = None
     lr_per_step: bool = False
+    epochs_over: EpochsOver = "labelled"
 
     @property
-    def passes(self) -> float:
-        """Training passes per labelled sample, a factor of CPU cycles, seconds and joules.
+    def unlabelled_batch(self) -> int:
+        """Unlabelled samples of an update; 0 without costs of unlabelled samples."""
+        return 0 if self.objective is None else self.objective.unlabelled_batch
 
-        Unlabelled samples are trained on too, and their pseudo-labels cost a forward pass, a third of a training pass;
-        a pair of models doubles the passes, not the pseudo-labels.
+    def passes(self, t: int = 0, labelled: bool = True, unlabelled: bool = True) -> float:
+        """Training passes per labelled sample of a mini-batch in round ``t``, a factor of CPU cycles, seconds and
+        joules, of a client that has labelled samples, and samples that get pseudo-labels.
+
+        Unlabelled samples are trained on too, and their pseudo-labels cost a forward pass, a third of a training pass.
+        Both models of a pair see every sample; where the shared one rests, its forward pass alone is left, and an own
+        model that rests costs nothing.
         """
         if self.objective is None:
             return 1.0
-        unlabelled = self.objective.unlabelled_batch / self.batch
-        labels = unlabelled / 3.0 if self.objective.alpha_p > 0.0 else 0.0
-        return (2.0 if self.objective.pair else 1.0) * (1.0 + unlabelled) + labels
+        more = self.unlabelled_batch / self.batch if unlabelled else 0.0
+        own_schedule = self.objective.schedule or self.schedule
+        models = 1.0 if self.schedule(t, 0) > 0.0 or not self.objective.pair else 1.0 / 3.0
+        models += 1.0 if self.objective.pair and own_schedule(t, 0) > 0.0 else 0.0
+        return models * (float(labelled) + more) + (more / 3.0 if self.objective.alpha_p > 0.0 else 0.0)
+
+    @property
+    def epoch(self) -> Epoch:
+        """The local epoch of this rule."""
+        return Epoch(self.epochs_over, self.batch, self.unlabelled_batch or self.batch, self.updates_per_step)
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -146,6 +206,18 @@ class LocalRule:
         return q / (1 - gam) - gam * (1 - gam**q) / (1 - gam) ** 2
 
 
+NO_SAMPLE = 2**63 - 1
+"""A sample number that stands for none, behind all others."""
+
+
+@dataclass(frozen=True)
+class PseudoLabels:
+    """Pseudo-labels that clients keep: ``nu [A, M, C]`` of the samples ``number [A, M]``, rising, then NO_SAMPLE."""
+
+    number: Tensor
+    nu: Tensor
+
+
 @dataclass(frozen=True)
 class Start:
     """Starting point of a cohort's local training.
@@ -153,7 +225,7 @@ class Start:
     ``w [G, d]`` are the received models and ``group [A]`` each client's row of them; ``shift [A, d]`` is a constant
     added to its gradients; ``local [A, d_local]`` its local parameters and buffers; ``slots`` its optimiser's memory;
     ``ids [A]`` its number. For pair training ``own [A, d]`` are the clients' own models and ``mixture [A]`` their
-    weights in the mixture.
+    weights in the mixture; ``labels`` are the pseudo-labels of all its samples, where it keeps them.
     """
 
     w: Tensor
@@ -164,6 +236,7 @@ class Start:
     ids: Tensor | None = None
     own: Tensor | None = None
     mixture: Tensor | None = None
+    labels: PseudoLabels | None = None
 
     def client(self, row: int) -> int:
         """Number of the client in a row of the cohort: its dropout masks must not depend on who else is active."""
@@ -174,7 +247,7 @@ class Start:
 class Trained:
     """Result of local training: ``delta [A, d] = new - old``, ``local [A, d_local]``, mean ``loss [A]``, the
     optimiser's ``slots``; of pair training the new models ``own [A, d]``; the accuracy ``pseudo [A]`` of the
-    pseudo-labels (NaN: there were none)."""
+    pseudo-labels (NaN: there were none); and, where these are kept, the new ones ``nu [A, M, C]``."""
 
     delta: Tensor
     local: Tensor | None
@@ -182,6 +255,7 @@ class Trained:
     slots: Slots
     own: Tensor | None = None
     pseudo: Tensor | None = None
+    nu: Tensor | None = None
 
 
 Grouping = Literal["auto", "single"]

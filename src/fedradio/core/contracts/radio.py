@@ -14,9 +14,9 @@ from fedradio.core.contracts.state import Slots
 from fedradio.core.contracts.time import Clock
 from fedradio.core.rng import Rng
 
-LinkTrait = Literal["individual", "rate", "superposition", "lossless"]
+LinkTrait = Literal["individual", "rate", "superposition", "lossless", "amplitude"]
 """Trait of a link: it delivers single payloads; seconds follow from a sender's own power; symbols add up in the air;
-every payload in time arrives."""
+every payload in time arrives; senders may be given amplitudes in place of powers."""
 
 SUPERPOSITION: LinkTrait = "superposition"
 """Trait of links whose senders are heard all at once; their transmit power is that of the payload."""
@@ -101,10 +101,10 @@ class ChannelState:
 
     @property
     def noise(self) -> float:
-        """The noise that is set, whichever it is."""
-        noise = self.noise_symbol if self.noise_w_hz is None else self.noise_w_hz
-        assert noise is not None
-        return noise
+        """The density in W/Hz that rates are made of; a channel whose noise is a variance per symbol has none."""
+        if self.noise_w_hz is None:
+            raise ValueError("the noise of this channel is a variance per symbol, no density")
+        return self.noise_w_hz
 
     @property
     def power(self) -> Tensor:
@@ -213,6 +213,10 @@ class View:
         return self.link.bits(self.message)
 
 
+SEEN = tuple(entry.name for entry in fields(View))
+"""Names of all that a view holds."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Exchange(View):
     """A view with the decision: the allocation, and the seconds ``ready_s [S]`` from the receiver's last broadcast
@@ -224,7 +228,7 @@ class Exchange(View):
     @classmethod
     def of(cls, view: View, alloc: Allocation, ready_s: Tensor | None) -> Exchange:
         """The exchange of a view in which ``alloc`` was decided."""
-        seen = {entry.name: getattr(view, entry.name) for entry in fields(View)}
+        seen = {name: getattr(view, name) for name in SEEN}
         return cls(**seen, alloc=alloc, ready_s=ready_s)
 
 
@@ -307,6 +311,10 @@ class Link(Protocol):
     def takes(self) -> frozenset[Fading]:
         """Small-scale fading of the channel that it can deal with."""
         return frozenset({"none", "block"})
+
+    def check(self, channel: ChannelState) -> str:
+        """Why this link cannot work on such a channel; empty if it can."""
+        return ""
 
     def bits(self, message: Message) -> float | None:
         """Bits that a sender puts on the link; None for links without bits."""

@@ -4,7 +4,7 @@
 seed; ``progress`` is called with the share that is done.
 """
 
-from fedradio.papers.studies import air, data, energy, network
+from fedradio.papers.studies import air, data, energy, network, remarks
 from fedradio.papers.studies.planned import Study
 
 __all__ = ["STUDIES"]
@@ -21,5 +21,6 @@ STUDIES: dict[str, Study] = {
     "reference": data.reference,
     "labels": data.labels,
     "bound": air.bound,
+    "remarks": remarks.remarks,
 }
 """Every study by its name."""

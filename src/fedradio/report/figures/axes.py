@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from fedradio.core.text import harmless
 from fedradio.report.style import STYLES, Style
 from fedradio.results.quantities import QUANTITIES, entry
 from fedradio.results.quantity import Quantity
+from fedradio.results.run import PastRun
 
 COLUMN_IN = 3.5
 """Width of a column of a two-column paper, in inches."""
@@ -146,9 +147,10 @@ def scaled(most: float, unit: str) -> tuple[float, str]:
     return factor, f"{PREFIXES[factor]}{unit}"
 
 
-def metric_axis(metric: str) -> tuple[float, str]:
-    """Scale and title of a metric's axis: 100 for shares, else 1."""
-    return entry(metric).scale, _titled(entry(metric), entry(metric).unit)
+def metric_axis(metric: str, runs: Iterable[PastRun] = ()) -> tuple[float, str]:
+    """Scale and title of a metric's axis: 100 for shares, else 1; the unit as the ``runs`` declare it."""
+    quantity = entry(metric, runs)
+    return quantity.scale, _titled(quantity, literal(quantity.unit))
 
 
 def _titled(quantity: Quantity, unit: str) -> str:

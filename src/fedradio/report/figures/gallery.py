@@ -60,7 +60,8 @@ def curve_drawings(
 ) -> list[Drawing]:
     """Figures of a metric against what was spent: by default rounds, seconds, joules and all other axes."""
     looks = looks_of(variants)
-    recorded = any(run.rounds for variant in variants for run in variant.runs.values())
+    runs = [run for variant in variants for run in variant.runs.values()]
+    recorded = any(run.rounds for run in runs)
     curves = []
     for quantity in axes() if against is None else [QUANTITIES[name] for name in against]:
         known = bands(variants, metric, quantity.name)
@@ -68,7 +69,7 @@ def curve_drawings(
             continue
         lacking = f"{metric} is not measured" if quantity.name == "rounds" else f"{quantity.name} are undefined"
         why = _without(variants, known, lacking if recorded else "no round is recorded")
-        draw = partial(curves_figure, known, looks, metric, quantity.name, target) if known else None
+        draw = partial(curves_figure, known, looks, metric, quantity.name, target, runs) if known else None
         curves.append(Drawing(f"{metric}-{quantity.name}", draw, why))
     return curves
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ from fedradio.report.figures.axes import (
     whole_numbers,
 )
 from fedradio.report.style import Style
-from fedradio.results.run import Floats
+from fedradio.results.run import Floats, PastRun
 from fedradio.results.statistics import Band
 
 MOST_POINTS = 1000
@@ -50,12 +50,14 @@ def curves_figure(
     metric: str = "accuracy",
     against: str = "rounds",
     target: float | None = None,
+    runs: Iterable[PastRun] = (),
 ) -> Figure:
-    """Mean curves ``label -> band`` with their intervals where there are several seeds."""
+    """Mean curves ``label -> band`` with their intervals where there are several seeds; ``runs`` declare the unit of
+    a metric that is not in the table of quantities."""
     with printed():
         figure, axes = column()
         factor, x_label = axis(against, max(float(band.x[-1]) for band in bands.values()))
-        scale, y_label = metric_axis(metric)
+        scale, y_label = metric_axis(metric, runs)
         for number, (label, band) in enumerate(bands.items()):
             x, look = band.x / factor, looks[label]
             axes.plot(x, scale * band.mean, label=label, **line(look, len(x), number / len(bands)))

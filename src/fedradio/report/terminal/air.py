@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from rich.table import Table
 
-from fedradio.papers.studies.air import expected_error, shares
+from fedradio.papers.studies.air import expected_error, noise_text, shares
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
 from fedradio.theory.whfl import effective_clients
@@ -39,5 +39,5 @@ def error_table(sim: Simulation, planned: Planned) -> Table:
         if value > 0:
             table.add_row(name, f"{value:.3g}")
     table.add_row("in all", f"{sum(parts.values()):.3g}")
-    table.caption = "of the mean of independent payloads of power 1, exact"
+    table.caption = f"of the mean of independent payloads of power 1, exact; {noise_text(sim)}"
     return table

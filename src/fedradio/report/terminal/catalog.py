@@ -49,6 +49,9 @@ def type_name(annotation: Any) -> str:
     if get_origin(annotation) is tuple:
         inner = [type_name(item) for item in get_args(annotation) if item is not Ellipsis]
         return f"[{inner[0]}, ...]" if Ellipsis in get_args(annotation) else f"[{', '.join(inner)}]"
+    if get_origin(annotation) is dict:
+        keys, value = get_args(annotation)
+        return "{" + ", ".join(f"{key}: {type_name(value)}" for key in get_args(keys) or (type_name(keys),)) + "}"
     if get_args(annotation):
         return " | ".join(type_name(item) for item in get_args(annotation))
     if annotation is type(None):

@@ -3,8 +3,9 @@
 import torch
 from support.elsewhere import received
 
-from fedradio.core.contracts import Samples, Tapes, TestSet
+from fedradio.core.contracts import Repeats, Samples, Tapes, TestSet
 from fedradio.data.tapes import Pool
+from fedradio.data.video import Pairs
 
 
 def test_bounds_of_groups_by_hand() -> None:
@@ -41,3 +42,16 @@ def test_what_is_fetched_from_home_can_be_sent_to_another_process() -> None:
     for fetch in (moved.fetch, received(moved.fetch)):
         x, y = fetch(torch.tensor([4, 1]))
         assert (x.device.type, tuple(x.shape), tuple(y.shape)) == ("meta", (2, 2), (2,))
+
+
+def test_keys_and_labels_move_with_the_samples() -> None:
+    """A fetch that knows which inputs repeat still does on another device; one that does not, does not."""
+    pairs = Pairs(torch.randn(3, 2), torch.tensor([2, 0, 2, 1]), torch.arange(4))
+    number = torch.arange(4)
+    there = TestSet(number, torch.zeros(4).long(), 1, False, pairs).to("cpu").fetch
+    for fetch in (there, received(there)):
+        assert isinstance(fetch, Repeats)
+        assert fetch.key(number).tolist() == [2, 0, 2, 1]
+        assert fetch.labels(number.view(2, 2)).tolist() == [[0, 1], [2, 3]]
+    pool = Pool(torch.randn(5, 2), torch.arange(5))
+    assert not isinstance(TestSet(number, number, 1, False, pool).to("cpu").fetch, Repeats)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from fedradio.core.contracts import LocalRule, Objective, Start
+from fedradio.algorithms.apfl import finetuned
+from fedradio.core.contracts import EpochsOver, LocalRule, Objective, Start
 
 
 def test_effective_steps_by_brute_force() -> None:
@@ -30,11 +31,45 @@ def test_rates_follow_the_schedule() -> None:
 def test_passes_by_hand() -> None:
     """Two unlabelled samples beside each labelled one: 3 passes, twice for a pair, and 2/3 for the pseudo-labels."""
     rule = LocalRule(lr=0.1, batch=4)
-    assert rule.passes == 1.0
+    assert rule.passes() == 1.0
     plain = Objective(alpha_r=0.1, unlabelled_batch=8)
-    assert replace(rule, objective=plain).passes == 3.0
-    assert replace(rule, objective=replace(plain, alpha_p=0.1)).passes == pytest.approx(3 + 2 / 3)
-    assert replace(rule, objective=replace(plain, alpha_p=0.1, pair=True)).passes == pytest.approx(6 + 2 / 3)
+    assert replace(rule, objective=plain).passes() == 3.0
+    assert replace(rule, objective=replace(plain, alpha_p=0.1)).passes() == pytest.approx(3 + 2 / 3)
+    pair = replace(rule, objective=replace(plain, alpha_p=0.1, pair=True))
+    assert pair.passes() == pytest.approx(6 + 2 / 3)
+    assert pair.passes(unlabelled=False) == 2.0
+    assert pair.passes(labelled=False) == pytest.approx(4 + 2 / 3)
+
+
+def test_a_model_that_rests_is_not_trained() -> None:
+    """From round 2 on the shared model makes forward passes only, a third of a training pass: 3 (1 + 1/3) + 2/3. An own
+    model that has not begun costs nothing: 3 + 2/3."""
+    objective = Objective(0.1, 0.1, 8, pair=True)
+    rule = LocalRule(lr=0.1, batch=4, objective=objective)
+    tuned = finetuned(rule, 2)
+    assert [tuned.passes(t) for t in (1, 2)] == pytest.approx([6 + 2 / 3, 4 + 2 / 3])
+    phases = finetuned(rule, 2, begin=2)
+    assert [phases.passes(t) for t in (1, 2)] == pytest.approx([3 + 2 / 3, 4 + 2 / 3])
+
+
+@pytest.mark.parametrize(
+    ("over", "wanted"),
+    [("labelled", [8, 8, 68, 1]), ("unlabelled", [68, 8, 68, 1]), ("all", [38, 8, 68, 1])],
+)
+def test_steps_of_an_epoch_by_hand(over: EpochsOver, wanted: list[int]) -> None:
+    """240 and 2160 samples, 32 of each an update: 7.5, 67.5 or 2400/64 = 37.5 steps, rounded up. Then 240 labelled ones
+    alone, 2160 unlabelled ones alone, and one sample of each kind."""
+    labelled, unlabelled = torch.tensor([240, 240, 0, 1]), torch.tensor([2160, 0, 2160, 1])
+    rule = LocalRule(lr=0.1, epochs_over=over, objective=Objective(0.1, 0.1, 32))
+    assert rule.epoch.steps(labelled, unlabelled).tolist() == wanted
+    half = replace(rule, updates_per_step=2).epoch.steps(labelled, unlabelled)
+    assert half.tolist() == [-(-steps // 2) for steps in wanted]
+
+
+def test_a_rule_without_unlabelled_costs_counts_them_by_its_own_batch() -> None:
+    """So that ``epochs_over: unlabelled`` gives methods with and without unlabelled costs the same number of steps."""
+    rule = LocalRule(lr=0.1, batch=16, epochs_over="unlabelled")
+    assert rule.epoch.steps(torch.tensor([10]), torch.tensor([33])).tolist() == [3]
 
 
 def test_slots_that_an_optimiser_wants() -> None:

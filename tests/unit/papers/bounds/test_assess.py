@@ -1,31 +1,18 @@
-"""The theorem on runs: weights from records, estimates on the run's own world, the bound beside what the run did."""
+"""Which paper's theory is evaluated, and what is refused before."""
 
 import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from fedradio.core.errors import SpecError
-from fedradio.papers.bounds.assess import Assessment, assess
-from fedradio.papers.bounds.replay import StoredRun, participation, replayed_run
-from fedradio.rounds.round import begin, run_round
+from fedradio.papers.bounds.assess import PAPERS, assess, covering
+from fedradio.papers.bounds.replay import replayed_run
 from fedradio.runs.run import run
-from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
 
 Maker = Callable[..., Spec]
-
-
-CONVEX = ("model=logistic", "hops.0.policy.steps=2", "rule.lr=0.002", "algorithm.weighting=equal")
-
-
-RADIO = (
-    "hops.0.link={kind: digital, erasure: 0.3}",
-    "hops.0.channel=urban_macro",
-    "algorithm={kind: fedavg, weighting: equal, normalise: inverse}",
-)
 
 
 def made(spec: Spec, folder: Path) -> Path:
@@ -33,107 +20,52 @@ def made(spec: Spec, folder: Path) -> Path:
     return folder
 
 
-def constant(found: Assessment, name: str) -> float:
-    return next(row.value for row in found.constants if row.name == name)
+@pytest.mark.parametrize(
+    ("algorithm", "name"),
+    [("fedavg", "RawHFL"), ("osafl", "OSAFL"), ("afa_cd", "OSAFL"), ("fedshvr", "FedCPSL")],
+)
+def test_the_paper_that_covers_the_run_is_chosen(tiny: Maker, tmp_path: Path, algorithm: str, name: str) -> None:
+    folder = made(tiny(f"algorithm={algorithm}", "rounds=1"), tmp_path / "a")
+    assert covering(replayed_run(folder)).name == name
 
 
-def exact_smoothness(run_: StoredRun) -> float:
-    """Softmax regression: at most half the largest eigenvalue of a client's mean of x x', with the bias's 1."""
-    stream, everyone = run_.sim.stream, torch.arange(run_.sim.topology.clients)
-    held = stream.draw(stream.start(), everyone, torch.ones_like(everyone), 10_000, run_.sim.rng)
-    largest = 0.0
-    for index, count in zip(held.labelled.index[:, 0], held.labelled.count[:, 0], strict=True):
-        x, _ = held.fetch(index[: int(count)])
-        design = torch.cat([x.flatten(1), torch.ones(len(x), 1)], 1).double()
-        largest = max(largest, 0.5 * float(torch.linalg.eigvalsh(design.T @ design / len(x))[-1]))
-    return largest
+def test_where_no_theorem_covers_a_run_the_nearest_reasons_are_told(tiny: Maker, tmp_path: Path) -> None:
+    folder = made(tiny("algorithm=fedprox", "rounds=1"), tmp_path / "a")
+    with pytest.raises(SpecError, match="no theorem covers this run; RawHFL's comes nearest") as caught:
+        assess(folder)
+    first, second = caught.value.problems
+    assert (first.path, second.path) == ("--paper", "algorithm.mu")
+    assert "osafl, fedcpsl, whfl" in first.remedy
 
 
-def test_a_convex_run_in_two_cells_stays_below_its_bound(cells: Maker, tmp_path: Path) -> None:
-    """Logistic regression on digits, labels dealt out unevenly, equal steps, a rate below every limit."""
-    spec = cells(*CONVEX, "rounds=15", "data.partition={kind: dirichlet, alpha: 0.5}")
-    folder = made(spec, tmp_path / "a")
-    smoothness = exact_smoothness(replayed_run(folder))
-    found = assess(folder, rounds=15, given={"smoothness": smoothness})
-    (column,) = found.columns
-    assert found.rates["rate of the run"] < found.rates["limit in the proof of Lemma 2"]
-    assert column.rounds == 15
-    assert column.holds
-    assert column.measured is not None
-    assert 0.05 * column.bound.total < column.measured < column.bound.total
-    assert column.bound.arrival == 0.0
-    assert found.notes == []
-    estimated = assess(folder, rounds=2)
-    assert 0.1 * smoothness < constant(estimated, "smoothness") <= smoothness
-    assert [c.title for c in estimated.columns] == ["replayed", "whole run"]
+@pytest.mark.parametrize("paper", ["osafl", "whfl", "fedcpsl"])
+def test_a_run_of_another_algorithm_is_refused_with_the_paper_that_fits(
+    tiny: Maker, tmp_path: Path, paper: str
+) -> None:
+    folder = made(tiny("rounds=1"), tmp_path / "a")
+    with pytest.raises(SpecError, match=f"not covered by {PAPERS[paper].name}'s theorem") as caught:
+        assess(folder, paper=paper)
+    assert caught.value.problems[-1].remedy == "--paper rawhfl"
 
 
-def test_one_full_step_moves_along_the_gradient(cells: Maker, tiny: Maker, tmp_path: Path) -> None:
-    """With one step on all data w^1 = w^0 - eta grad f(w^0): this fixes the weights, whatever the sizes."""
-    one = ("rule.batch=2000", "hops.0.policy.steps=1", "data.partition={kind: dirichlet, alpha: 0.3}", "rounds=1")
-    sampled = "hops.0.policy={kind: sampling, clients: 2, steps: 1}"
-    specs = [
-        tiny(*one),
-        cells(*one, "hops.0.period=1"),
-        cells(*one, "hops.0.period=1", "algorithm.weighting=equal"),
-        cells(*one, "hops.0.period=1", sampled),
-        cells(*one, "hops.0.period=1", sampled, "algorithm.normalise=selected"),
-    ]
-    for number, spec in enumerate(specs):
-        folder, sim = made(spec, tmp_path / str(number)), build(spec)
-        (column,) = assess(folder).columns
-        before = begin(sim)
-        after, _, _ = run_round(sim, before, evaluate=False)
-        moved = (after.memory.shared["w"] - before.memory.shared["w"]) / sim.rule.lr
-        assert column.measured == pytest.approx(float(moved.square().sum()), rel=1e-3)
+def test_unknown_papers_and_wrong_constants_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    with pytest.raises(SpecError, match=r"did you mean 'osafl'\? one of: fedcpsl, osafl, rawhfl, whfl"):
+        assess(nowhere, paper="osaf")
+    with pytest.raises(SpecError, match="--replay"):
+        assess(nowhere, rounds=-1)
+    with pytest.raises(SpecError) as caught:
+        assess(nowhere, paper="osafl", given={"variance": -1.0, "smoothness": math.nan, "rho_1": 0.5, "rho": 1.0})
+    told = [str(problem) for problem in caught.value.problems]
+    assert [text.split(":")[0] for text in told] == ["--set variance", "--set smoothness", "--set rho_1", "--set rho"]
+    assert "not negative" in told[0]
+    assert "at least 1" in told[2]
+    assert "no constant of that name" in told[3]
+    with pytest.raises(SpecError, match="must be above 0"):
+        assess(nowhere, paper="fedcpsl", given={"smoothness": 0.0})
 
 
-def test_a_flat_network_is_one_edge_and_equal_data_do_not_diverge(tiny: Maker, tmp_path: Path) -> None:
-    found = assess(made(tiny(), tmp_path / "a"), rounds=1)
-    assert constant(found, "edge_divergence") == pytest.approx(0.0, abs=1e-9)
-    assert constant(found, "client_divergence") > 0
-    alone = tiny("topology.clients=1", "rule.batch=4000")
-    found = assess(made(alone, tmp_path / "b"), rounds=1)
-    for name in ("client_divergence", "edge_divergence", "variance"):
-        assert constant(found, name) == pytest.approx(0.0, abs=1e-9)
-
-
-def test_losses_enter_with_their_frequency(cells: Maker, tmp_path: Path) -> None:
-    folder = made(cells(*RADIO, "rounds=6", "model=logistic", "rule.lr=0.001"), tmp_path / "a")
-    found = assess(folder, rounds=2)
-    assert all(column.bound.arrival > 0 for column in found.columns)
-    opened = replayed_run(folder)
-    part, _ = participation(opened, opened.sim.algorithm.averaging)  # type: ignore[arg-type]
-    rows = [record.dense(6) for records in opened.exchanges for record in records if record.hop == 0]
-    wanted = [sum(row.arrived[u] for row in rows) / len(rows) for u in range(6)]
-    assert part.p_sc[0, 0].tolist() == pytest.approx(wanted)
-    assert any("p_sc" in note for note in found.notes)
-    other = made(cells(*RADIO, "rounds=6", "algorithm.normalise=arrived"), tmp_path / "b")
-    found = assess(other, rounds=1)
-    assert found.columns[0].bound.arrival == 0.0
-    assert any("count as the selected" in note for note in found.notes)
-    shrunk = made(cells(*RADIO, "rounds=6", "algorithm.normalise=selected"), tmp_path / "c")
-    with pytest.raises(SpecError, match="do not make up for it"):
-        assess(shrunk)
-
-
-def test_central_training_is_one_client(tiny: Maker, tmp_path: Path) -> None:
-    found = assess(made(tiny("algorithm={kind: central, steps: 4}"), tmp_path / "a"), rounds=1)
-    assert constant(found, "client_divergence") == pytest.approx(0.0, abs=1e-9)
-
-
-def test_given_constants_and_no_replay(tiny: Maker, tmp_path: Path) -> None:
-    folder = made(tiny("algorithm.weighting=equal"), tmp_path / "a")
-    given = {"smoothness": 1.0, "variance": 2.0, "client_divergence": 3.0, "edge_divergence": 0.0, "gap": 2.3}
-    found = assess(folder, rounds=0, given=given)
-    assert [row.source for row in found.constants] == ["given"] * 5
-    (column,) = found.columns
-    assert (column.title, column.measured, column.holds) == ("whole run", None, None)
-    assert column.bound.gap == pytest.approx(2 * 2.3 / (0.1 * 2 * 3))  # eta = .1, K = 2, Omega = L = 3
-    with pytest.raises(SpecError, match="nothing can be estimated"):
-        assess(folder, rounds=0, given={"gap": 2.3})
-    with pytest.raises(SpecError, match="--variance") as caught:
-        assess(folder, rounds=-1, given={"variance": -1.0, "smoothness": math.nan})
-    assert len(caught.value.problems) == 3
-    with pytest.raises(SpecError, match="rawhfl"):
-        assess(folder, paper="osafl")
+def test_a_constant_of_another_paper_is_refused_where_the_paper_was_chosen(tiny: Maker, tmp_path: Path) -> None:
+    folder = made(tiny("rounds=1"), tmp_path / "a")
+    with pytest.raises(SpecError, match="RawHFL's theorem has no constant of that name"):
+        assess(folder, given={"rho_1": 2.0})

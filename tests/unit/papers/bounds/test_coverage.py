@@ -33,12 +33,12 @@ def made(spec: Spec, folder: Path) -> Path:
 def test_what_the_theorem_does_not_cover_is_refused(tiny: Maker, tmp_path: Path, override: str, path: str) -> None:
     folder = made(tiny(override, "rounds=1"), tmp_path / "a")
     with pytest.raises(SpecError, match="not covered by RawHFL's theorem") as caught:
-        assess(folder)
+        assess(folder, paper="rawhfl")
     assert str(caught.value).startswith(path)
 
 
 def test_all_reasons_at_once(tiny: Maker, tmp_path: Path) -> None:
     folder = made(tiny("algorithm.server_lr=2", "rule.momentum=0.5", "rounds=1"), tmp_path / "a")
     with pytest.raises(SpecError) as caught:
-        assess(folder)
+        assess(folder, paper="rawhfl")
     assert len(caught.value.problems) == 2

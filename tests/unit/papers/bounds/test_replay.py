@@ -1,63 +1,30 @@
-"""Runs replayed from their records: weights, losses, changed folders."""
+"""Stored runs that are run again: changed folders, rounds one by one, samples for gradients."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.records import exchange
+import torch
 from support.sealing import reseal
 
-from fedradio.core.contracts import ExchangeRecord
 from fedradio.core.errors import StoreError
 from fedradio.papers.bounds.assess import assess
-from fedradio.papers.bounds.replay import participation, replayed_run
-from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE
+from fedradio.papers.bounds.replay import client_data, replayed_run, rounds_again
+from fedradio.rounds.parts import STREAM
+from fedradio.runs.folder import MODEL_FILE, RECORDS_FILE, SPEC_FILE
 from fedradio.runs.run import run
+from fedradio.runs.tensors import read_tensors
 from fedradio.spec.spec import Spec
 
 Maker = Callable[..., Spec]
+
+GROWING = "data.stream={kind: growing, history: 50, slots: 20}"
 
 
 def made(spec: Spec, folder: Path) -> Path:
     run(spec, folder)
     return folder
-
-
-def test_weights_are_those_of_the_records(cells: Maker, tmp_path: Path) -> None:
-    spec = cells("hops.0.policy={kind: sampling, clients: 2, steps: [1, 4]}", "rule.updates_per_step=3")
-    opened = replayed_run(made(spec, tmp_path / "a"))
-    part, busy = participation(opened, opened.sim.algorithm.averaging)  # type: ignore[arg-type]
-    assert busy == [0, 1]
-    assert (part.rounds, part.edge_rounds) == (2, 2)
-    rows = [record.dense(6) for records in opened.exchanges for record in records if record.hop == 0]
-    for alpha, steps, row in zip(part.alpha_u.flatten(0, 1), part.steps.flatten(0, 1), rows, strict=True):
-        squares = [float(alpha[part.edge == b].square().sum()) for b in range(2)]
-        assert [1 / square for square in squares] == pytest.approx(row.effective)
-        assert steps.tolist() == [3 * n for n in row.steps]
-    assert part.alpha_b.sum(1).tolist() == pytest.approx([1.0, 1.0])
-    assert part.omega.tolist() == pytest.approx((part.alpha * part.steps).sum((1, 2)).tolist())
-
-
-def only(record: ExchangeRecord, ids: list[int]) -> ExchangeRecord:
-    """The record of an exchange in which only these senders took part."""
-    return exchange(record.t, record.hop, ids=ids, e=record.e, steps=record.steps[: len(ids)])
-
-
-def test_idle_rounds_and_empty_cells_are_told(cells: Maker, tmp_path: Path) -> None:
-    opened = replayed_run(made(cells("rounds=3"), tmp_path / "a"))
-    opened.exchanges[1] = [only(record, []) for record in opened.exchanges[1]]
-    opened.exchanges[2][0] = only(opened.exchanges[2][0], [0, 1, 2])
-    part, busy = participation(opened, opened.sim.algorithm.averaging)  # type: ignore[arg-type]
-    assert busy == [0, 2]
-    assert part.rounds == 2
-    assert float(part.alpha_u[1, 0, 3:].sum()) == 0.0
-    assert part.alpha_b[1, 0] > part.alpha_b[1, 1]
-    from fedradio.papers.bounds.assess import _run_notes
-
-    told = " ".join(_run_notes(opened, part, []))
-    assert "1 round(s) in which nobody trained" in told
-    assert "some edges had no client" in told
 
 
 def test_a_changed_folder_is_refused(tiny: Maker, tmp_path: Path) -> None:
@@ -81,3 +48,27 @@ def test_a_changed_folder_is_refused(tiny: Maker, tmp_path: Path) -> None:
         assess(folder)
     with pytest.raises(StoreError, match="does not exist"):
         assess(tmp_path / "nowhere")
+
+
+def test_rounds_again_are_the_runs_own(tiny: Maker, tmp_path: Path) -> None:
+    opened = replayed_run(made(tiny(GROWING, "rounds=2"), tmp_path / "a"))
+    stored = read_tensors(tmp_path / "a" / MODEL_FILE)
+    first, second = rounds_again(opened, 2, slots=True)
+    assert torch.equal(first.after, second.w)
+    views = opened.sim.model.shared.views(second.after)
+    assert all(torch.equal(views[name], tensor) for name, tensor in stored.items())
+    sizes = [opened.sim.stream.stats(slots)["samples"] for slots in (first.stream, first.later, second.stream)]
+    assert torch.equal(sizes[1], sizes[2])
+    assert int(sizes[1].sum()) > int(sizes[0].sum())
+    assert second.later is second.state.parts[STREAM]  # nothing arrives after the last round
+
+
+def test_all_samples_of_a_client_and_mini_batches_of_at_most_an_epoch(tiny: Maker, tmp_path: Path) -> None:
+    opened = replayed_run(made(tiny("rule.batch=100", "rounds=1"), tmp_path / "a"))
+    sim, ids = opened.sim, torch.tensor([4, 1])
+    data = client_data(sim, sim.stream.start(), ids, 0)
+    held = sim.stream.stats(sim.stream.start())["samples"][ids].tolist()
+    assert len(data) == 2
+    assert [len(data.samples(i)[1]) for i in range(2)] == held
+    assert [sum(len(y) for _, y in data.batches(i)) for i in range(2)] == held
+    assert all(len(y) <= 100 for i in range(2) for _, y in data.batches(i))

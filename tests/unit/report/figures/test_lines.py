@@ -1,10 +1,12 @@
 """Curves, distributions and spreads."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from support.past import past
 
 from fedradio.report.figures.axes import COLUMN_IN, save
 from fedradio.report.figures.gallery import looks_of
@@ -12,6 +14,7 @@ from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spre
 from fedradio.report.style import style
 from fedradio.results.statistics import Band
 from fedradio.results.variants import Variant
+from fedradio.spec.spec import Spec
 
 LOOKS = looks_of([Variant("one", "fedavg", {}), Variant("two", "fedprox", {})])
 
@@ -39,6 +42,13 @@ def test_curves_have_units_percent_bands_and_the_algorithms_colours() -> None:
     assert axes.lines[2].get_ydata()[0] == pytest.approx(60)
     assert len(axes.collections) == 1  # one seed alone has no band
     assert figure.get_figwidth() == COLUMN_IN
+
+
+def test_a_metric_has_the_unit_that_runs_declare(tiny: Callable[..., Spec]) -> None:
+    run = past(tiny(), [0.5])
+    run.__dict__["declared_metrics"] = {"regret": {"unit": "m$", "better": "less"}}
+    assert labels(curves_figure({"one": flat_band(0.5)}, LOOKS, "regret", runs=[run]))[1] == r"Regret (m\$)"
+    assert labels(curves_figure({"one": flat_band(0.5)}, LOOKS, "regret"))[1] == "Regret"
 
 
 def test_the_legend_is_outside_the_data_and_absent_for_one_curve() -> None:

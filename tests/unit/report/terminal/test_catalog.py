@@ -13,6 +13,8 @@ def test_types_and_defaults_for_people() -> None:
     assert type_name(int | tuple[int, int] | None) == "int | [int, int] | null"
     assert type_name(tuple[int, ...]) == "[int, ...]"
     assert type_name(Literal["a", "b"]) == "a | b"
+    assert type_name(dict[Literal["a", "b"], int] | None) == "{a: int, b: int} | null"
+    assert type_name(dict[str, float]) == "{str: float}"
     defaults = {p.name: default_text(p) for p in part("rule", "adam").parameters()}
     assert defaults["eps"] == "1e-07"
     assert defaults["keep_state"] == "true"

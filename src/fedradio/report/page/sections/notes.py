@@ -45,18 +45,20 @@ MEANINGS = {
     "inter": "error of the sum in the air: senders of other receivers",
     "noise": "error of the sum in the air: noise of the receiver",
     "tx_power": "mean power of a sent symbol, of those who sent",
+    "tx_power_vector": "mean power of a whole sent vector, of those who sent",
 }
 """Meanings of the notes of the parts that come with fedradio."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """A quantity over exchanges or rounds; ``at`` is the title of that axis."""
+    """A quantity over exchanges or rounds, with its unit if it has one; ``at`` is the title of that axis."""
 
     title: str
     meaning: str
     at: str
     note: NoteSeries
+    unit: str = ""
 
 
 def notes(data: RunData) -> Html:
@@ -86,7 +88,9 @@ def _series(data: RunData) -> dict[str, Series]:
         if points is not None:
             values = points[1].tolist()
             note = NoteSeries([int(at) for at in points[0]], values, values, values)
-            every[f"metric-{place}"] = Series(entry(name).title, "metric of the evaluations", "Rounds", note)
+            metric = entry(name, [data.run])
+            meaning = "metric of the evaluations" + (", less is better" if metric.better == "less" else "")
+            every[f"metric-{place}"] = Series(metric.title, meaning, "Rounds", note, metric.unit)
     return every
 
 
@@ -96,8 +100,12 @@ def _view(series: Series) -> ChartView:
     x = [note.at[place] for place in chosen]
     low, mean, high = (plain([values[place] for place in chosen]) for values in (note.low, note.mean, note.high))
     band = shade(x, low, high, "@blue") if low != high else []
-    layout = {"xaxis": whole(series.at, max(x)), "yaxis": axis(label(series.title), rangemode="tozero")}
+    layout = {"xaxis": whole(series.at, max(x)), "yaxis": axis(_axis_title(series), rangemode="tozero")}
     return ChartView([*band, line("mean", x, mean, "@blue")], layout, _sentence(series))
+
+
+def _axis_title(series: Series) -> str:
+    return label(f"{series.title} [{series.unit}]" if series.unit else series.title)
 
 
 def _sentence(series: Series) -> str:

@@ -13,5 +13,13 @@ def test_notes_and_metrics_are_listed_with_their_meaning(small: RunData) -> None
     assert "metric of the evaluations" in text
 
 
+def test_a_metric_has_the_unit_and_the_direction_that_the_run_declares(small: RunData) -> None:
+    assert "[m]" not in notes(small)
+    small.run.__dict__["declared_metrics"] = {"variate_norm": {"unit": "m", "better": "less"}}
+    text = notes(small)
+    assert "variate norm [m]" in text
+    assert "metric of the evaluations, less is better" in text
+
+
 def test_nothing_else_is_on_record(empty: RunData) -> None:
     assert "noted nothing beyond accuracies" in notes(empty)
