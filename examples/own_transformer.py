@@ -1,4 +1,4 @@
-"""Models of one's own: a tiny transformer, and an adapter of low rank (LoRA) on frozen layers, of which it alone travels.
+"""Models of one's own: a tiny transformer, and an adapter of low rank (LoRA) on a frozen layer, which stays at home.
 
 The eight rows of a digit are eight tokens. The adapter adds ``B A`` of rank r to a frozen weight ``W0``: the layer
 computes ``x W0^T + x A^T B^T``; with ``B = 0`` at the start it computes what the frozen layer does.
@@ -87,6 +87,7 @@ def adapted(
 def main() -> None:
     for model in ("row_transformer", "adapted"):
         summary = run(load_spec("digits_flat", [f"model={model}", "data.partition=iid", "rule.lr=0.3", "rounds=40"]))
+        assert summary.bits is not None
         sent = summary.bits / summary.rounds / 5 / 32  # numbers of one of the five clients of a round
         print(f"{model:<16} accuracy {summary.accuracy:.3f}, {sent:,.0f} numbers a payload")
 
