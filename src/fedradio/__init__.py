@@ -44,12 +44,15 @@ if TYPE_CHECKING:
         Sent,
         Site,
         Slots,
+        Trained,
         Transform,
         View,
+        Work,
     )
     from fedradio.core.errors import DataError, DivergenceError, FedradioError, SpecError, StoreError
     from fedradio.core.params import group_rank
-    from fedradio.core.registry import Arg, register
+    from fedradio.core.part_files import load_part_file
+    from fedradio.core.registry import Arg, part, register
     from fedradio.core.rng import Rng
     from fedradio.data.partition import dirichlet
     from fedradio.data.sources import digits
@@ -147,8 +150,10 @@ __all__ = [
     "Steps",
     "StoreError",
     "Summary",
+    "Trained",
     "Transform",
     "View",
+    "Work",
     "__version__",
     "algorithms",
     "at_full_power",
@@ -177,6 +182,7 @@ __all__ = [
     "iterate",
     "judge",
     "links",
+    "load_part_file",
     "load_spec",
     "load_specs",
     "loss_33",
@@ -192,6 +198,7 @@ __all__ = [
     "open_runs",
     "page",
     "paired",
+    "part",
     "plan_reproduction",
     "plan_slots",
     "plan_sweep",
@@ -268,8 +275,10 @@ __getattr__ = lazy(
         "Steps": "fedradio.policies.effort",
         "StoreError": "fedradio.core.errors",
         "Summary": "fedradio.runs.summary",
+        "Trained": "fedradio.core.contracts",
         "Transform": "fedradio.core.contracts",
         "View": "fedradio.core.contracts",
+        "Work": "fedradio.core.contracts",
         "algorithms": "fedradio.algorithms:",
         "at_full_power": "fedradio.policies.fixed",
         "begin": "fedradio.rounds.round",
@@ -297,6 +306,7 @@ __getattr__ = lazy(
         "iterate": "fedradio.rounds.round",
         "judge": "fedradio.papers.judge",
         "links": "fedradio.links:",
+        "load_part_file": "fedradio.core.part_files",
         "load_spec": "fedradio.spec.spec",
         "load_specs": "fedradio.papers.make",
         "loss_33": "fedradio.theory.whfl",
@@ -312,6 +322,7 @@ __getattr__ = lazy(
         "open_runs": "fedradio.results.run",
         "page": "fedradio.report.page",
         "paired": "fedradio.results.statistics",
+        "part": "fedradio.core.registry",
         "plan_reproduction": "fedradio.papers.plan",
         "plan_slots": "fedradio.rounds.planning",
         "plan_sweep": "fedradio.sweeps.grid",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -41,6 +43,10 @@ COMMANDS = {
         "Check a spec: all problems at once, with path, value and remedy. Nothing is run.", parts=True
     ),
     "cp": CommandEntry("Copy a shipped spec as a starting point."),
+    "new": CommandEntry(
+        "Begin a part of your own: a commented file that runs as it is, a spec that uses it, and its test.", parts=True
+    ),
+    "schema": CommandEntry("Print the JSON Schema of specs, by which editors complete and check them.", parts=True),
     "compare": CommandEntry("Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs."),
     "figures": CommandEntry(
         "Draw all figures that these runs can have, in the width of a paper's column, and tell why others cannot be "
@@ -54,13 +60,14 @@ COMMANDS = {
         "Write one HTML page that shows a run or a sweep: curves, map, who took part, energy, spec. It opens offline."
     ),
     "reproduce": CommandEntry(
-        "Make a table or figure of one of the four papers again, beside its published numbers.", parts=True
+        "Make a table or figure of one of the four papers again, beside its published numbers, and judge its claims.",
+        parts=True,
     ),
     "run": CommandEntry("Run a spec and write its run folder.", parts=True),
     "resume": CommandEntry(
         "Go on with a run that was interrupted or killed; the result equals that of a run in one go.", parts=True
     ),
-    "theory": CommandEntry("Evaluate a paper's convergence bound on a run, beside what the run did.", parts=True),
+    "theory": CommandEntry("Evaluate a paper's convergence bounds on a run, beside what the run did.", parts=True),
     "sweep": CommandEntry(
         "Run a spec with every combination of values, on the same seeds; what is complete already is not run again.",
         parts=True,
@@ -87,15 +94,31 @@ class LazyGroup(TyperGroup):
         return None, None, rest
 
 
+def load_parts(files: Iterable[Path]) -> None:
+    """Load files of the user's own, and tell what they hold."""
+    from fedradio.core.part_files import load_part_file
+
+    for path in files:
+        file = load_part_file(path)
+        say(err, f"parts of {path}: {file.named} (sha256 {file.sha256[:12]})")
+
+
+def _load_given(files: list[Path] | None) -> list[Path] | None:
+    load_parts(files or ())
+    return files
+
+
 def load_command(name: str) -> Any:
     """The command of that name, ready to be called."""
     command = typer.main.get_command(import_module(f"fedradio.cli.{name}").app)
     command.name = name
     if COMMANDS[name].parts:
+        from fedradio.core.config import configured_parts
         from fedradio.core.registry import load_plugins
 
         for failure in load_plugins():
             say(err, ("warning", "yellow"), f" {failure}")
+        load_parts(configured_parts())
     return command
 
 
@@ -127,6 +150,16 @@ out = _console(stderr=False)
 err = _console(stderr=True)
 
 SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)")]
+PartFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--parts",
+        metavar="FILE",
+        is_eager=True,
+        callback=_load_given,
+        help="a Python file of your own that registers parts; it is run. May be given several times",
+    ),
+]
 Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist")]
 
 

@@ -12,6 +12,12 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.spec.yaml import shipped, shipped_text
 
+SCHEMA_FILE = "fedradio.schema.json"
+"""Where a copied spec looks for its schema: in its own folder."""
+
+EDITOR_LINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
+"""The comment by which editors that speak to the YAML language server find it."""
+
 app = one_command()
 
 
@@ -27,7 +33,9 @@ def copy(
     if target.exists():
         raise SpecError(Problem(str(target), "exists already", "choose another name"))
     try:
-        target.write_text(shipped_text(spec), encoding="utf-8")
+        target.write_text(EDITOR_LINE + shipped_text(spec), encoding="utf-8")
     except OSError as error:
         raise SpecError(Problem(str(target), f"cannot be written: {error.strerror}")) from None
     say(out, f"{target}: edit it, then `fedradio run {target}`")
+    if not (target.parent / SCHEMA_FILE).exists():
+        say(out, f"so that an editor completes its keys: `fedradio schema > {target.parent / SCHEMA_FILE}`")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from fedradio.cli.app import one_command, out
+from fedradio.cli.app import PartFiles, one_command, out
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parts_table
@@ -20,6 +20,7 @@ app = one_command()
 @app.command("ls")
 def list_parts(
     family: Annotated[str | None, typer.Argument(help="one family of parts, or `spec` for the shipped specs")] = None,
+    files: PartFiles = None,
 ) -> None:
     """List every registered part, with one line each; `ls spec` lists the shipped specs."""
     if family == "spec":

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import one_command
+from fedradio.cli.app import PartFiles, one_command
 from fedradio.cli.running import show_run
 from fedradio.runs.resume import resume as resume_run
 
@@ -19,7 +19,17 @@ def resume(
     run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
     rounds: Annotated[int | None, typer.Option(help="another end; makes a finished run longer")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    parts: PartFiles = None,
+    changed_parts: Annotated[
+        bool, typer.Option("--changed-parts", help="go on although a file of parts was changed since the run began")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
 ) -> None:
     """Go on with a run that was interrupted or killed; the result equals that of a run in one go."""
-    show_run(lambda observer: resume_run(run_dir, rounds=rounds, workers=workers, observer=observer), run_dir, quiet)
+    show_run(
+        lambda observer: resume_run(
+            run_dir, rounds=rounds, workers=workers, observer=observer, changed_parts=changed_parts
+        ),
+        run_dir,
+        quiet,
+    )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fedradio.cli.app import Overrides, SpecArgument, one_command
+from fedradio.cli.app import Overrides, PartFiles, SpecArgument, one_command
 from fedradio.cli.running import show_run
 from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.runs.folder import new_folder
@@ -26,6 +26,7 @@ def run(
     rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
     device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
     workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    parts: PartFiles = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
 ) -> None:
     """Run a spec and write its run folder."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import one_command, out
+from fedradio.cli.app import PartFiles, one_command, out
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parameters_table
@@ -17,7 +17,10 @@ app = one_command()
 
 
 @app.command()
-def show(kind: Annotated[str, typer.Argument(help="kind of a part, such as fedprox, or family/kind")]) -> None:
+def show(
+    kind: Annotated[str, typer.Argument(help="kind of a part, such as fedprox, or family/kind")],
+    files: PartFiles = None,
+) -> None:
     """Show a part's parameters with units, bounds and defaults, and the paper it follows."""
     family, _, name = kind.rpartition("/")
     matching = [part for part in parts() if part.kind == name and family in ("", part.family)]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fedradio.cli.app import SpecArgument, err, one_command, out
+from fedradio.cli.app import PartFiles, SpecArgument, err, one_command, out
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.report.terminal.sweep import BatchProgress, results_view, size_text, trouble_lines, variants_table
@@ -43,6 +43,7 @@ def sweep(
     rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
     device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
     workers: Annotated[int | None, typer.Option(min=1, help="threads of a run; default: all cores, shared")] = None,
+    parts: PartFiles = None,
     only_list: Annotated[bool, typer.Option("--list", help="list the variants and stop")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the sweep folder")] = False,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedradio.cli.app import Overrides, SpecArgument, one_command, out
+from fedradio.cli.app import Overrides, PartFiles, SpecArgument, one_command, out
 from fedradio.report.terminal.console import say
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec
@@ -11,7 +11,7 @@ app = one_command()
 
 
 @app.command()
-def validate(spec: SpecArgument, overrides: Overrides = None) -> None:
+def validate(spec: SpecArgument, overrides: Overrides = None, parts: PartFiles = None) -> None:
     """Check a spec: all problems at once, with path, value and remedy. Nothing is run."""
     checked = load_spec(spec, overrides or ())
     sim = build(checked)

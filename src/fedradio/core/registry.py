@@ -7,7 +7,7 @@ its keyword-only arguments, annotated with :class:`Arg`, are at once constructor
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -143,6 +143,17 @@ def part(family: str, kind: str) -> Part:
     except KeyError:
         known = ", ".join(p.kind for p in parts(family))
         raise SpecError(Problem(family, "unknown kind", f"one of: {known}", kind)) from None
+
+
+def registered() -> list[tuple[str, str]]:
+    """Family and kind of every part that is registered now, in the order in which they were."""
+    return list(_PARTS)
+
+
+def forget(names: Iterable[tuple[str, str]]) -> None:
+    """Take back what was registered, as by a file that broke off in the middle."""
+    for name in names:
+        del _PARTS[name]
 
 
 def load_plugins() -> list[str]:

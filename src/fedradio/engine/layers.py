@@ -34,7 +34,8 @@ class Layer:
 
 def dense_layers(model: Model) -> tuple[Layer, ...] | None:
     """The layers of a Flatten/Linear/ReLU stack, or None for any other module."""
-    if not isinstance(model.module, nn.Sequential) or model.local.fields or model.buffers.fields:
+    frozen = any(not p.requires_grad for p in model.module.parameters())
+    if not isinstance(model.module, nn.Sequential) or model.local.fields or model.buffers.fields or frozen:
         return None
     fields = {field.name: field for field in model.shared.fields}
     layers: list[Layer] = []

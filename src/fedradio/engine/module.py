@@ -94,11 +94,11 @@ class Network:
         self.memory = {name: torch.zeros_like(self.w) for name in memory}
         self.module = copy.deepcopy(model.module).to(like.device, like.dtype).train()
         _bind(self.module, _views(model, self.w) | model.buffers.views(self.buffers))
-        self.parameters = list(self.module.parameters())
+        self.parameters = [p for p in self.module.parameters() if p.requires_grad]
         # what gradients are added to: the parameters themselves, the momentum, or (Adam) a vector of their own
         self.sum = self.memory.get("momentum", torch.zeros_like(self.w) if memory else self.w)
         views = _views(model, self.sum)
-        self._parts = [views[name] for name, _ in self.module.named_parameters()]
+        self._parts = [views[name] for name, p in self.module.named_parameters() if p.requires_grad]
         self._model = model
 
     @cached_property
@@ -196,7 +196,8 @@ def _views(model: Model, row: Tensor) -> dict[str, Tensor]:
 def _bind(module: nn.Module, values: Mapping[str, Tensor]) -> None:
     """Make the module's tensors share memory with ``values``; its parameter objects stay, so that ties stay tied."""
     for name, parameter in module.named_parameters():
-        parameter.data = values[name]
+        if parameter.requires_grad:
+            parameter.data = values[name]
     for name, buffer in module.named_buffers():
         if name in values:
             buffer.data = values[name]

@@ -1,12 +1,14 @@
-"""Checks of a torch network: not too large, lazy or frozen, and random by ``nn.Dropout`` only."""
+"""Checks of a torch network: not too large or lazy, and random by ``nn.Dropout`` only."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.functional import cross_entropy
 
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
@@ -28,13 +30,15 @@ def check_size(parameters: int) -> None:
 
 
 def check_module(module: nn.Module) -> None:
-    """Refuse what a row cannot hold: lazy, frozen and non-floating parameters, cumulative running averages."""
+    """Refuse what a row cannot hold: lazy and non-floating parameters, none that trains, cumulative averages."""
     problems = [problem for name, p in module.named_parameters() if (problem := _parameter_problem(name, p))]
     problems += [
         Problem(f"model.{name}", "a running average over all batches needs a count", "give momentum a number")
         for name, layer in module.named_modules()
         if isinstance(layer, nn.modules.batchnorm._NormBase) and layer.track_running_stats and layer.momentum is None
     ]
+    if not problems and not any(p.requires_grad for p in module.parameters()):
+        problems.append(Problem("model", "no parameter of the module trains", "requires_grad_() on some of them"))
     if problems:
         raise SpecError(problems)
 
@@ -59,6 +63,18 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
     if changed:
         reason = "training changes an integer buffer, which a row cannot hold"
         raise SpecError(Problem(f"model.{changed[0]}", reason, "make it a floating-point buffer"))
+
+
+def without_gradient(module: nn.Module, values: Mapping[str, Tensor], x: Tensor, y: Tensor) -> list[str]:
+    """Trainable parameters that a backward pass of the cross entropy on these samples does not reach, at ``values``."""
+    trained = [name for name, p in module.named_parameters() if p.requires_grad]
+    leaves = {name: values[name].detach().clone().requires_grad_() for name in trained}
+    probe = copy.deepcopy(module).to(x.device).eval()
+    loss = cross_entropy(functional_call(probe, {**values, **leaves}, (x,)), y)
+    if not loss.requires_grad:
+        return trained
+    found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
+    return [name for name, gradient in zip(leaves, found, strict=True) if gradient is None]
 
 
 def refuses_single(module: nn.Module, shape: Sequence[int]) -> bool:
@@ -114,8 +130,6 @@ def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:
         return Problem(path, "a lazy layer has no shape yet", "run one batch through the module before wrapping it")
     if not parameter.is_floating_point():
         return Problem(path, "parameters must be real floating-point numbers", value=str(parameter.dtype))
-    if not parameter.requires_grad:
-        return Problem(path, "frozen parameters cannot be part of the model", "let it train, or make it a buffer")
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
 from fedradio.models.checks import check_module, check_size, trial
 from fedradio.models.dropout import seed_dropout
+from fedradio.models.redraw import can_be_redrawn, redrawn
 
 NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
 """Norm layers, whose affine parameters never enter a payload."""
@@ -30,7 +32,9 @@ class FlatModel:
 
     ``shared``: every parameter that is sent; ``local``: scale and offset of norm layers; ``buffers``: the
     floating-point buffers (running statistics). Offsets of each layout count from the start of its own part. Tied
-    parameters appear once. Integer buffers (``num_batches_tracked``) are not part of the row.
+    parameters appear once. Integer buffers (``num_batches_tracked``) and frozen parameters are not part of the row.
+    ``given_sha256`` is the checksum of values that no spec tells, frozen ones and given start values; None without any.
+    ``own``: the module is the user's, and is tried on real samples before a run.
     """
 
     def __init__(
@@ -40,8 +44,12 @@ class FlatModel:
         classes: int,
         initial: Callable[[FlatModel, Rng], Tensor],
         norms: Norms = "local",
+        given_sha256: str | None = None,
+        own: bool = False,
     ) -> None:
         self.module = module
+        self.given_sha256 = given_sha256
+        self.own = own
         self.norms = norms
         self.shape = tuple(shape)
         self.classes = classes
@@ -56,6 +64,11 @@ class FlatModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _copies=threading.local())
+
+    @property
+    def frozen(self) -> int:
+        """How many numbers are frozen: they neither train nor travel."""
+        return sum(p.numel() for p in self.module.parameters() if not p.requires_grad)
 
     @property
     def size(self) -> int:
@@ -88,19 +101,52 @@ class FlatModel:
         return module
 
 
-def wrap(module: nn.Module, shape: Sequence[int], classes: int, norms: Norms = "local") -> FlatModel:
-    """Flat model of any torch classifier ``x [n, *shape] -> logits [n, classes]``, initialised with its own values.
+def wrap(
+    module: nn.Module,
+    shape: Sequence[int],
+    classes: int,
+    norms: Norms = "shared",
+    start: Literal["redrawn", "given"] = "redrawn",
+) -> FlatModel:
+    """Flat model of any torch classifier ``x [n, *shape] -> logits [n, classes]``.
 
-    The module is copied. ``nn.Dropout`` draws from the run's generators; a module that is random in any other way,
-    lazy, frozen or of another output shape is refused. Inputs may be floating point or integers (ids).
+    The module is copied. Its start values are ``redrawn`` from the run's seed, layer by layer; ``given`` values, such
+    as pretrained ones, and those of a module that cannot be filled anew are taken as they are, and runs keep their
+    checksum. Frozen parameters neither train nor travel. Norm layers are averaged on their side channel, or stay
+    ``local``. ``nn.Dropout`` draws from the run's generators; a module that is random in any other way, lazy or of
+    another output shape is refused. Inputs may be floating point or integers (ids).
     """
     shape = tuple(shape)
     check_size(sum(p.numel() for p in module.parameters() if not isinstance(p, nn.UninitializedParameter)))
     check_module(module)
     module = seed_dropout(copy.deepcopy(module)).cpu().float()
     trial(module, shape, classes)
-    row = torch.cat([t.detach().reshape(-1) for part in _tensors(module) for t in part.values()] or [torch.zeros(0)])
-    return FlatModel(module, shape, classes, _Given(row), norms)
+    if start == "redrawn" and can_be_redrawn(module):
+        return FlatModel(module, shape, classes, _redrawn_row, norms, _checksum(_frozen(module)), own=True)
+    row = row_of(module)
+    return FlatModel(module, shape, classes, _Given(row), norms, _checksum([*_frozen(module), row]), own=True)
+
+
+def row_of(module: nn.Module) -> Tensor:
+    """The values of a module as a row ``[D]``."""
+    return torch.cat([t.detach().reshape(-1) for part in _tensors(module) for t in part.values()] or [torch.zeros(0)])
+
+
+def _redrawn_row(model: FlatModel, rng: Rng) -> Tensor:
+    """Initial row ``[D]`` of a module of the user's own, drawn anew."""
+    return row_of(redrawn(model.module, rng))
+
+
+def _frozen(module: nn.Module) -> list[Tensor]:
+    return [p.detach() for p in module.parameters() if not p.requires_grad]
+
+
+def _checksum(values: Sequence[Tensor]) -> str | None:
+    """SHA-256 of values that no spec tells; None without any."""
+    digest = hashlib.sha256()
+    for tensor in values:
+        digest.update(tensor.contiguous().numpy().tobytes())
+    return digest.hexdigest() if values else None
 
 
 @dataclass(frozen=True)
@@ -152,7 +198,8 @@ def _tensors(module: nn.Module) -> tuple[dict[str, Tensor], dict[str, Tensor], d
     shared: dict[str, Tensor] = {}
     local: dict[str, Tensor] = {}
     for name, parameter in module.named_parameters():
-        (local if id(parameter) in norms else shared)[name] = parameter
+        if parameter.requires_grad:
+            (local if id(parameter) in norms else shared)[name] = parameter
     buffers = {name: buffer for name, buffer in module.named_buffers() if buffer.is_floating_point()}
     return shared, local, buffers
 

@@ -10,12 +10,15 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, get_args
 
 import torch
+from torch import Tensor
 
-from fedradio.core.contracts import SUPERPOSITION, VARIATE, Ensemble, Fading, Hop, Link, Memory, Piece, Work
+from fedradio.core.contracts import SUPERPOSITION, VARIATE, Ensemble, Fading, Hop, Link, Memory, Model, Piece, Work
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
 from fedradio.core.registry import parts
 from fedradio.core.units import show
+from fedradio.models.checks import without_gradient
+from fedradio.models.model import FlatModel, as_input
 from fedradio.network.trace import Trace
 from fedradio.rounds.coding import coding_problems, coding_warnings
 from fedradio.rounds.label_drift import START_COUNTS, START_SEEN
@@ -55,8 +58,10 @@ def warnings_of(sim: Simulation) -> list[str]:
     objective = sim.rule.objective
     if objective is not None and objective.unlabelled_batch > 0:
         stats = sim.stream.stats(sim.stream.start())
-        if bool((stats["samples"] == stats["labelled"]).all()):
+        if bool((stats["samples"] == stats["labelled"]).all()) and objective.pseudo_on == "unlabelled":
             warnings.append("data: every sample has its label; the terms of unlabelled samples are absent")
+        elif bool((stats["samples"] > 0).all() and (stats["labelled"] == 0).all()):
+            warnings.append("data: no client has a labelled sample; pseudo-labels repeat what the model says already")
         elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
             warnings.append(
                 f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} a round; "
@@ -99,15 +104,26 @@ def _shape_problems(sim: Simulation) -> list[Problem]:
 def _sample_problems(sim: Simulation) -> list[Problem]:
     """Trial of the model on two samples: ids are not images, whatever their shape."""
     test = sim.stream.test()
-    x, _ = test.fetch(test.index[:2])
+    x, y = test.fetch(test.index[:2])
     try:
-        sim.model.apply(sim.model.init(sim.rng.child("trial")).to(x.device), x)
+        row = sim.model.init(sim.rng.child("trial")).to(x.device)
+        sim.model.apply(row, x)
     except SpecError as error:
         return list(error.problems)
     except RuntimeError:
         kind = "numbers" if x.is_floating_point() else "whole numbers (ids)"
         return [Problem("model", f"cannot read these samples, {kind} of shape {tuple(x.shape[1:])}", "another kind")]
-    return []
+    return [
+        Problem(f"model.{name}", "trains, but gets no gradient", "use it, or freeze it with requires_grad_(False)")
+        for name in _idle_parameters(sim.model, row, x, y)
+    ]
+
+
+def _idle_parameters(model: Model, row: Tensor, x: Tensor, y: Tensor) -> list[str]:
+    """Trainable parameters of a module of the user's own that two real samples give no gradient."""
+    if not isinstance(model, FlatModel) or not model.own:
+        return []
+    return without_gradient(model.module, model.views(row), as_input(x, row.dtype, channels_last=False), y)
 
 
 def _hop_problems(sim: Simulation, h: int) -> list[Problem]:

@@ -38,6 +38,10 @@ from fedradio.transforms.chain import messages
 RoundClock = Literal["slowest", "deadline"]
 
 
+GIVEN_VALUES = "values of the model"
+"""Stands among a run's files for values that no spec tells: frozen parameters, and start values as they were given."""
+
+
 @dataclass(frozen=True)
 class Simulation:
     """A checked combination of parts; made by :func:`compose`. ``rule`` is already the algorithm's version of it.
@@ -87,9 +91,10 @@ class Simulation:
 
     @property
     def files(self) -> dict[str, str]:
-        """Files that parts were made from, and their SHA-256."""
+        """Files that parts were made from, and their SHA-256; likewise values of the model that no spec tells."""
         traces = [hop.channel for hop in self.hops if isinstance(hop.channel, Trace)]
-        return {trace.path: trace.sha256 for trace in traces}
+        given = getattr(self.model, "given_sha256", None)
+        return {trace.path: trace.sha256 for trace in traces} | ({GIVEN_VALUES: given} if given else {})
 
     def message(self, hop: int) -> Message:
         """What a sender of a hop sends before any transform: its payload, or the changes of all shared vectors."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import Problem, SpecError, StoreError
+from fedradio.core.part_files import part_files
 from fedradio.rounds.round import begin
-from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.simulation import GIVEN_VALUES, Simulation
 from fedradio.runs.checkpoint import Checkpoint, Checkpointer, form, last_good
 from fedradio.runs.checkpoint_files import accept, checkpoint_path, checkpoint_rounds, prune
 from fedradio.runs.folder import (
     CHECKPOINT_FOLDER,
+    DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
     MODEL_FILE,
     SPEC_FILE,
@@ -25,7 +28,7 @@ from fedradio.runs.folder import (
 )
 from fedradio.runs.manifest import Damage, checksum
 from fedradio.runs.run import Observer, Session, carry_on, plain_header, start_files
-from fedradio.runs.stored import read_environment, read_summary
+from fedradio.runs.stored import read_description, read_environment, read_summary
 from fedradio.runs.summary import RunningSummary, Summary
 from fedradio.runs.verify import Verdict, check_run
 from fedradio.spec.build import build
@@ -39,16 +42,19 @@ def resume(
     workers: int | None = None,
     observer: Observer | None = None,
     keep: bool = True,
+    changed_parts: bool = False,
 ) -> Summary:
     """Resume a run from the last good checkpoint of its folder, else from the start; ``rounds`` is a new total.
 
     Records beyond the checkpoint are cut and made again: records and final model equal, bit for bit, those of a run
     without interruption. A run that is complete is left as it is, unless files of it are damaged: these are set aside,
-    and it is made again from the last checkpoint that is whole. ``keep``: see :func:`fedradio.runs.run.run`.
+    and it is made again from the last checkpoint that is whole. ``keep``: see :func:`fedradio.runs.run.run`. Files of
+    the user's own that its parts came from must be loaded, and be the same, unless ``changed_parts`` are taken.
     """
     observer = observer or Observer()
     with RunFolder(Path(path), resumed=True) as folder:
         verdict = check_run(folder.path, thorough=_is_complete(folder.path))
+        _refuse_other_parts(folder.path, verdict, changed_parts)
         spec, complete = _proven_spec(folder.path, verdict), _complete(verdict)
         spec = _with_rounds(spec, rounds, 0 if complete is None else complete.rounds)
         done = None if complete is None or complete.rounds != spec.rounds else complete
@@ -66,10 +72,30 @@ def resume(
         return carry_on(_session(folder, spec, sim, checkpoint, before, observer, keep))
 
 
+def _refuse_other_parts(folder: Path, verdict: Verdict, changed: bool) -> None:
+    """Refuse to go on where a file of the user's own is not loaded; unless ``changed``, also with another text."""
+    if DESCRIPTION_FILE in _names(verdict.damage) or verdict.old:
+        return
+    loaded = part_files()
+    for stored in read_description(folder).get("part_files", []):
+        kinds = {tuple(each) for each in stored["parts"]}
+        same = [file for file in loaded if file.sha256 == stored["sha256"]]
+        instead = [file for file in loaded if not kinds.isdisjoint(file.parts)]
+        command = shlex.join(["fedradio", "resume", str(folder), "--parts"])
+        if not same and not instead:
+            raise StoreError(f"parts of this run came from {stored['name']}; load it: {command} {stored['name']}")
+        if not same and not changed:
+            remedy = "put it back as it was, or take it as it is with --changed-parts"
+            raise StoreError(f"{instead[0].path} is not the file that this run was made with; {remedy}")
+
+
 def _refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Refuse to go on with a file that is not the one that the run was made with."""
     for path, sha256 in before.items():
         if now.get(path, sha256) != sha256:
+            if path == GIVEN_VALUES:
+                reason = "the model starts from other values than this run was made with (their checksum differs)"
+                raise StoreError(f"{reason}; make it from the same, or let wrap() redraw them from the seed")
             raise StoreError(f"{path} is not the file that this run was made with (its checksum differs); put it back")
 
 

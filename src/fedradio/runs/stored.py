@@ -91,6 +91,15 @@ class Keys(Frame):
     data: dict[str, str]
 
 
+class StoredPartFile(Frame):
+    """A file of the user's own that parts of a run came from, as it was then; for readers, it is never run."""
+
+    name: str
+    sha256: str
+    parts: list[list[str]]
+    source: str
+
+
 class Description(Frame):
     """``description.json``: what the values of a spec mean."""
 
@@ -98,6 +107,7 @@ class Description(Frame):
     keys: Keys
     shipped: list[str] | None
     metrics: dict[str, dict[str, str]] = {}
+    part_files: list[StoredPartFile] = []
 
 
 def fitting(schema: type[T], data: Any, path: Path) -> T:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fedradio.core.errors import FedradioError, SpecError
+from fedradio.core.part_files import PartFile, part_files
 from fedradio.core.registry import FAMILIES, PART_LISTS, part
 from fedradio.spec.spec import Spec, load_spec
 from fedradio.spec.yaml import Plain, flatten, shipped, shipped_text
@@ -24,7 +25,8 @@ def describe(spec: Spec) -> Plain:
     ``parts[family][kind]``: the ``summary`` of every part and, by keyword, its ``unit`` and meaning (``doc``);
     ``metrics[name]``: ``unit`` and direction (``better``, more or less) of every score of the spec's metrics;
     ``keys``: the meaning of the keys beside them, of the spec, of a ``hop`` and of its ``data``; ``shipped``: the
-    arguments of ``fedradio run`` that make the same run from a shipped spec, null where there are none.
+    arguments of ``fedradio run`` that make the same run from a shipped spec, null where there are none;
+    ``part_files``: the user's own files that parts came from, with their text.
     """
     from fedradio.spec.schema import spec_schema
 
@@ -41,6 +43,23 @@ def describe(spec: Spec) -> Plain:
             "data": _meanings(type(fields["data"].default).model_fields),
         },
         "shipped": from_shipped(spec),
+        "part_files": [_part_file(file) for file in used_part_files(spec)],
+    }
+
+
+def used_part_files(spec: Spec) -> list[PartFile]:
+    """The loaded files of the user's own that a spec takes parts from."""
+    kinds = {(family, kind) for _, family, kind in named_parts(spec.plain)}
+    return [file for file in part_files() if not kinds.isdisjoint(file.parts)]
+
+
+def _part_file(file: PartFile) -> Plain:
+    """A file of parts as plain data, without the folder in which it lay."""
+    return {
+        "name": file.path.name,
+        "sha256": file.sha256,
+        "parts": [list(each) for each in file.parts],
+        "source": file.source,
     }
 
 

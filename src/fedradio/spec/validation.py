@@ -42,6 +42,7 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         kinds = [p.kind for p in parts(family)]
         given = node.get("kind") if isinstance(node, dict) else node
         remedy = suggest(str(given), kinds) or f"one of: {', '.join(kinds)}"
+        remedy += "; one of your own: --parts FILE"
         return Problem(where.removesuffix(".kind"), f"unknown {family}", remedy, given)
     if kind == "missing":
         known = _keyword(path, data)

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
+from fedradio.core.part_files import part_files
 from fedradio.engine.threads import cores
 from fedradio.results.run import open_run
 from fedradio.runs.folder import is_run
@@ -85,7 +86,8 @@ def run_batch(
     pending = [number for number, task in enumerate(tasks) if not batch.settle(number, settled_outcome(task))]
     if pending:
         seats = max(1, min(parallel, len(pending)))
-        setting = {"device": device, "workers": workers or max(1, cores() // seats)}
+        loaded = [[str(file.path), file.sha256] for file in part_files()]
+        setting = {"device": device, "workers": workers or max(1, cores() // seats), "parts": loaded}
         batch.make(pending, seats, setting)
     return [batch.outcomes[number] for number in range(len(tasks))]
 

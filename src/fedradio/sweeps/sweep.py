@@ -12,6 +12,7 @@ from typing import Any
 
 from fedradio.core.errors import DataError, DivergenceError, Problem, SpecError, StoreError
 from fedradio.core.files import LOCK_FILE, locked, sealed, write_bytes
+from fedradio.core.part_files import part_files
 from fedradio.core.progress import Progress, silent
 from fedradio.core.registry import announced, part
 from fedradio.results.quantities import of_variants
@@ -180,8 +181,9 @@ def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
 def _refuse_unannounced(spec: Spec) -> None:
     """Refuse parts that this process alone knows: the runs of a sweep are made by others."""
     reason = "was registered in this process, and the processes that make the runs of a sweep do not know it"
-    remedy = "a package that announces it, see 'Parts of other packages' in docs/extend.md"
-    alone = [each for each in named_parts(spec.plain) if not announced(part(*each[1:]))]
+    remedy = "put it into a file of its own, which --parts or load_part_file() loads, or into a package"
+    loaded = {name for file in part_files() for name in file.parts}
+    alone = [each for each in named_parts(spec.plain) if each[1:] not in loaded and not announced(part(*each[1:]))]
     if alone:
         raise SpecError(Problem(path, reason, remedy, kind) for path, _, kind in alone)
 

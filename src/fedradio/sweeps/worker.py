@@ -21,6 +21,7 @@ from typing import Any
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.core.files import LOCK_FILE, locked
+from fedradio.core.part_files import load_part_file
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.folder import is_run
 from fedradio.runs.interrupt import TERMINATION
@@ -79,7 +80,9 @@ def perform(task: Json, send: Send) -> None:
 
 
 def _make(task: Json, reporter: Reporter) -> None:
-    """Make or resume the run of a task."""
+    """Make or resume the run of a task, with the files of parts that its parent was told to load."""
+    for path, sha256 in task["parts"]:
+        load_part_file(path, sha256)
     spec, folder, workers = check_spec(task["spec"]), Path(task["folder"]), task["workers"]
     if (folder / LOCK_FILE).is_file():
         _note_lock(folder, reporter)

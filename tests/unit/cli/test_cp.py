@@ -4,6 +4,7 @@ from pathlib import Path
 
 from support.commands import Call
 
+from fedradio.cli.cp import EDITOR_LINE
 from fedradio.core.errors import SpecError
 from fedradio.spec.spec import load_spec
 from fedradio.spec.yaml import shipped_text
@@ -11,7 +12,7 @@ from fedradio.spec.yaml import shipped_text
 
 def test_a_spec_is_copied_to_a_file_or_into_a_folder(call: Call, tmp_path: Path) -> None:
     assert call("cp", "demo", tmp_path / "mine.yaml").exit_code == 0
-    assert (tmp_path / "mine.yaml").read_text() == shipped_text("demo")
+    assert (tmp_path / "mine.yaml").read_text() == EDITOR_LINE + shipped_text("demo")
     done = call("cp", "rawhfl/quick/z4", tmp_path)
     assert done.exit_code == 0
     assert f"fedradio run {tmp_path / 'z4.yaml'}" in done.output.replace("\n", "")

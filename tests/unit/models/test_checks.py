@@ -36,16 +36,14 @@ class Counter(nn.Module):
 
 
 def _frozen() -> nn.Module:
-    module = nn.Linear(4, 2)
-    module.bias.requires_grad_(False)
-    return module
+    return nn.Linear(4, 2).requires_grad_(False)
 
 
 @pytest.mark.parametrize(
     ("module", "path", "reason"),
     [
         (nn.LazyLinear(2), "model.weight", "lazy"),
-        (_frozen(), "model.bias", "frozen"),
+        (_frozen(), "model", "no parameter of the module trains"),
         (nn.Sequential(nn.Linear(4, 2, bias=False), nn.RReLU()), "model.1", "global generator"),
         (nn.Sequential(nn.AlphaDropout(0.5), nn.Linear(4, 2)), "model.0", "global generator"),
         (Hidden(), "model", "global generator"),

@@ -36,10 +36,10 @@ def test_norm_layers_stay_with_the_client() -> None:
     assert model.size == 37 + 20 + 10
 
 
-def test_a_wrapped_module_starts_from_its_own_values_and_predicts_as_it_does() -> None:
+def test_a_wrapped_module_with_given_values_predicts_as_it_does() -> None:
     module = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 3))
     module[1].running_mean.normal_(generator=Rng(0).torch())
-    model = wrap(module, (2, 4, 4), 3)
+    model = wrap(module, (2, 4, 4), 3, start="given")
     x = torch.randn(5, 2, 4, 4)
     assert torch.allclose(model.apply(model.init(Rng(0)), x), module.eval()(x), atol=1e-6)
     assert torch.equal(model.init(Rng(0)), model.init(Rng(1)))

@@ -24,7 +24,7 @@ def test_a_worker_tells_what_is_noted_and_what_it_waits_for(
     (folder / RECORDS_FILE).touch()
     monkeypatch.setattr(worker, "PATIENCE_S", 0.0)
     sent: list[dict[str, Any]] = []
-    job = {"spec": tiny().plain, "folder": str(folder), "device": "cpu", "workers": 1}
+    job = {"spec": tiny().plain, "folder": str(folder), "device": "cpu", "workers": 1, "parts": []}
     with locked(folder):
         worker.perform(job, sent.append)
     assert [message["event"] for message in sent] == ["noted", "end"]

@@ -13,6 +13,7 @@ from fedradio.results.run import PastRun
 from fedradio.spec.spec import Spec
 
 if TYPE_CHECKING:
+    from fedradio.core.contracts import Model
     from fedradio.rounds.simulation import Simulation
     from fedradio.runs.summary import Summary
 
@@ -28,11 +29,18 @@ def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
     network = f"{tiers}; links {kinds}; exchanges a round {periods}"
     return [
         f"network   {'none: all data in one place' if sim.pooled else network}",
-        f"model     {sim.model.shared.size:,} shared parameters"
-        + (f" and {sim.model.local.size + sim.model.buffers.size:,} local" if sim.model.local.size else ""),
+        f"model     {sim.model.shared.size:,} shared parameters" + _norms_text(sim.model),
         f"learning  {spec.plain['algorithm']['kind']}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
         f"batch {sim.rule.batch}",
     ]
+
+
+def _norms_text(model: Model) -> str:
+    """Where the numbers of norm layers go, and how many parameters are frozen."""
+    norms = model.local.size + model.buffers.size
+    where = "on the norm layers' side channel" if model.norms == "shared" else "local"
+    frozen = getattr(model, "frozen", 0)
+    return (f" and {norms:,} {where}" if norms else "") + (f"; {frozen:,} frozen" if frozen else "")
 
 
 def summary_table(run: PastRun) -> Table:

@@ -1,0 +1,116 @@
+"""``fedradio new``: writes a commented part of one's own that runs as it is, a spec that uses it, and its test."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedradio.cli.app import one_command, out
+from fedradio.core.errors import Problem, SpecError, StoreError, suggest
+from fedradio.core.files import write_text
+from fedradio.report.terminal.console import say
+
+USES = {
+    "algorithm": "algorithm: my_part",
+    "policy": "hops: [{policy: my_part}]",
+    "link": "hops: [{link: my_part}]",
+    "channel": "hops: [{channel: my_part, link: digital, fleet: cellular}]",
+    "source": "data: {source: my_part}",
+    "model": "model: my_part",
+    "transform": "hops: [{transforms: [my_part]}]",
+    "receiver": "hops: [{receiver: my_part}]",
+    "metric": "metrics: [my_part]",
+}
+"""The families of which a part can be begun, and the line of a spec that uses it."""
+
+SPEC = """# fedradio run my_part.yaml --parts my_part.py
+base: digits_flat
+name: my_part
+about: my own {family}
+{use}
+"""
+
+TEST = '''"""Tests of my_part.py; run them with `pytest test_my_part.py`."""
+
+{imports}
+
+PARTS = Path(__file__).with_name("my_part.py")
+
+
+def test_my_part(tmp_path: Path) -> None:
+    load_part_file(PARTS)
+{body}'''
+
+app = one_command()
+
+
+@app.command()
+def new(
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help=f"one of: {', '.join(USES)}")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="its kind in specs, such as my_algorithm")],
+    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="where the files go")] = Path(),
+) -> None:
+    """Begin a part of your own: a commented file that runs as it is, a spec that uses it, and its test."""
+    _check(family, name)
+    texts = files(family, name)
+    taken = [str(folder / file) for file in texts if (folder / file).exists()]
+    if taken:
+        raise SpecError([Problem(path, "exists already", "choose another name, or --out") for path in taken])
+    if not folder.is_dir():
+        raise StoreError(f"{folder} is no folder; choose another --out")
+    for file, text in texts.items():
+        write_text(folder / file, text)
+    script, spec, test = (folder / file for file in texts)
+    say(out, f"{script}: your {family}, ready to run and to edit")
+    say(out, f"  run it:   fedradio run {spec} --parts {script}")
+    say(out, f"  test it:  pytest {test}")
+
+
+def files(family: str, name: str) -> dict[str, str]:
+    """The texts of a new part's three files: the part, a spec, a test."""
+    root = resources.files("fedradio") / "templates"
+    part, test = (root.joinpath(f"{family}.{ending}.txt").read_text(encoding="utf-8") for ending in ("py", "test"))
+    texts = {
+        "my_part.py": part,
+        "my_part.yaml": SPEC.format(family=family, use=USES[family]),
+        "test_my_part.py": TEST.format(imports=_imports(test), body=test),
+    }
+    return {_named(file, name): _named(text, name) for file, text in texts.items()}
+
+
+def _named(text: str, name: str) -> str:
+    """The text with the part's name in place of the template's."""
+    return text.replace("my_part", name).replace("MyPart", "".join(word.capitalize() for word in name.split("_")))
+
+
+OURS = ("Clock", "ExchangeRecord", "Rng", "Sent", "Site", "load_part_file", "load_spec", "part", "read_records", "run")
+
+
+def _imports(test: str) -> str:
+    """The imports that a test needs."""
+    used = [name for name in OURS if name == "load_part_file" or re.search(rf"\b{name}\(|, {name}\)", test)]
+    others = [f"import {name}" for name in ("pytest", "torch") if f"{name}." in test]
+    pieces = ["from pathlib import Path", "\n".join(others), f"from fedradio import {', '.join(used)}"]
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def _check(family: str, name: str) -> None:
+    """Refuse unknown families, and names that cannot be a module, a function and a kind at once."""
+    problems = []
+    if family not in USES:
+        remedy = suggest(family, list(USES)) or f"one of: {', '.join(USES)}"
+        problems.append(Problem("FAMILY", "no such family, or none that can be begun", remedy, family))
+    if not re.fullmatch(r"[a-z][a-z0-9_]{1,40}", name) or keyword.iskeyword(name):
+        problems.append(Problem("NAME", "not a name", "small letters, digits and underscores, such as my_part", name))
+    elif family in USES:
+        from fedradio.core.registry import parts
+
+        if any(part.kind == name for part in parts(family)):
+            problems.append(Problem("NAME", f"there is {family} of that name already", f"such as my_{name}", name))
+    if problems:
+        raise SpecError(problems)

@@ -1,0 +1,18 @@
+"""``fedradio schema``: prints the JSON Schema of specs, for editors."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from fedradio.cli.app import PartFiles, one_command
+from fedradio.spec.json_schema import json_schema
+
+app = one_command()
+
+
+@app.command()
+def schema(parts: PartFiles = None) -> None:
+    """Print the JSON Schema of specs, by which editors complete and check them."""
+    typer.echo(json.dumps(json_schema(), indent=2))

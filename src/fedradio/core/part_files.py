@@ -1,0 +1,106 @@
+"""Parts from a file of the user's own, loaded because the user asked for that very file.
+
+Nothing else leads to an import: neither a spec nor a run folder nor a file that lies beside them. The bytes that are
+run are those whose SHA-256 is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import traceback
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.registry import BUILT_IN, forget, registered
+
+OPTION = "--parts"
+
+
+@dataclass(frozen=True)
+class PartFile:
+    """A file that was loaded: where it lay, its SHA-256 and text, and (family, kind) of the parts it registered."""
+
+    path: Path
+    sha256: str
+    source: str
+    parts: tuple[tuple[str, str], ...]
+
+    @property
+    def named(self) -> str:
+        """Its parts for people, such as ``algorithm mine, policy ours``."""
+        return ", ".join(f"{family} {kind}" for family, kind in self.parts)
+
+
+_LOADED: dict[Path, PartFile] = {}
+
+
+def part_files() -> list[PartFile]:
+    """The files that were loaded in this process, in their order."""
+    return list(_LOADED.values())
+
+
+def load_part_file(path: Path | str, sha256: str | None = None) -> PartFile:
+    """Run a Python file that registers parts, once in a process; with ``sha256``, only if that is its checksum.
+
+    A file that cannot be read or run, or that registers nothing, raises :class:`SpecError`, and leaves nothing behind.
+    """
+    place = Path(path).absolute()
+    data = _bytes(place)
+    found = hashlib.sha256(data).hexdigest()
+    known = _LOADED.get(place)
+    if sha256 not in (None, found) or (known is not None and known.sha256 != found):
+        raise SpecError(Problem(OPTION, "the file was changed in the meantime", "start again", str(path)))
+    if known is not None:
+        return known
+    import_module(BUILT_IN)
+    before = set(registered())
+    try:
+        _execute(place, data)
+        new = tuple(name for name in registered() if name not in before)
+        if not new:
+            remedy = "decorate a factory with @fedradio.register(family, kind)"
+            raise SpecError(Problem(OPTION, "the file registers no part", remedy, str(path)))
+    except SpecError:
+        forget(set(registered()) - before)
+        raise
+    _LOADED[place] = PartFile(place, found, data.decode(), new)
+    return _LOADED[place]
+
+
+def _bytes(path: Path) -> bytes:
+    """The bytes of a file that is Python text."""
+    try:
+        data = path.read_bytes()
+        data.decode()
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+    except UnicodeDecodeError:
+        reason = "is not a text in UTF-8"
+    else:
+        return data
+    raise SpecError(Problem(OPTION, reason, "a Python file that registers parts", str(path)))
+
+
+def _execute(path: Path, data: bytes) -> None:
+    """Run the bytes as a module of their own."""
+    name = f"fedradio_part_file_{len(_LOADED)}_{path.stem}"
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module  # dataclasses and type hints look it up there
+    try:
+        exec(compile(data, str(path), "exec"), module.__dict__)
+    except Exception as error:
+        del sys.modules[name]
+        raise SpecError(Problem(OPTION, _reason(error, path), "mend the file", str(path))) from error
+
+
+def _reason(error: Exception, path: Path) -> str:
+    """What went wrong, and in which line of the file."""
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {error.msg}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"line {lines[-1] if lines else '?'}: {type(error).__name__}: {error}"

@@ -1,0 +1,119 @@
+"""Parts from a file of the user's own on the command line: loaded where the user says so, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.part_file import HALVED
+
+SPEC = """
+name: mine
+rounds: 3
+topology: {kind: flat, clients: 3}
+model: logistic
+algorithm: {kind: shortened, share: 0.25}
+"""
+
+
+def fedradio(here: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "fedradio", *map(str, words)]
+    return subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a spec, its file of parts, and a run that they gave."""
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "mine.yaml").write_text(SPEC)
+    (folder / "parts.py").write_text(HALVED)
+    made = fedradio(folder, "run", "mine.yaml", "--parts", "parts.py", "--out", "whole", "-q")
+    assert made.returncode == 0, made.stderr
+    assert made.stderr.startswith("parts of parts.py: algorithm shortened (sha256 ")
+    return folder
+
+
+def test_the_text_is_kept_for_readers(here: Path) -> None:
+    (stored,) = json.loads((here / "whole" / "description.json").read_text())["part_files"]
+    assert (stored["name"], stored["source"]) == ("parts.py", HALVED)
+    assert stored["parts"] == [["algorithm", "shortened"]]
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "plan", "sweep"])
+def test_nothing_is_imported_unasked(here: Path, command: str) -> None:
+    told = fedradio(here, command, "mine.yaml")
+    assert told.returncode == 2
+    assert "unknown algorithm" in told.stderr
+    assert "--parts FILE" in told.stderr
+
+
+def test_a_part_is_listed_and_shown(here: Path) -> None:
+    assert "shortened" in fedradio(here, "ls", "algorithm", "--parts", "parts.py").stdout
+    assert "how much of its change" in fedradio(here, "show", "shortened", "--parts", "parts.py").stdout
+    assert fedradio(here, "validate", "mine.yaml", "--parts", "parts.py").returncode == 0
+
+
+def test_the_users_own_settings_may_name_it(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fedradio").mkdir()
+    (tmp_path / "fedradio" / "config.yaml").write_text(f"parts: [{here / 'parts.py'}]\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert fedradio(here, "validate", "mine.yaml").returncode == 0
+
+
+def test_workers_of_a_sweep_see_it_and_equal_a_run(here: Path) -> None:
+    words = ("sweep", "mine.yaml", "algorithm.share=0.25,1.0", "--parts", "parts.py", "--jobs", 2, "--out", "swept")
+    made = fedradio(here, *words)
+    assert made.returncode == 0, made.stderr
+    models = sorted((here / "swept" / "runs").glob("*/model.safetensors"))
+    assert len(models) == 2
+    assert (here / "whole" / "model.safetensors").read_bytes() in [model.read_bytes() for model in models]
+
+
+def test_resume_wants_the_same_file(here: Path) -> None:
+    short = ("run", "mine.yaml", "--parts", "parts.py", "--rounds", 2, "--out", "short", "-q")
+    assert fedradio(here, *short).returncode == 0
+    without = fedradio(here, "resume", "short", "--rounds", 3)
+    assert without.returncode == 5
+    assert "fedradio resume short --parts parts.py" in without.stderr
+    (here / "other.py").write_text(HALVED + "# changed\n")
+    changed = fedradio(here, "resume", "short", "--rounds", 3, "--parts", "other.py")
+    assert changed.returncode == 5
+    assert "--changed-parts" in changed.stderr
+    same = fedradio(here, "resume", "short", "--rounds", 3, "--parts", "parts.py", "-q")
+    assert same.returncode == 0, same.stderr
+    assert (here / "short" / "model.safetensors").read_bytes() == (here / "whole" / "model.safetensors").read_bytes()
+    longer = ("resume", "short", "--rounds", 4, "--parts", "other.py", "--changed-parts", "-q")
+    assert fedradio(here, *longer).returncode == 0
+
+
+def test_runs_are_read_without_the_file(here: Path, tmp_path: Path) -> None:
+    for command in ("report", "export", "verify", "figures"):
+        told = fedradio(tmp_path, command, here / "whole")
+        assert told.returncode == 0, told.stderr
+    assert fedradio(tmp_path, "compare", here / "whole", here / "whole").returncode == 0
+
+
+TRAP = "import pathlib; pathlib.Path(__file__).with_suffix('.sprung').touch()\n"
+
+
+def test_a_folder_full_of_traps_springs_none(here: Path, tmp_path: Path) -> None:
+    """Neighbouring modules with tempting names, and Python files inside of run folders and the working folder."""
+    assert fedradio(tmp_path, "run", "digits_flat", "--rounds", 1, "--out", "run", "-q").returncode == 0
+    names = ("parts.py", "fedradio_parts.py", "conftest.py", "sitecustomize.py", "mine.py", "shortened.py", "torch.py")
+    for folder in (tmp_path, tmp_path / "run", tmp_path / "run" / "parts"):
+        folder.mkdir(exist_ok=True)
+        for name in names:
+            (folder / name).write_text(TRAP)
+    (tmp_path / "mine.yaml").write_text(SPEC + "about: parts.py\n")
+    for words in (
+        ("run", "mine.yaml"),
+        ("resume", "run", "--rounds", "2"),
+        ("report", "run"),
+        ("ls",),
+        ("verify", "run"),
+    ):
+        fedradio(tmp_path, *words)
+    assert list(tmp_path.rglob("*.sprung")) == []

@@ -1,0 +1,85 @@
+"""Files of parts: what they register, and what is refused without leaving anything behind."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.part_file import HALVED
+
+from fedradio.core import part_files
+from fedradio.core.errors import SpecError
+from fedradio.core.part_files import load_part_file
+from fedradio.core.registry import forget, part, parts, registered
+
+
+@pytest.fixture(autouse=True)
+def unloaded() -> Iterator[None]:
+    """What a test loads is gone after it."""
+    before = {(each.family, each.kind) for each in parts()}
+    yield
+    forget(set(registered()) - before)
+    part_files._LOADED.clear()
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    path = folder / "mine.py"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def refused(path: Path, sha256: str | None = None) -> str:
+    before, modules = registered(), set(sys.modules)
+    with pytest.raises(SpecError) as caught:
+        load_part_file(path, sha256)
+    assert registered() == before
+    assert not {name for name in set(sys.modules) - modules if name.startswith("fedradio_part_file")}
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.value) == ("--parts", str(path))
+    return problem.reason
+
+
+def test_a_file_registers_its_parts_once(tmp_path: Path) -> None:
+    path = written(tmp_path, HALVED)
+    file = load_part_file(path)
+    assert file == load_part_file(path)
+    assert part_files.part_files() == [file]
+    assert file.parts == (("algorithm", "shortened"),)
+    assert file.named == "algorithm shortened"
+    assert file.sha256 == hashlib.sha256(HALVED.encode()).hexdigest()
+    assert file.source == HALVED
+    assert part("algorithm", "shortened").factory().share == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x = 1\n", "registers no part"),
+        ("x = \n", "line 1: invalid syntax"),
+        ("import fedradio\n\nraise RuntimeError('broken')\n", "line 3: RuntimeError: broken"),
+        (HALVED + "\nnothing_of_that_name\n", "NameError: name 'nothing_of_that_name' is not defined"),
+        (HALVED.replace('"shortened")', '"fedavg")'), "algorithm 'fedavg' is registered twice"),
+        (HALVED.replace('"""FedAvg whose clients send a share of their change."""', ""), "needs a docstring"),
+        (b"\xff\xfe", "not a text in UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_used_leaves_nothing_behind(tmp_path: Path, text: str | bytes, reason: str) -> None:
+    assert reason in refused(written(tmp_path, text))
+    assert part_files.part_files() == []
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert "No such file" in refused(tmp_path / "mine.py")
+    assert "Is a directory" in refused(tmp_path)
+
+
+def test_only_the_bytes_that_were_agreed_on_are_run(tmp_path: Path) -> None:
+    path = written(tmp_path, HALVED)
+    assert "changed in the meantime" in refused(path, "0" * 64)
+    file = load_part_file(path, hashlib.sha256(HALVED.encode()).hexdigest())
+    written(tmp_path, HALVED + "\n")
+    assert "changed in the meantime" in refused(path)
+    assert part_files.part_files() == [file]

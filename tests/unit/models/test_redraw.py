@@ -1,0 +1,139 @@
+"""Start values of a module of the user's own: the same for the same seed, whoever made the module, and in its law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from fedradio.core.rng import Rng
+from fedradio.models import wrap
+from fedradio.models.model import row_of
+from fedradio.models.redraw import can_be_redrawn, redrawn
+
+
+class Attention(nn.Module):
+    """Attention over four tokens, then a linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attend = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.view(-1, 4, 4)
+        out: Tensor = self.head(self.attend(x, x, x, need_weights=False)[0].flatten(1))
+        return out
+
+
+class Reader(nn.Module):
+    """The last hidden vector of an LSTM."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = nn.LSTM(4, 5, batch_first=True)
+        self.head = nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.head(self.read(x.view(-1, 4, 4))[0][:, -1])
+        return out
+
+
+class Scaled(nn.Module):
+    """A bare parameter, filled by its module's own method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.empty(3, 16))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.normal_(self.scale, std=0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1) @ self.scale.T
+
+
+class Bare(nn.Module):
+    """A bare parameter that nothing can fill anew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(3, 16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1) @ self.scale.T
+
+
+KINDS: dict[str, Callable[[], nn.Module]] = {
+    "linear": lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 3)),
+    "conv": lambda: nn.Sequential(nn.Unflatten(1, (1, 4, 4)), nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 3)),
+    "norm": lambda: nn.Sequential(nn.Linear(16, 6), nn.BatchNorm1d(6), nn.LayerNorm(6), nn.Linear(6, 3)),
+    "embedding": lambda: nn.Sequential(nn.Embedding(9, 2), nn.Flatten(), nn.Linear(32, 3)),
+    "lstm": Reader,
+    "attention": Attention,
+    "custom": Scaled,
+    "nested": lambda: nn.Sequential(nn.Flatten(), nn.Sequential(nn.Linear(16, 4), nn.ReLU()), nn.Linear(4, 3)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_seed_alone_decides(kind: str) -> None:
+    state = torch.get_rng_state()
+    models = [wrap(KINDS[kind](), (16,), 3) for _ in range(2)]
+    first, second = (model.init(Rng(1)) for model in models)
+    assert torch.equal(first, second)
+    assert not torch.equal(first, models[0].init(Rng(2)))
+    assert models[0].given_sha256 is None
+    torch.set_rng_state(state)
+
+
+def test_the_global_generator_is_left_alone() -> None:
+    module = KINDS["linear"]()
+    state = torch.get_rng_state()
+    wrap(module, (16,), 3).init(Rng(1))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_values_follow_the_law_of_the_layer() -> None:
+    """As torch: a linear layer of 400 inputs in U(-1/20, 1/20), norm layers at 1 and 0."""
+    linear = nn.Linear(400, 300)
+    nn.init.constant_(linear.weight, 7.0)
+    fresh = dict(redrawn(nn.Sequential(linear, nn.LayerNorm(300)), Rng(3)).named_parameters())
+    weight = fresh["0.weight"].detach()
+    assert float(weight.abs().max()) <= 0.05
+    assert float(weight.std()) == pytest.approx(0.05 / 3**0.5, rel=0.02)
+    assert torch.equal(fresh["1.weight"], torch.ones(300))
+    assert float(linear.weight.detach().min()) == 7.0  # what was given is untouched
+
+
+def test_what_cannot_be_redrawn_is_taken_as_it_is_and_has_a_checksum() -> None:
+    module = Bare()
+    assert not can_be_redrawn(module)
+    model, again = wrap(module, (16,), 3), wrap(module, (16,), 3)
+    assert torch.equal(model.init(Rng(1)), row_of(module))
+    assert model.given_sha256 is not None
+    assert model.given_sha256 == again.given_sha256 != wrap(Bare(), (16,), 3).given_sha256
+
+
+def test_given_values_stay() -> None:
+    module = nn.Linear(16, 3)
+    nn.init.constant_(module.weight, 0.25)
+    model = wrap(module, (16,), 3, start="given")
+    assert torch.equal(model.init(Rng(1)), row_of(module))
+    assert model.given_sha256 is not None
+
+
+def test_frozen_parameters_keep_their_values_and_are_not_in_the_row() -> None:
+    first = nn.Linear(16, 4).requires_grad_(False)
+    module = nn.Sequential(first, nn.Linear(4, 3))
+    model = wrap(module, (16,), 3)
+    assert [field.name for field in model.shared.fields] == ["1.weight", "1.bias"]
+    assert model.frozen == 16 * 4 + 4
+    assert torch.equal(redrawn(module, Rng(1)).get_parameter("0.weight"), first.weight)
+    x = torch.randn(5, 16, generator=Rng(5).torch())
+    row = model.init(Rng(1))
+    expected = first(x) @ model.views(row)["1.weight"].T + model.views(row)["1.bias"]
+    assert torch.allclose(model.apply(row, x), expected, atol=1e-6)
