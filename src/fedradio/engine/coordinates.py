@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
@@ -70,7 +69,9 @@ def in_coordinates(training: Training, layers: Sequence[Layer]) -> Training:
     wide = layers[0].weight
     field = Field(wide.name, (wide.shape[0], len(basis)), wide.offset)
     narrow = (replace(layers[0], weight=field), *layers[1:])
-    values = torch.stack([_project(row, wide, basis).flatten() for row in start.w])
+    values = start.w.new_zeros(len(start.w), field.size)
+    for row in {group for group, n in zip(start.group.tolist(), training.updates, strict=True) if n > 0}:
+        values[row] = _project(start.w[row], wide, basis).flatten()
     return replace(training, fetch=InSpace(fetch), coordinates=Coordinates(basis, wide, narrow, values))
 
 

@@ -101,8 +101,9 @@ class Memo:
             self._known = [known for known in self._known if not known.kept]
             return
         for known in self._known:
-            known.trained.update(ids.tolist())
-            known.trainings += 1
+            if known.kept:
+                known.trained.update(ids.tolist())
+                known.trainings += 1
 
     def plan(self, job: EvalJob, clients: int, size: int) -> Plan:
         """Parts of the evaluation of ``clients`` models, of up to ``size`` inputs; a shared model that has been
@@ -124,8 +125,9 @@ class Memo:
         keeps = job.ensemble.kept or (False,) * len(members)
         self._known = [known for known in self._known if known.member() is not None]
         size = plan.rows * job.model.classes * members[0].element_size()
-        worthwhile = len(members) > 1 or any(keeps) or any(known.is_of(members[0]) for known in self._known)
-        if not REMEMBER or not worthwhile or size > MOST_BYTES or job.local is not None:
+        worthwhile = len(members) > 1 or any(keeps) or any(known.member() is members[0] for known in self._known)
+        countless = any(member.is_inference() for member in members)  # their writes are not counted
+        if not REMEMBER or not worthwhile or size > MOST_BYTES or job.local is not None or countless:
             return None
         return [self._of(member, kept, plan).parts for member, kept in zip(members, keeps, strict=True)]
 

@@ -65,9 +65,7 @@ class OverTheAir(Link):
             return ""
         if not lacking:
             return f"the noise of a symbol, noise_w_hz symbol_rate_hz / power_unit_w, is above {LOUDEST:g}"
-        return (
-            f"a noise density says nothing about a symbol without {' and '.join(lacking)}: give both, or noise_symbol"
-        )
+        return f"a noise density says nothing about a symbol without the link's {' and '.join(lacking)}"
 
     def noise(self, channel: ChannelState) -> float:
         """Noise variance ``sigma_z^2`` of a symbol in units of ``|x|^2``: as the channel has it, or ``N0 rate / unit``.

@@ -37,7 +37,7 @@ def power_law(
     *,
     exponent: Annotated[float, Arg("path loss exponent p", ge=0, le=10)] = 4.0,
     noise_symbol: Annotated[
-        float, Arg("noise variance of an analogue symbol sigma_z^2, in units of |x|^2", ge=0, le=1e12)
+        float, Arg("noise variance of an analogue symbol sigma_z^2, in units of its power", ge=0, le=1e12)
     ] = 10.0,
     noise_w_hz: Annotated[
         float | None,

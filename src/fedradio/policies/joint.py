@@ -78,7 +78,7 @@ def joint(
     clients: Annotated[int, Arg("clients selected in each cell, Z: one resource block each", ge=1, le=10_000)] = 4,
     max_steps: Annotated[int, Arg("most local steps of a client, L", ge=1, le=1000)] = 50,
     mode: Annotated[
-        Mode, Arg("exact optimum; everybody at f_max and P_max as published; or the iterative convex programme")
+        Mode, Arg("exact optimum; everybody at f_max and P_max; or the iterative convex programmes of Algorithm 2")
     ] = "optimal",
     theta: Annotated[float, Arg("weight of local steps against joules", ge=0, le=1)] = 0.4,
     overlap: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fedradio.core.contracts import Message, Transform
+from fedradio.core.contracts import SUPERPOSITION, Message, Transform
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.units import show
 from fedradio.transforms.feedback import Feedback
@@ -42,6 +42,11 @@ def coding_warnings(sim: Simulation, h: int) -> list[str]:
     if plain is not None and coded is not None and coded > plain:
         warnings.append(
             f"hops.{h}.transforms: a coded payload takes {show(coded, 'bit')}, a plain one {show(plain, 'bit')}: fewer"
+        )
+    if SUPERPOSITION in sim.hops[h].link.offers and any(transform.conceals for transform in transforms):
+        warnings.append(
+            f"hops.{h}.transforms: noise at the receiver covers weights, and on the air "
+            "senders with high gains count for more"
         )
     if sim.algorithm.memory_blocks and any(transform.lossy for transform in transforms):
         warnings.append(

@@ -58,8 +58,10 @@ def warnings_of(sim: Simulation) -> list[str]:
     objective = sim.rule.objective
     if objective is not None and objective.unlabelled_batch > 0:
         stats = sim.stream.stats(sim.stream.start())
-        if bool((stats["samples"] == stats["labelled"]).all()):
+        if bool((stats["samples"] == stats["labelled"]).all()) and objective.pseudo_on == "unlabelled":
             warnings.append("data: every sample has its label; the terms of unlabelled samples are absent")
+        elif bool((stats["samples"] > 0).all() and (stats["labelled"] == 0).all()):
+            warnings.append("data: no client has a labelled sample; pseudo-labels repeat what the model says already")
         elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
             warnings.append(
                 f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} a round; "

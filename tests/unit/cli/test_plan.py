@@ -28,6 +28,13 @@ def test_modes_side_by_side(call: Call) -> None:
     assert "optimal" in done.output
 
 
+def test_settings_of_algorithm_2_do_not_stop_the_other_modes(call: Call) -> None:
+    dc = ("hops.0.policy.mode=dc", "hops.0.policy.rho=1", "hops.0.policy.iterations=2")
+    done = call("plan", "rawhfl", *SMALL, *dc, "--compare", "paper,dc")
+    assert done.exit_code == 0, done.output
+    assert "dc" in done.output
+
+
 def test_objectives_are_shown_also_quietly(call: Call) -> None:
     done = call("plan", "rawhfl", *SMALL, "--quiet")
     assert done.exit_code == 0, done.output
@@ -57,7 +64,9 @@ def test_a_slot_for_programs(call: Call) -> None:
 
 def test_the_air_has_shares(call: Call) -> None:
     assert "noise" in call("plan", "whfl").output
-    assert "are not known before it" in call("plan", "whfl", "hops.0.link.normaliser=sum").output
+    assert "in all" in call("plan", "whfl", "hops.0.link.normaliser=sum").output
+    some = "hops.0.policy={kind: sampling, clients: 2, steps: 1}"
+    assert "are not known before it" in call("plan", "whfl", some).output
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """Guessing the most popular contents, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from fedradio.core.rng import Rng
+from fedradio.data.growing import growing
 from fedradio.data.popular import popular, popular_of
-from fedradio.spec.build import build
-from fedradio.spec.spec import load_spec
-
-FEW = ["data.source.test_requests=30", "data.source.requests=260"]
+from fedradio.data.streams import Pooled
+from fedradio.data.video import videos
 
 
 def test_hand_computed_case() -> None:
@@ -24,14 +26,13 @@ def test_spreads_are_told_apart() -> None:
     assert (found.accuracy[0], found.over_slots[0], found.over_clients[0]) == (0.5, 0.0, 0.5)
 
 
-@pytest.mark.parametrize("spec", ["rawhfl/quick/z4", "rawhfl/quick/central"])
-def test_one_guess_is_the_reference_of_the_stream(spec: str) -> None:
-    stream = build(load_spec(spec, [*FEW, "rounds=1"])).stream
-    found = popular_of(stream, 4)
-    assert found is not None
-    assert found.accuracy[0] == pytest.approx(stream.reference(stream.start())["top_popular"])
-    assert found.accuracy.tolist() == sorted(found.accuracy.tolist())
-
-
-def test_images_have_no_popular_contents() -> None:
-    assert popular_of(build(load_spec("demo")).stream, 3) is None
+def test_one_guess_is_the_reference_of_the_stream() -> None:
+    tapes = videos(5, Rng(1), requests=50, test_requests=30)
+    stream = growing(tapes, Rng(2), history=20)
+    for one in (stream, Pooled(stream, Rng(3))):
+        found = popular_of(one, 4)
+        assert found is not None
+        assert found.accuracy[0] == pytest.approx(one.reference(one.start())["top_popular"])
+        assert found.accuracy.tolist() == sorted(found.accuracy.tolist())
+    unknown = growing(replace(tapes, reference={}), Rng(2), history=20)
+    assert popular_of(unknown, 4) is None

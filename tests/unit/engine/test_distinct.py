@@ -105,7 +105,9 @@ def test_every_rule_in_stacks(
 @pytest.mark.parametrize("model", ["cnn5x5", "residual", "dense_odd"], indirect=True)
 def test_every_kind_of_module(cohort: Make, model: FlatModel, rule: LocalRule, monkeypatch: pytest.MonkeyPatch) -> None:
     work = with_fetch(cohort(model, rule), few(model, 4))
-    assert_same(*both(work, monkeypatch), 1e-11)
+    shared, plain = both(work, monkeypatch)
+    assert_same(shared, plain, 1e-11)
+    assert not torch.equal(shared.delta, plain.delta)  # it was done in another way
 
 
 @pytest.mark.parametrize(("updates", "bound"), [(5, 1e-5), (20, 1e-4)])

@@ -238,7 +238,7 @@ def test_joules_and_noise_are_one_physics() -> None:
 def test_a_density_needs_a_rate_and_a_unit() -> None:
     density = ChannelState(torch.ones(1, 1), 1e-9)
     assert "symbol_rate_hz and power_unit_w" in over_the_air().check(density)
-    assert "without power_unit_w" in over_the_air(symbol_rate_hz=1.0).check(density)
+    assert "link's power_unit_w" in over_the_air(symbol_rate_hz=1.0).check(density)
     assert over_the_air(symbol_rate_hz=1.0, power_unit_w=1.0).check(density) == ""
     assert over_the_air().check(ChannelState(torch.ones(1, 1), noise_symbol=1.0)) == ""
     assert "above 1e+12" in over_the_air(symbol_rate_hz=1e6, power_unit_w=1e-20).check(density)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fedradio.core.errors import SpecError
-from fedradio.models import wrap
+from fedradio.models import cnn3x3, wrap
 from fedradio.models.checks import sample_by_sample
 from fedradio.models.dropout import SeededDropout
 
@@ -88,6 +88,7 @@ class Named(Centred):
     ("module", "shape", "expected"),
     [
         (nn.Linear(4, 2), (4,), ""),
+        (cnn3x3((2, 8, 8), 3).module, (2, 8, 8), ""),
         (nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3), SeededDropout(0.0), nn.Linear(3, 2)), (4,), ""),
         (nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), nn.Linear(12, 2)), (4,), ""),
         (nn.Sequential(nn.Linear(4, 2), SeededDropout(0.1)), (4,), None),

@@ -72,6 +72,7 @@ def test_a_file_is_read_with_its_defaults() -> None:
         ("label: in one place", "label: everybody", "", "two rows are called 'everybody'"),
         ("show: table", "show: curves", "", "curves need axes"),
         ("show: table", "show: bars\naxes: {x: rounds}", "", "axes belong to curves"),
+        ("show: table", "show: curves\naxes: {legend: power}", "", "axes: 'power' is no column"),
         ("title: Accuracy and energy\n", "", "title", "field required"),
         ("title: Accuracy and energy\n", "title: ''\n", "title", "at least 1 character"),
         ("source: a paper", "name: mine\nsource: a paper", "name", "unknown key"),

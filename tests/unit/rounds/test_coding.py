@@ -96,6 +96,10 @@ def test_codes_that_cannot_be_added_are_refused_on_the_air(transform: Transform)
     assert (problem.path, "individual" in problem.reason) == ("hops.0.transforms.0", True)
     summed = replace(sim, hops=(replace(sim.hops[0], transforms=(clip(norm=1), random_k())),))
     assert coding_problems(summed, 0) == []
+    assert coding_warnings(summed, 0) == []
+    private = replace(sim, hops=(replace(sim.hops[0], transforms=(clip(norm=1), noise(multiplier=1.0))),))
+    (warning,) = coding_warnings(private, 0)
+    assert "senders with high gains count for more" in warning
 
 
 def test_what_fits_is_not_refused() -> None:

@@ -138,7 +138,7 @@ def test_noise_that_the_link_cannot_use_is_refused() -> None:
         tiny(link=digital(), channel=power_law(), fleet=cellular)
     assert [problem.path for problem in caught.value.problems] == ["hops.0.channel"]
     tiny(link=digital(), channel=power_law(noise_w_hz=4e-21), fleet=cellular)
-    with pytest.raises(SpecError, match="without symbol_rate_hz and power_unit_w"):
+    with pytest.raises(SpecError, match="link's symbol_rate_hz and power_unit_w"):
         tiny(link=over_the_air(), channel=urban_macro())
     tiny(link=over_the_air(symbol_rate_hz=1e6, power_unit_w=1.0), channel=urban_macro())
 

@@ -1,18 +1,38 @@
-"""Outer hops weigh every node by the mass that has arrived since it last handed its result up."""
+"""Outer hops weigh every node by the mass that has arrived since it last handed its result up; coded payloads are
+planned, counted and kept as they are heard; receivers that remember always step."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+import torch
+from support.worlds import tiny
 
 from fedradio.algorithms.fedavg import fedavg
-from fedradio.core.contracts import Backend, ExchangeRecord, Hop, Policy, Stream, Topology
+from fedradio.algorithms.scaffold import scaffold
+from fedradio.core.contracts import (
+    Backend,
+    Coded,
+    ExchangeRecord,
+    Hop,
+    Policy,
+    Sent,
+    Slots,
+    Stream,
+    Topology,
+    Transform,
+    View,
+)
+from fedradio.core.rng import Rng
 from fedradio.engine.rules import sgd
 from fedradio.links.ideal import ideal
 from fedradio.models.zoo import logistic
 from fedradio.policies.fixed import fixed
+from fedradio.receivers.momentum import momentum
 from fedradio.rounds.round import begin, run_round
-from fedradio.rounds.simulation import compose
+from fedradio.rounds.simulation import Simulation, compose
+from fedradio.transforms.quantise import quantise
+from fedradio.transforms.sparsify import random_k, top_k
 
 
 def one_round(
@@ -83,3 +103,62 @@ def test_masses_begin_at_0_after_every_hand_up(
     assert second.dense(3).reason == ["none", "none", "no_news"]
     assert second.effective == pytest.approx([9 / 5, 0.0])  # of shares 1/3 and 2/3
     assert last.effective == pytest.approx([2.0])  # of equal shares
+
+
+class Shorter(Transform):
+    """Payloads as they are, in fewer bits than foreseen: 10 and as many more as the sender's number."""
+
+    def encode(self, x: View, sent: Sent, mine: Slots, rng: Rng) -> Coded:
+        return Coded(sent.payload, bits=10.0 + sent.ids.double())
+
+
+def coded(sim: Simulation, *transforms: Transform) -> Simulation:
+    """The same with these transforms on hop 0."""
+    return replace(sim, hops=(replace(sim.hops[0], transforms=transforms), *sim.hops[1:]))
+
+
+def test_bits_are_those_of_the_coded_payload_or_the_fewer_that_were_sent() -> None:
+    """The largest tenth of d numbers at 4 bits, places and scale, of six clients; then 10 to 15 bits."""
+    sim = tiny()
+    chain = (top_k(share=0.1), quantise(bits=4))
+    message = sim.message(0)
+    for transform in chain:
+        message = transform.message(message)
+    _, record, _ = run_round(coded(sim, *chain), begin(sim), evaluate=False)
+    assert record.bits == [6 * message.bits(32.0)]
+    _, record, _ = run_round(coded(sim, Shorter()), begin(sim), evaluate=False)
+    assert record.bits == [75.0]
+
+
+def test_clients_keep_what_was_heard_of_those_that_arrived() -> None:
+    """The receivers' control variate stays the mean of the clients', behind a coarse code of half of the numbers."""
+    sim = coded(tiny(algorithm=scaffold()), random_k(share=0.5), quantise(bits=3))
+    state = begin(sim)
+    for _ in range(2):
+        state, _, _ = run_round(sim, state, evaluate=False)
+    measures = sim.algorithm.measures(state.memory, torch.ones(6).double())
+    assert measures["variate_norm"] > 0
+    assert measures["variate_error"] < 1e-5
+
+
+def test_receivers_that_remember_step_even_if_nobody_is_heard(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+    given_changes: Callable[..., Backend],
+) -> None:
+    """Momentum .5 on remembered changes of 1: steps 1, then 1.5 although nobody takes part."""
+    sim = compose(
+        topology=tree((0, 0)),
+        hops=[Hop(ideal(), turns([(0, 1)]), receiver=momentum(beta=0.5))],
+        stream=holding((1, 1)),
+        model=logistic((1,), 2),
+        algorithm=fedavg(buffer="gradients"),
+        rule=sgd(),
+    )
+    sim = replace(sim, backend=given_changes((1.0, 1.0)))
+    state, _, _ = run_round(sim, begin(sim), evaluate=False)
+    assert state.memory.shared["w"].tolist() == pytest.approx([1.0] * 4)
+    silent = replace(sim, hops=(replace(sim.hops[0], policy=turns([()])),))
+    state, _, _ = run_round(silent, state, evaluate=False)
+    assert state.memory.shared["w"].tolist() == pytest.approx([2.5] * 4)

@@ -22,6 +22,8 @@ from fedradio.rounds.norm_layers import LOCAL, NORMS, averaged_norms, global_nor
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation, compose
 
+AIR = over_the_air(symbol_rate_hz=1e6, power_unit_w=1.0)
+
 
 def with_norms(sim: Simulation, norms: str) -> Simulation:
     first, second = nn.Linear(64, 12), nn.Linear(12, 10)
@@ -105,7 +107,7 @@ def test_norms_weigh_senders_as_the_air_does(
     With the weights alone it would be 25/3, with the gains alone 50/9.
     """
     hops = [Hop(ideal(), fixed()) for _ in parents]
-    hops[air] = Hop(over_the_air(), fixed(), channel=given_gains((8.0, 1.0)))
+    hops[air] = Hop(AIR, fixed(), channel=given_gains((8.0, 1.0)))
     sim = compose(
         topology=tree(*parents), hops=hops, stream=holding((1, 2)), model=normed(), algorithm=fedavg(), rule=sgd()
     )
@@ -115,7 +117,7 @@ def test_norms_weigh_senders_as_the_air_does(
     assert exchanges[air].effective == pytest.approx([25 / 17])
 
 
-@pytest.mark.parametrize(("link", "bits"), [(over_the_air(), 64.0), (ideal(), 2 * (64.0 + 128.0))], ids=["air", "wire"])
+@pytest.mark.parametrize(("link", "bits"), [(AIR, 64.0), (ideal(), 2 * (64.0 + 128.0))], ids=["air", "wire"])
 def test_only_those_who_send_are_counted(
     link: Link,
     bits: float,

@@ -60,6 +60,18 @@ def test_memory_sees_the_loss_of_everything_behind_it() -> None:
     assert not torch.equal(encoded.heard, largest(given.payload, 4))  # the quantiser's error counts as well
 
 
+def test_memory_sees_what_is_decoded_not_what_is_sent() -> None:
+    """Feedback before 10 of 40 random places: those on the link are heard as 40, the rest is owed."""
+    chain: tuple[Transform, ...] = (feedback(), random_k(share=0.25, scale=False))
+    x = exchange((0, 0, 0), message=MESSAGE)
+    parts = {"hops.0.transforms.0": {ERROR: torch.zeros(3, 1, D)}}
+    given = sent(x, payload())
+    encoded = encode(chain, MESSAGE, x, given, torch.ones(3).bool(), parts, Rng(7))
+    owed = parts["hops.0.transforms.0"][ERROR]
+    assert (owed == 0).sum(dim=2).flatten().tolist() == [10, 10, 10]
+    assert torch.equal(owed + encoded.heard, given.payload)
+
+
 def test_noise_of_the_receiver_is_in_the_sum_and_hides_single_payloads() -> None:
     chain = (clip(norm=1.0), noise(multiplier=1.0, at="receiver"))
     x = exchange((0, 0, 0), message=MESSAGE)

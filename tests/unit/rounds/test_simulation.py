@@ -1,6 +1,7 @@
 """Parts together: algorithms share a world, central training is one node, backends are given groups of clients."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,10 +14,11 @@ from fedradio.core.errors import SpecError
 from fedradio.engine import Engine
 from fedradio.engine.rules import sgd
 from fedradio.links.ideal import ideal
+from fedradio.network.trace import Trace, trace
 from fedradio.policies.fixed import fixed
 from fedradio.receivers.momentum import momentum
 from fedradio.rounds.round import begin, run_round
-from fedradio.rounds.simulation import compose
+from fedradio.rounds.simulation import _timed, compose
 from fedradio.transforms.sparsify import top_k
 
 
@@ -32,6 +34,15 @@ def test_without_hops_it_is_refused() -> None:
     parts = {name: getattr(tiny(), name) for name in ("topology", "stream", "model", "algorithm", "rule")}
     with pytest.raises(SpecError, match="hops: there is none"):
         compose(**parts, hops=[])
+
+
+def test_traces_go_by_the_deadline_of_the_clients() -> None:
+    """3 s for an edge round, two of them a round: gains of the hop above are 6 s apart."""
+    gains = trace(path=str(Path(__file__).parents[2] / "support" / "gains.csv"))
+    first, second = cells(period=2).hops
+    hops = (replace(first, channel=gains, deadline_s=3.0), replace(second, channel=gains))
+    timed = _timed(replace(cells(period=2), hops=hops))
+    assert [hop.channel.interval_s for hop in timed.hops if isinstance(hop.channel, Trace)] == [3.0, 6.0]
 
 
 def test_central_says_what_it_leaves_out() -> None:

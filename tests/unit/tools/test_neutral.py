@@ -129,6 +129,10 @@ def test_summary_and_spec(tool: ModuleType, write: Write) -> None:
     ]
 
 
+def test_the_description_of_a_spec_does_not_count(tool: ModuleType, write: Write) -> None:
+    assert differences(tool, write("a"), write("b", text="about: another sentence\n" + TEXT)) == []
+
+
 def test_neutral_values_of_later_keys_are_no_difference(
     tool: ModuleType, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,3 +254,15 @@ def test_this_checkout_equals_itself(tool: ModuleType, tmp_path: Path, capsys: p
     weights = folders[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
     assert [d.file for d in tool.compare(*folders)] == ["model.safetensors"]
+
+
+def test_old_readings_are_restored_on_the_changed_side_only(tool: ModuleType, tmp_path: Path) -> None:
+    """They are valid changes of the shipped specs, and reach the commands of the changed side."""
+    base, changed = (tool.Side(ROOT, tmp_path, tmp_path, restores=restores) for restores in (False, True))
+    names = [name for name in tool.shipped(ROOT) if changed.restored(name)]
+    assert {"rawhfl/paper/z4", "rawhfl/quick/fedavg_ub"} <= set(names)
+    assert not any(base.restored(name) for name in names)
+    for name in names:
+        load_spec(name, changed.restored(name))
+    command = tool.Case("rawhfl/paper/z4", 1).command(tmp_path, 1, changed.restored("rawhfl/paper/z4"))
+    assert "rule.updates_per_step=10" in command

@@ -25,6 +25,9 @@ def sgd_problems(run: StoredRun, paper: str, *, momentum: bool = False) -> list[
     if kind != "constant":
         reason = why(paper, "the learning rate is the same in all rounds")
         problems.append(Problem("schedule", reason, "schedule=constant", kind))
+    if rule.lr_per_step:
+        reason = why(paper, "the learning rate is the same for all clients")
+        problems.append(Problem("rule.lr_per_step", reason, "rule.lr_per_step=false", True))
     return problems
 
 

@@ -60,9 +60,14 @@ def uncovered(run: StoredRun) -> list[Problem]:
     if not isinstance(algorithm, FedCpsl):
         reason = "it is about control variates for pairs of models, or for semi-supervised costs"
         problems.append(algorithm_problem(run, NAME, reason, "algorithm=fedcpsl or fedshvr"))
-    elif algorithm.finetune_after is not None:
-        reason = why(NAME, "the learning rate is the same in all rounds")
-        problems.append(Problem("algorithm.finetune_after", reason, "null", algorithm.finetune_after))
+    else:
+        for name in ("finetune_after", "phases"):
+            if getattr(algorithm, name) is not None:
+                reason = why(NAME, "both models are trained in all rounds")
+                problems.append(Problem(f"algorithm.{name}", reason, "null", getattr(algorithm, name)))
+        if algorithm.objective.pseudo_on != "unlabelled":
+            reason = why(NAME, "pseudo-labels are those of samples without label")
+            problems.append(Problem("algorithm.pseudo_on", reason, "unlabelled", algorithm.objective.pseudo_on))
     stream = run.spec.plain["data"]["stream"]["kind"]
     if stream != "static":
         problems.append(Problem("data.stream", why(NAME, "the data stay the same"), "stream=static", stream))
@@ -134,11 +139,13 @@ def setting_of_run(run: StoredRun) -> Setting:
 def _label_rate(run: StoredRun) -> float:
     """Rate ``eta_v`` of (10) on a client's mean cost, the largest; 0 for pseudo-labels in closed form."""
     cost = run.sim.rule.objective
-    if cost is None or cost.pseudo == "closed" or cost.alpha_r == 0:
+    if cost is None or not cost.keeps_labels:
         return 0.0
     stats = run.sim.stream.stats(run.sim.stream.start())
     most = int((stats["samples"] - stats["labelled"]).max())
-    return most / (4 * cost.alpha_r * run.sim.model.classes)
+    if cost.pseudo_rate is not None:
+        return most * cost.pseudo_rate
+    return most / (4 * cost.alpha_r * run.sim.model.classes) if cost.alpha_r > 0 else 0.0
 
 
 def _has_own(run: StoredRun) -> bool:

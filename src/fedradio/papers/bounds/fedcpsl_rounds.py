@@ -112,7 +112,7 @@ def replay(run: StoredRun, rounds: int, progress: Progress, probe: bool = True) 
     nu = [torch.full((len(samples.unlabelled), classes), 1.0 / classes, dtype=torch.float64) for samples in data]
     for again in rounds_again(run, rounds, progress, slots=True):
         active = {i for record in again.records if record.hop == 0 for i in record.ids}
-        fresh = [_labels(sim, again.w, samples) for samples in data]
+        fresh = [_labels(sim, again.w, samples, old) for samples, old in zip(data, nu, strict=True)]
         after = [new if i in active else old for i, (old, new) in enumerate(zip(nu, fresh, strict=True))]
         moves = [float((new - old).square().sum()) for old, new in zip(nu, after, strict=True)]
         replayed.append(_measured(sim, again, data, share, (nu, fresh), torch.tensor(moves).double(), probe))
@@ -120,11 +120,11 @@ def replay(run: StoredRun, rounds: int, progress: Progress, probe: bool = True) 
     return replayed
 
 
-def _labels(sim: Simulation, w: Tensor, samples: Samples) -> Tensor:
+def _labels(sim: Simulation, w: Tensor, samples: Samples, before: Tensor) -> Tensor:
     """Pseudo-labels ``[n_U, C]`` that a client gives its samples when it receives the model ``w``."""
-    if not len(samples.unlabelled):
-        return torch.zeros(0, sim.model.classes, dtype=torch.float64)
-    return pseudo_labels(samples.objective, estimate.log_outputs(sim.model, w, samples.unlabelled).double())
+    if not len(before):
+        return before
+    return pseudo_labels(samples.objective, estimate.log_outputs(sim.model, w, samples.unlabelled).double(), before)
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,8 @@ def _measured(
 ) -> ReplayedRound:
     """Measure a round; ``labels`` are those before it, and those that every client would have in it."""
     before, fresh = labels
-    noise = list(_noise_batches(sim, again))
     few = list(range(len(data)))
-    clients = parallel_map(lambda i: _client(sim, again, data[i], (before[i], fresh[i]), noise[i], i), few, sim.workers)
+    clients = parallel_map(lambda i: _client(sim, again, data[i], (before[i], fresh[i]), i), few, sim.workers)
     mean = estimate.mean_gradient(torch.stack([client.full for client in clients]), share)
     moved = float(estimate.squared_norm(again.after - again.w).sqrt())
     sharpest = max(few, key=lambda i: clients[i].smoothness)
@@ -182,32 +181,31 @@ def _measured(
     )
 
 
-def _noise_batches(sim: Simulation, again: RoundAgain) -> Iterator[list[Samples]]:
-    """Mini-batches of every client, as its updates take them."""
-    objective = sim.rule.objective or Objective()
-    ids = torch.arange(sim.topology.clients)
-    rng = sim.rng.child("theory", again.t, "noise")
-    many = torch.full_like(ids, BATCHES)
-    drawn = sim.stream.draw(again.stream, ids, many, sim.rule.batch, rng, objective.unlabelled_batch)
-    for i in range(len(ids)):
-        yield [client_samples(objective, drawn, i, j) for j in range(BATCHES)]
+def mini_batches(sim: Simulation, t: int, samples: Samples, nu: Tensor, i: int) -> Iterator[tuple[Samples, Tensor]]:
+    """Mini-batches of client ``i`` with their pseudo-labels, as large as its updates take, drawn for estimates."""
+    draw = sim.rng.child("theory", t, "noise", i).numpy()
+    for _ in range(BATCHES):
+        labelled = torch.from_numpy(draw.permutation(samples.labelled)[: sim.rule.batch])
+        others = torch.from_numpy(draw.permutation(len(nu))[: samples.objective.unlabelled_batch])
+        x = torch.cat([samples.x[labelled], samples.unlabelled[others]])
+        yield Samples(samples.objective, x, samples.y[labelled]), nu[others]
 
 
 def _client(
     sim: Simulation,
     again: RoundAgain,
     samples: Samples,
-    labels: tuple[Tensor, Tensor],
-    noise: list[Samples],
+    before_and_fresh: tuple[Tensor, Tensor],
     i: int,
 ) -> _Client:
     """One client's gradients at both ends of the round, their noise, and smoothness along the round's moves."""
-    nu, fresh = labels
+    nu, fresh = before_and_fresh
     loss, full = samples.shared(sim, again.w, nu)
     _, here = samples.shared(sim, again.w, fresh)
     _, there = samples.shared(sim, again.after, fresh)
     size = sim.rule.batch + samples.objective.unlabelled_batch
-    variance = _variance([batch.shared(sim, again.w, _labels(sim, again.w, batch))[1] for batch in noise], here)
+    noise = list(mini_batches(sim, again.t, samples, fresh, i))
+    variance = _variance([batch.shared(sim, again.w, labels)[1] for batch, labels in noise], here)
     own_sq = own_smooth = own_variance = 0.0
     if OWN in again.client:
         own, end, b = again.client[OWN][i], again.state.memory.client[OWN][i], again.client[MIXED][i]
@@ -215,7 +213,7 @@ def _client(
         slope = samples.own(sim, own, again.w, b, fresh)
         slopes = torch.stack([slope, samples.own(sim, end, again.w, b, fresh)])
         own_smooth = estimate.smoothness(torch.stack([own, end]), slopes)
-        drawn = [batch.own(sim, own, again.w, b, _labels(sim, again.w, batch)) for batch in noise]
+        drawn = [batch.own(sim, own, again.w, b, labels) for batch, labels in noise]
         own_variance = _variance(drawn, slope)
     return _Client(
         loss=loss,

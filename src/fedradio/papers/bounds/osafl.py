@@ -46,7 +46,7 @@ TERMS = {
 
 MEANING = """\
 Theorem 1 says how large the squared gradient of the surrogate loss, which weighs clients by their scores, can be on
-average over the rounds. Its terms add up to the bound: what is left of the loss, noise of mini-batches, samples that
+average over the rounds. Its terms add up to the bound: how far the loss falls, noise of mini-batches, samples that
 replace others (Phi), clients whose data differ (delta); all over A^t, which must be above 0. It is a guarantee for the
 worst case, not a forecast. The last table compares the score that minimises the bound, (34), with the similarity (35)
 that the server can compute: a ratio near 1 says that little is lost."""
@@ -80,7 +80,7 @@ def assess(run: StoredRun, rounds: int, given: dict[str, float], progress: Progr
     measured = sum(round_.norm_sq for round_ in replayed) / len(replayed)
     columns = [_column("replayed", len(replayed), bound_24(first, constants, lr, global_lr, drops), measured)]
     every, whole = work_of(run), first
-    if len(replayed) < run.rounds and isinstance(algorithm, Osafl):
+    if len(replayed) < run.rounds and _scored(run):
         whole = _whole(first, every)
         even = torch.full((run.rounds,), values["gap"] / run.rounds, dtype=torch.float64)
         columns.append(_column("whole run", run.rounds, bound_24(whole, constants, lr, global_lr, even), None))
@@ -94,11 +94,17 @@ def assess(run: StoredRun, rounds: int, given: dict[str, float], progress: Progr
     return Assessment("osafl", "OSAFL, Theorem 1", MEANING, bounds, rows, conditions, rates, listings, notes)
 
 
+def _scored(run: StoredRun) -> bool:
+    """Whether scores are the similarities (35)."""
+    return isinstance(run.sim.algorithm, Osafl) and run.sim.algorithm.score == "similarity"
+
+
 def server_rate(run: StoredRun) -> float:
-    """Global rate ``eta~`` of (17) for mean gradients of single updates."""
+    """Global rate ``eta~`` of (17) for mean gradients of single updates: means over local steps are larger by the
+    updates of a step."""
     algorithm = run.sim.algorithm
     assert isinstance(algorithm, AfaCd)
-    return algorithm.server_lr
+    return algorithm.server_lr * (run.sim.rule.updates_per_step if algorithm.normalise == "steps" else 1)
 
 
 def surrogate_drops(replayed: list[ReplayedRound]) -> Tensor:
@@ -197,8 +203,12 @@ def _notes(run: StoredRun, every: list[Work], replayed: list[ReplayedRound]) -> 
         )
     if never := int((~replayed[-1].heard).sum()):
         notes.append(f"{never} of {clients} clients had not been heard by round {replayed[-1].t}; they count 0")
-    if not isinstance(run.sim.algorithm, Osafl):
-        notes.append("all scores are 1, so that (24) is (25); similarities are known in replayed rounds only")
+    if not _scored(run):
+        exact = isinstance(run.sim.algorithm, Osafl) and run.sim.algorithm.score == "exact"
+        what = (
+            "scores are those of (34) for the spec's constants" if exact else "all scores are 1, so that (24) is (25)"
+        )
+        notes.append(f"{what}; similarities are known in replayed rounds only")
     if run.spec.plain["data"]["stream"]["kind"] != "static":
         notes.append("the data changes: a higher loss of new samples counts as a negative loss gap")
     return notes

@@ -27,6 +27,8 @@ from fedradio.theory.rawhfl import (
     Shares,
     best_rate,
     bound_21,
+    bound_26,
+    corollary_1,
     even_drops,
     rate_27,
     rate_limits,
@@ -57,9 +59,9 @@ TERMS = {
 
 MEANING = """\
 Theorem 1 says how large the squared gradient of the loss can be on average over the rounds. Its terms add up to the
-bound: what is left of the loss, noise of mini-batches, clients that differ from their edge, edges that differ from
-each other, payloads that were lost. The largest term is what the theorem blames. It is a guarantee for the worst case,
-not a forecast: a bound far above the measured value is usual, and above its largest learning rate it claims nothing."""
+bound: how far the loss falls, noise of mini-batches, clients that differ from their edge, edges that differ from each
+other, payloads that get lost. The largest term is what the theorem blames. It is a guarantee for the worst case, not a
+forecast: a bound far above the measured value is usual. Where a condition fails, it claims nothing."""
 
 
 def uncovered(run: StoredRun) -> list[Problem]:
@@ -129,8 +131,22 @@ def assess(run: StoredRun, rounds: int, given: dict[str, float], progress: Progr
     if gap > 0:
         rates["best rate by (21)"] = best_rate(shares, constants, gap)
     bounds = [BoundTable("(21): mean of |grad f(w^k)|^2 over rounds", columns, conditions[0].holds)]
+    if replayed and _equal_steps(first):
+        bounds.append(_corollary(first, constants, lr, float(drops.sum()), measured, conditions[0].holds))
     notes = exceeded(bounds) + run_notes(run, shares, replayed)
     return Assessment("rawhfl", "RawHFL, Theorem 1", MEANING, bounds, rows, conditions, rates, notes=notes)
+
+
+def _equal_steps(part: Shares) -> bool:
+    """Whether all clients that took part made the same number of steps."""
+    return bool((part.steps[part.alpha_u > 0] == part.most_steps).all())
+
+
+def _corollary(part: Shares, constants: Constants, lr: float, gap: float, measured: float, applies: bool) -> BoundTable:
+    """Corollary 1 for equal steps, and (26), which leaves lost payloads out."""
+    found = {"Corollary 1": corollary_1(part, constants, lr, gap), "(26)": bound_26(part, constants, lr, gap)}
+    columns = [_column(title, part.rounds, bound, measured) for title, bound in found.items()]
+    return BoundTable("Corollary 1 and (26): the same where all clients make equally many steps", columns, applies)
 
 
 def _column(title: str, rounds: int, bound: Bound, measured: float | None) -> BoundColumn:

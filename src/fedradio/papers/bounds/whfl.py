@@ -52,7 +52,7 @@ CAUSES = {
 """Causes of the exact error."""
 
 LEMMA_1 = {
-    "signal": "wanted signal, A(m1,m2,c1,c2)",
+    "signal": "wanted signal (A)",
     "edges": "other edges",
     "clients": "other clients, own edge",
     "both": "other clients, other edges",
@@ -61,11 +61,11 @@ LEMMA_1 = {
 """Names of the over-the-air terms of (32)."""
 
 MEANING = """\
-Over the air the server hears the mean change of its clients with an error. The first table has that error as it is
-expected, exactly, by cause, beside the one draw of the run; the second what the paper prints for it, the five terms of
-Lemma 1; the third the printed bound (33) on the loss. Trust the first. The print does not hold in general: with the
-gains' mean as normaliser its first term can be below 0, and with their sum every hop shrinks the change. All are sums
-over the whole model."""
+Over the air the server hears the mean change of its clients with an error. The first table has that error as it is to
+be expected, exactly and by cause, beside the one that the run drew; the second what the paper prints for it, the terms
+of Lemma 1; the third the printed bound (33) on the loss. All are sums over the whole model. Trust the first: the print
+does not hold in general. With the gains' mean as normaliser its first term can be below 0; with their sum, as printed,
+every hop shrinks the change."""
 
 
 def uncovered(run: StoredRun) -> list[Problem]:
@@ -121,7 +121,7 @@ def assess(run: StoredRun, rounds: int, given: dict[str, float], progress: Progr
 
 
 def _title(bar: Normaliser) -> str:
-    return "sum, as printed" if bar == "sum" else "mean of the gains"
+    return "sum, as printed" if bar == "sum" else "mean"
 
 
 def _normaliser(run: StoredRun) -> Normaliser:

@@ -37,6 +37,9 @@ PALETTE = tuple(look.colour for look in STYLES.values())
 LEVEL = (0, (2, 3))
 """Dashes of the line at a published last value."""
 
+TIME = "Normalised time IT (edge rounds)"
+"""The axis of curves and bounds that count edge rounds; W-HFL's word for it comes first."""
+
 DECADES = 2.0
 """A bound that spans more powers of ten than this gets a logarithmic axis."""
 
@@ -78,7 +81,7 @@ def _curves(picture: Picture) -> Figure:
     figure, axes = column()
     series = picture["series"]
     end = max(row["x"][-1] for row in series)
-    factor, x_label = (1.0, "Edge round") if picture["x"] == "edge_rounds" else axis(picture["x"], end)
+    factor, x_label = (1.0, TIME) if picture["x"] == "edge_rounds" else axis(picture["x"], end)
     scale, y_label = _y_axis(picture)
     for number, (row, look) in enumerate(zip(series, looks(series), strict=True)):
         x, mean, low, high = (np.array(row[key]) for key in ("x", "mean", "low", "high"))
@@ -165,7 +168,7 @@ def _bound(picture: Picture) -> Figure:
     values = [value for row in series for value in row["y"]]
     if min(values) > 0 and math.log10(max(values) / min(values)) > DECADES:
         axes.set_yscale("log")
-    axes.set_xlabel("Edge round")
+    axes.set_xlabel(TIME)
     axes.set_ylabel("Bound on the loss")
     legend(figure, axes)
     return figure

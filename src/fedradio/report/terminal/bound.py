@@ -43,8 +43,7 @@ def terms_table(bound: BoundTable) -> Table:
     table.add_row("measured", *(number(column.measured) for column in columns))
     if not bound.exact:
         verdicts = {None: "-", True: "yes", False: "NO"}
-        no_claim = "a condition fails"
-        table.add_row("bound holds", *(verdicts[column.holds] if bound.applies else no_claim for column in columns))
+        table.add_row("bound holds", *(verdicts[column.holds] if bound.applies else "no claim" for column in columns))
     return table
 
 

@@ -19,15 +19,18 @@ from fedradio.results.statistics import Interval
 
 STYLES: dict[Judgement, str] = {"holds": "bold green", "does not hold": "bold red", "undecided": "bold yellow"}
 
+NO_INTERVAL = {False: "no interval", True: "equal numbers, no interval"}
+"""Why there is no interval: one seed, or several that tell nothing about their spread."""
 
-def claim_lines(item: Item, judged: JudgedClaim) -> list[str]:
-    """A claim as lines: the sentence with its source, the numbers of its tests, the reason, the note."""
+
+def claim_lines(item: Item, judged: JudgedClaim, note: bool = True) -> list[str]:
+    """A claim as lines: the sentence with its source, the numbers of its tests, the reason, and its ``note``."""
     claim = judged.claim
     return [
         f"{claim.says} [{claim.source}]",
         *(number_line(item, test) for test in judged.tests if test.values),
         *([judged.why] if judged.why else []),
-        *([f"({claim.note})"] if claim.note else []),
+        *([f"({claim.note})"] if claim.note and note else []),
     ]
 
 
@@ -38,7 +41,7 @@ def number_line(item: Item, judged: JudgedTest) -> str:
     digits = 3 if test.over else column.digits
     assert found is not None
     unit = f" {column.unit}" if column.unit and not test.over else ""
-    over = "no interval" if found.half is None else f"95 % {_ends(found, digits)}"
+    over = f"95 % {_ends(found, digits)}" if found.half is not None else NO_INTERVAL[found.n > 1]
     if test.exact:
         over = "exact"
     elif _outside_alone(judged):
@@ -83,7 +86,7 @@ def claims_view(item: Item, judged: Sequence[JudgedClaim], world_seed: int | Non
     table.add_column(overflow="fold")
     for one in judged:
         table.add_row(verdict_text(one.judgement), Text("\n".join(claim_lines(item, one))))
-    return Group(Text(), Text("what the paper claims:" + _where(world_seed), style="bold"), table)
+    return Group(Text(), Text(f"what the paper claims{_where(world_seed)}:", style="bold"), table)
 
 
 def _where(world_seed: int | None) -> str:
@@ -110,7 +113,7 @@ def known_view(known: Sequence[Known]) -> Group:
     table = plain_table(("paper", "item", "verdict", "from", "claim"))
     last = ""
     for one in known:
-        lines = claim_lines(one.item, one.judged)
+        lines = claim_lines(one.item, one.judged, note=False)
         if one.command:
             lines.append(f"-> {one.command} (about {rough(one.left_s)})" if one.left_s else f"-> {one.command}")
         paper = PAPERS[one.item.paper] if one.item.paper != last else ""

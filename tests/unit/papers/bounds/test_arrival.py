@@ -9,7 +9,9 @@ from support.records import exchange
 from fedradio.core.contracts import Note
 from fedradio.papers.bounds.arrival import arrival_probability, is_noted
 from fedradio.papers.bounds.assess import assess
-from fedradio.papers.bounds.replay import participation, replayed_run
+from fedradio.papers.bounds.participation import participation
+from fedradio.papers.bounds.rawhfl import TERMS
+from fedradio.papers.bounds.replay import replayed_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
@@ -51,6 +53,6 @@ def test_a_run_under_fading_has_the_fifth_term_of_the_bound(cells: Callable[...,
     noted = torch.tensor(stored.exchanges[0][0].notes["p_sc"].values, dtype=torch.float64)
     assert torch.equal(shares.p_sc[0, 0], noted)
     assert 0.01 < float(shares.p_sc.min()) < 0.99
-    found = assess(tmp_path / "run", rounds=2)
-    assert found.columns[0].bound.arrival > 0
+    found = assess(tmp_path / "run", paper="rawhfl", rounds=2)
+    assert found.bounds[0].columns[0].terms[TERMS["arrival"]] > 0
     assert any(note.startswith("p_sc is Pr(t_cp + t_up <= t_th)") for note in found.notes)

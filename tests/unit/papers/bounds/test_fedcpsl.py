@@ -209,6 +209,16 @@ def test_the_setting_is_that_of_the_records(tiny: Maker, tmp_path: Path) -> None
     assert setting.mixture.tolist() == pytest.approx([0.7] * 4)
 
 
+def test_the_rate_of_the_labels_is_that_of_the_mean_over_a_clients_samples(tiny: Maker, tmp_path: Path) -> None:
+    kept = ("data.unlabelled=0.5", "rounds=1")
+    for number, (options, rate) in enumerate((("", 1 / (4 * 0.1 * 10)), (", pseudo_rate: 0.02", 0.02))):
+        spec = tiny(f"algorithm={{kind: fedshvr, pseudo: gradient{options}}}", *kept)
+        opened = replayed_run(made(spec, tmp_path / str(number)))
+        stats = opened.sim.stream.stats(opened.sim.stream.start())
+        most = int((stats["samples"] - stats["labelled"]).max())
+        assert setting_of_run(opened).pseudo_lr == pytest.approx(most * rate)
+
+
 def test_without_own_models_there_is_theorem_1_alone(tiny: Maker, tmp_path: Path) -> None:
     found = assess(made(tiny("algorithm=fedshvr", "data.unlabelled=0.5", "rounds=1"), tmp_path / "a"), rounds=1)
     assert found.title == "FedCPSL, Theorem 1"
@@ -239,6 +249,8 @@ def test_the_quick_spec_has_finite_terms_and_names_what_fails(tmp_path: Path) ->
     [
         (("algorithm=apfl",), "algorithm:"),
         (("algorithm={kind: fedcpsl, finetune_after: 1}", "data.unlabelled=0.5"), "algorithm.finetune_after"),
+        (("algorithm={kind: fedcpsl, phases: {global: 1, own: 1}}", "data.unlabelled=0.5"), "algorithm.phases"),
+        (("algorithm={kind: fedshvr, pseudo_on: labelled}",), "algorithm.pseudo_on"),
         (("algorithm=fedshvr", "data.unlabelled=0.5", "schedule=inverse"), "schedule"),
     ],
 )

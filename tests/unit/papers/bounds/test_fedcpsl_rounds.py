@@ -9,8 +9,9 @@ from support.plain_logistic import hot, plain, probabilities, square
 
 from fedradio.core.contracts import Objective
 from fedradio.core.progress import silent
+from fedradio.engine.objective import gradient_step
 from fedradio.papers.bounds.fedcpsl_rounds import Samples, cost_smoothness, held, replay
-from fedradio.papers.bounds.replay import replayed_run
+from fedradio.papers.bounds.replay import BATCHES, replayed_run
 from fedradio.rounds.round import begin, run_round
 from fedradio.runs.run import run
 from fedradio.spec.build import build
@@ -73,3 +74,55 @@ def test_estimates_equal_plain_ones(tiny: Maker, tmp_path: Path) -> None:
     assert round_.smoothness_cost == pytest.approx(max(costs), rel=1e-3)
     assert round_.variance == pytest.approx(0.0, abs=1e-6)
     assert round_.label_moves.tolist() == [0.0] * 6
+
+
+def test_the_variance_is_that_of_one_sample_and_variates_count_from_the_second_round(
+    tiny: Maker, tmp_path: Path
+) -> None:
+    """Mini-batches of 16 have a variance of sigma^2 / 16; Xi (46) is 0 only where variates are the gradients."""
+    spec = tiny("model=logistic", "algorithm={kind: fedshvr, alpha_p: 0, alpha_r: 0}", "rounds=2")
+    run(spec, tmp_path / "a")
+    first, second = replay(replayed_run(tmp_path / "a"), 2, silent, probe=False)
+    sim = build(spec)
+    state, noise = begin(sim), []
+    w = state.memory.shared["w"].clone()
+    everything = held(sim, sim.stream.start())
+    for i, samples in enumerate(everything):
+        full, draw = plain(sim, w, samples.x, samples.y)[1], sim.rng.child("theory", 0, "noise", i).numpy()
+        errors = []
+        for _ in range(BATCHES):
+            chosen, _ = torch.from_numpy(draw.permutation(len(samples.y))[:16]), draw.permutation(0)
+            errors.append(square(plain(sim, w, samples.x[chosen], samples.y[chosen])[1] - full))
+        noise.append(sum(errors) / BATCHES)
+    assert first.variance == pytest.approx(16 * max(noise), rel=1e-3)
+    state, _, _ = run_round(sim, state, evaluate=False)
+    w, variates = state.memory.shared["w"], state.memory.client["c"]
+    share = [len(samples.y) / sum(len(other.y) for other in everything) for samples in everything]
+    slopes = [plain(sim, w, samples.x, samples.y)[1] for samples in everything]
+    xi = sum(s * square(slope - variates[i]) for i, (s, slope) in enumerate(zip(share, slopes, strict=True)))
+    assert second.variate_sq == pytest.approx(xi, rel=1e-3)
+    assert xi < sum(s * square(slope) for s, slope in zip(share, slopes, strict=True))
+
+
+def test_kept_labels_move_from_where_they_were(tiny: Maker, tmp_path: Path) -> None:
+    """Two rounds of everybody with (10): the second step starts at the first one's labels, as the clients' slots do."""
+    spec = tiny(
+        "algorithm={kind: fedshvr, pseudo: gradient, alpha_p: 0.5, alpha_r: 0.2}", "data.unlabelled=0.5", "rounds=2"
+    )
+    run(spec, tmp_path / "a")
+    opened = replayed_run(tmp_path / "a")
+    rounds, uniform = replay(opened, 2, silent, probe=False), torch.full((1, 10), 0.1, dtype=torch.float64)
+    sim, wanted = opened.sim, []
+    data = held(sim, sim.stream.start())
+    before = [uniform.expand(len(samples.unlabelled), 10) for samples in data]
+    state = begin(sim)
+    for _ in range(2):
+        w, moves = state.memory.shared["w"].clone(), []
+        for i, samples in enumerate(data):
+            after = gradient_step(samples.objective, sim.model.apply(w, samples.unlabelled).double(), before[i])
+            moves.append(square(after - before[i]))
+            before[i] = after
+        wanted.append(moves)
+        state, _, _ = run_round(sim, state, evaluate=False)
+    for round_, moves in zip(rounds, wanted, strict=True):
+        assert round_.label_moves.tolist() == pytest.approx(moves, rel=1e-4)

@@ -13,7 +13,8 @@ from torch import Tensor
 from fedradio.core.errors import SpecError
 from fedradio.papers.bounds.assess import assess
 from fedradio.papers.bounds.assessment import Assessment
-from fedradio.papers.bounds.osafl import TERMS
+from fedradio.papers.bounds.osafl import TERMS, server_rate
+from fedradio.papers.bounds.replay import replayed_run
 from fedradio.report.terminal.bound import assessment_view
 from fedradio.rounds.parts import STREAM
 from fedradio.rounds.round import begin, run_round
@@ -189,6 +190,28 @@ def test_without_scores_the_bound_is_25(tiny: Maker, tmp_path: Path) -> None:
     assert any("(24) is (25)" in note for note in found.notes)
 
 
+def test_scores_of_a_run_with_exact_ones_are_those_of_the_table(tiny: Maker, tmp_path: Path) -> None:
+    """The algorithm's (34) and the theory's, for the same constants."""
+    exact = (
+        "algorithm={kind: osafl, score: exact, smoothness: 0.5, variance: 3, shift: 0.1, divergence: 0.5, rho_1: 1.5}"
+    )
+    folder = made(tiny(exact, "hops.0.policy={kind: sampling, clients: 4, steps: [1, 3]}"), tmp_path / "a")
+    found = assess(folder, given=GIVEN | {"shift": 0.1, "divergence": 0.25})  # rho_2 = 2
+    for row in found.listings[0].rows:
+        _, _, used, similarity, by_34, _, _ = row
+        assert used == pytest.approx(by_34, rel=1e-6)
+        assert used < similarity
+    assert any("scores are those of (34)" in note for note in found.notes)
+
+
+def test_means_over_steps_make_the_server_rate_larger(tiny: Maker, tmp_path: Path) -> None:
+    options = ("rule.updates_per_step=3", "rounds=1")
+    for number, (name, rate) in enumerate((("updates", 2.0), ("steps", 6.0))):
+        spec = tiny(f"algorithm={{kind: osafl, server_lr: 2, normalise: {name}}}", *options)
+        opened = replayed_run(made(spec, tmp_path / str(number)))
+        assert server_rate(opened) == rate
+
+
 def test_a_small_enough_rate_meets_every_condition_and_the_bound_holds(tiny: Maker, tmp_path: Path) -> None:
     spec = tiny("model=logistic", "algorithm={kind: osafl, server_lr: 2}", "rule.lr=0.002", "rounds=3")
     found = assess(made(spec, tmp_path / "a"))
@@ -218,6 +241,7 @@ def test_the_quick_spec_has_finite_terms_and_names_what_fails(tmp_path: Path) ->
         (("algorithm={kind: osafl, never_seen: literal}",), "algorithm.never_seen"),
         (("algorithm={kind: afa_cd, buffer: none}",), "algorithm:"),
         (("algorithm=osafl", "schedule=inverse"), "schedule"),
+        (("algorithm=osafl", "rule.lr_per_step=true"), "rule.lr_per_step"),
     ],
 )
 def test_what_is_not_covered(tiny: Maker, tmp_path: Path, overrides: tuple[str, ...], path: str) -> None:

@@ -124,6 +124,18 @@ def test_losses_enter_with_their_frequency(cells: Maker, tmp_path: Path) -> None
         assess(shrunk)
 
 
+def test_equal_steps_have_the_corollary_beside_the_theorem(cells: Maker, tmp_path: Path) -> None:
+    """Omega is E L in all rounds, so that Corollary 1 is (21); (26) leaves lost payloads out."""
+    found = assess(made(cells(*RADIO, "rounds=3", "model=logistic"), tmp_path / "a"), rounds=3)
+    theorem, (corollary, without) = found.bounds[0].columns[0], found.bounds[1].columns
+    assert (corollary.title, without.title) == ("Corollary 1", "(26)")
+    assert corollary.terms == pytest.approx(theorem.terms)
+    assert corollary.terms[LOST] > 0
+    assert without.terms == pytest.approx(theorem.terms | {LOST: 0.0})
+    unequal = cells("hops.0.policy={kind: sampling, clients: 2, steps: [1, 4]}")
+    assert len(assess(made(unequal, tmp_path / "b"), rounds=2).bounds) == 1
+
+
 def test_central_training_is_one_client(tiny: Maker, tmp_path: Path) -> None:
     found = assess(made(tiny("algorithm={kind: central, steps: 4}"), tmp_path / "a"), rounds=1)
     assert constant(found, "client_divergence") == pytest.approx(0.0, abs=1e-9)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from support.past import past
+from support.records import evaluation
 
 from fedradio.core.errors import StoreError
 from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings, write
@@ -42,6 +44,15 @@ def test_all_figures_of_a_run(cells: Make, tmp_path: Path) -> None:
     assert len(files) == len(found) == 12
     for file in files:
         assert Image.open(file).size[0] == 3.5 * 300
+
+
+def test_curves_have_the_unit_of_a_metric_that_runs_declare(tiny: Make) -> None:
+    told = past(tiny(), [0.5, 0.6])
+    told.__dict__["evaluations"] = [evaluation(t, accuracy=0.5, loss=0.5, regret=1.0) for t in (1, 2)]
+    told.__dict__["declared_metrics"] = {"regret": {"unit": "m", "better": "less"}}
+    (drawing,) = curve_drawings([Variant("one", "fedavg", {1: told})], "regret", against=("rounds",))
+    assert drawing.make is not None
+    assert drawing.make().axes[0].get_ylabel() == "Regret (m)"
 
 
 def past_cells(*folders: Path) -> list[Variant]:

@@ -39,7 +39,7 @@ def test_terms_conditions_and_constants_stand_in_tables() -> None:
         ["loss", "gap", "1", "0.25"],
         ["bound", "1.5", "0.75"],
         ["measured", "2", "-"],
-        ["bound", "holds", "a", "condition", "fails", "a", "condition", "fails"],
+        ["bound", "holds", "no", "claim", "no", "claim"],
         ["(2):", "eta", "<", "1/beta", "0.2", "0.07", "NO"],
         ["(3):", "A", ">", "0", "0.1", "0", "yes"],
         ["smoothness", "beta", "14.27", "given"],

@@ -33,6 +33,13 @@ def test_a_claim_is_its_sentence_and_its_numbers() -> None:
     assert lines(exact)[1] == "accuracy, one: 0.63 (exact, 3 seeds); claimed below 0.7; does not hold"
 
 
+def test_why_there_is_no_interval() -> None:
+    item = claimed_item(claim(claim_test(above=0)))
+    one, two = ({"one": dict.fromkeys(range(1, 1 + n), 0.5)} for n in (1, 2))
+    assert "(no interval, 1 seed)" in claim_lines(item, judge(result_of(item, one))[0])[1]
+    assert "(equal numbers, no interval, 2 seeds)" in claim_lines(item, judge(result_of(item, two))[0])[1]
+
+
 def test_a_test_that_fails_only_alone_shows_both_intervals() -> None:
     item = claimed_item(claim(BETTER, claim_test(than="two", above=0.06)))
     assert "95 % 0.01 to 0.05, 97.5 % for one of 2 tests -0.01 to 0.07, 3 seeds" in lines(item)[2]

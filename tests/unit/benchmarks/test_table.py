@@ -1,0 +1,38 @@
+"""The table of speed: gains, bars, the share of the peak, and specs that exist."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from support.scripts import script
+
+from fedradio import check_spec, load_spec
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """``benchmarks/table.py``, from its file."""
+    return script("benchmarks/table.py", monkeypatch)
+
+
+def test_a_row_by_hand(tool: ModuleType) -> None:
+    """2 s instead of 6 and 5: gains of 3 and 2.5; 8 GFLOP in 2 s of a peak of 10 GFLOP/s: a share of .4."""
+    row = tool.Row("x", 2.0, 6.0, 5.0, 8 * 10**9, bar_unsaved=2.9)
+    assert row.cells(1e10) == ["x", "2,000", "6,000", "5,000", "3.00x (bar 2.9)", "2.50x", "0.40"]
+    assert not row.below
+    assert tool.Row("x", 2.0, 6.0, bar_unsaved=3.1).below
+    assert tool.Row("x", 2.0, None, 5.0, bar_plain=2.6).below
+    assert tool.Row("x", 0.5).cells(1.0) == ["x", "500", "", "", "", "", ""]
+    assert not tool.Row("x", 0.5).below
+
+
+def test_all_cases_are_specs(tool: ModuleType) -> None:
+    for run in tool.RUNS.values():
+        load_spec(run.spec, run.overrides)
+    for name in tool.BARS:
+        check_spec(tool.workload(name))
+
+
+def test_only_some_cases(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tool, "run_rows", lambda name, repeat, folder: iter([(name, repeat, folder.is_dir())]))
+    assert [*tool.rows("CNN", 4, tmp_path)] == [("OSAFL, CNN, 20 clients", 4, True)]
