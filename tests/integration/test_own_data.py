@@ -126,6 +126,27 @@ def test_an_unchecked_source_is_blamed_for_its_data(tiny: Callable[..., Spec]) -
         registry.forget([("source", "holes")])
 
 
+def test_large_inputs_are_worth_a_warning(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", x=np.full((60, 2), 255.0), y=np.arange(60) % 2)
+    plain = {"kind": "npz", "path": str(tmp_path / "t.npz"), "standardise": False}
+    assert "the inputs are about 255 in size" in " ".join(build(tiny(f"data.source={flow(**plain)}")).warnings)
+    assert build(tiny(f"data.source={flow(**plain | {'standardise': True})}")).warnings == ()
+
+
+@pytest.mark.parametrize("given", [(torch.zeros(4, 2), torch.zeros(4)), {"x": 1}], ids=["pair", "mapping"])
+def test_a_source_that_gives_something_else(given: Any, tiny: Callable[..., Spec]) -> None:
+    @register("source", "odd")
+    def odd(clients: int, rng: Rng, /) -> Any:
+        """What is no data set."""
+        return given
+
+    try:
+        with pytest.raises(SpecError, match=r"data.source: the source gives (tuple|dict), Samples or Tapes"):
+            build(tiny("data.source=odd"))
+    finally:
+        registry.forget([("source", "odd")])
+
+
 def test_files_of_own_parts_are_on_record(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     """A keyword that is a file by its annotation is one for parts of users, too."""
     from typing import Annotated
@@ -159,5 +180,5 @@ def test_arrays_in_a_composed_simulation() -> None:
             algorithm=fedavg(),
             rule=sgd(lr=0.1),
         )
-        ends.append([record.loss for record in iterate(sim, rounds=2)])
+        ends.append([record.train_loss for record in iterate(sim, rounds=2)])
     assert ends[0] == ends[1]

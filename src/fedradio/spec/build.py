@@ -131,8 +131,13 @@ def _stream(builder: _Builder, plain: Plain, topology: Topology, world: Rng, dev
     if isinstance(tapes, Samples):
         tapes = _split(builder, plain, tapes.to(device), topology, world)
     elif isinstance(tapes, Tapes):
+        builder.attempt("data.source", "source", tapes.check)
         tapes = tapes.to(device)
         builder.problems += _split_problems(plain)
+    elif tapes is not None:
+        reason = f"the source gives {type(tapes).__name__}, Samples or Tapes are needed"
+        builder.problems.append(Problem("data.source", reason, "such as Samples.from_arrays(x, y)"))
+        return None
     context = (tapes, world.child("stream"))
     return None if tapes is None else builder.make("data.stream", "stream", plain["stream"], *context)
 

@@ -21,6 +21,10 @@ Fetch = Callable[[Tensor], tuple[Tensor, Tensor]]
 are frozen dataclasses and can be sent to other processes."""
 
 
+TRIALS = 64
+"""Samples of tapes that are looked at before a run."""
+
+
 @runtime_checkable
 class Repeats(Protocol):
     """What a :data:`Fetch` of inputs that repeat may offer besides: equal inputs then go through a model once."""
@@ -193,6 +197,17 @@ class Tapes:
     @property
     def clients(self) -> int:
         return len(self.offset) - 1
+
+    def check(self) -> None:
+        """Refuse tapes whose first samples no model can learn from: one of each of some clients, and some for tests."""
+        size = self.offset.diff()
+        if len(self.offset) < 2 or int(size.min()) < 1:
+            raise DataError(f"the tape of client {int(size.argmin()) if len(size) else 0} is empty")
+        for name, index in (("", self.index[self.offset[:-1]][:TRIALS]), ("test_", self.test.index[:TRIALS])):
+            x, y = (self.fetch if name == "" else self.test.fetch)(index)
+            arrays.check_arrays(x, y, self.classes, name)
+            if tuple(x.shape[1:]) != self.shape:
+                raise DataError(f"samples of {name}x have shape {tuple(x.shape[1:])}, the tapes say {self.shape}")
 
     def to(self, device: torch.device | str) -> Tapes:
         """The same tapes with indices and fetched samples on another device; the data set itself stays where it is."""

@@ -62,7 +62,9 @@ def image_folder(
 
 def _pictures(path: str, where: str, size: Size | None, colour: Colour) -> tuple[Floats, list[str], list[str]]:
     """Pictures ``[n, channels, height, width]`` from 0 to 1, the class of each, and all classes."""
-    pictures, labels, first = [], [], None
+    pictures: list[Floats] = []
+    labels: list[str] = []
+    first: Path | None = None
     classes = _classes(path, where)
     for name, files in classes.items():
         for file in files:
