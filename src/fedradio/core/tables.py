@@ -105,10 +105,10 @@ def number(text: str) -> float:
         return math.nan
 
 
-def wrong(where: str, path: str, reason: str, line: int | None = None) -> SpecError:
+def wrong(where: str, path: str, reason: str, line: int | None = None, remedy: str = "") -> SpecError:
     """A problem of a file, or of a line of it."""
     place = path if line is None else f"{path}, line {line}"
-    return SpecError(Problem(where, f"{place}: {reason}"))
+    return SpecError(Problem(where, f"{place}: {reason}", remedy))
 
 
 def read_given(path: str, where: str) -> bytes:

@@ -52,7 +52,7 @@ def owners(
     if missing == "refuse" and len(unnamed):
         more = f" and {len(unnamed) - 1} more" if len(unnamed) > 1 else ""
         reason = f"{path} has no client for sample {unnamed[0]}{more}"
-        raise SpecError(Problem(WHERE, reason, "a line for every sample, or partition.missing=leave_out"))
+        raise SpecError(Problem(WHERE, reason, "a line for every sample, or data.partition.missing=leave_out"))
     empty = np.setdiff1d(np.arange(len(parent)), client)
     if len(empty):
         more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""

@@ -72,7 +72,7 @@ def _pictures(path: str, where: str, size: Size | None, colour: Colour) -> tuple
             if pictures and picture.shape != pictures[0].shape:
                 shapes = [f"{shape[2]}x{shape[1]}" for shape in (picture.shape, pictures[0].shape)]
                 reason = f"{file} is {shapes[0]} pixels, {first} {shapes[1]}"
-                raise SpecError(Problem(where, reason, "source.size=[HEIGHT, WIDTH] scales them all"))
+                raise SpecError(Problem(where, reason, "data.source.size=[HEIGHT, WIDTH] scales them all"))
             first = first or file
             pictures.append(picture)
             labels.append(name)

@@ -137,7 +137,8 @@ def _csv(path: str, where: str, label: str, drop: Names, delimiter: str) -> Read
         if not np.isfinite(values[-1]).all():
             bad = inputs[int(np.argmin(np.isfinite(values[-1])))]
             reason = f"{columns[bad]} is no finite number: {cells[bad]!r:.40}"
-            raise wrong(where, path, f"{reason}; leave the line out, or the column: source.drop=[{columns[bad]}]", line)
+            remedy = f"leave out the line, or the column: data.source.drop=[{columns[bad]}]"
+            raise wrong(where, path, reason, line, remedy)
     if not values:
         raise wrong(where, path, "has no samples below its first line")
     return np.stack(values), _as_numbers(labels), [columns[i] for i in inputs]
@@ -187,9 +188,11 @@ def _parquet_column(table: Any, at: int, path: str, where: str) -> Floats:
 
     found, name = table.column(at), table.column_names[at]
     if not (types.is_integer(found.type) or types.is_floating(found.type) or types.is_boolean(found.type)):
-        raise wrong(where, path, f"column {name} is {found.type}, not numbers; leave it out: source.drop=[{name}]")
+        remedy = f"leave it out: data.source.drop=[{name}]"
+        raise wrong(where, path, f"column {name} is {found.type}, not numbers", remedy=remedy)
     values: Floats = found.cast(float64(), safe=False).to_numpy()
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
-        raise wrong(where, path, f"{name} is {found[row].as_py()} in row {row}: leave the row out, or the column")
+        remedy = f"leave out the row, or the column: data.source.drop=[{name}]"
+        raise wrong(where, path, f"{name} is {found[row].as_py()} in row {row}", remedy=remedy)
     return values
