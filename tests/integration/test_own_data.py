@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from support.batches import made
 
 from fedradio import Arg, Hop, Rng, Samples, compose, fedavg, iterate, make_tapes, register, resume, run, sgd, static
 from fedradio.core import registry
-from fedradio.core.contracts import RoundRecord, SimState
+from fedradio.core.contracts import RoundRecord, SimState, Tapes
 from fedradio.core.errors import DataError, FedradioError, SpecError
+from fedradio.data.tapes import Pool
 from fedradio.links.ideal import ideal
 from fedradio.models.zoo import logistic
 from fedradio.network.topology import flat
@@ -124,6 +126,23 @@ def test_an_unchecked_source_is_blamed_for_its_data(tiny: Callable[..., Spec]) -
             build(tiny("data.source=holes"))
     finally:
         registry.forget([("source", "holes")])
+
+
+def test_own_tapes_are_tried(tiny: Callable[..., Spec]) -> None:
+    """A source that gives every client its samples, all of them NaN."""
+
+    @register("source", "own_tapes")
+    def own_tapes(clients: int, rng: Rng, /) -> Tapes:
+        """Samples that are no numbers."""
+        samples = Samples.from_arrays(torch.zeros(60, 4), torch.arange(60) % 3, rng=rng)
+        tapes = make_tapes(samples, list(torch.arange(len(samples.y)).chunk(clients)), rng)
+        return replace(tapes, fetch=Pool(samples.x * torch.nan, samples.y))
+
+    try:
+        with pytest.raises(DataError, match="x is not finite at sample 0, position 0: the data are wrong"):
+            build(tiny("data.source=own_tapes", "data.partition=null"))
+    finally:
+        registry.forget([("source", "own_tapes")])
 
 
 def test_large_inputs_are_worth_a_warning(tiny: Callable[..., Spec], tmp_path: Path) -> None:

@@ -64,7 +64,10 @@ WRONG: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "no values": (lambda: {"x": np.zeros((12, 0)), "y": Y}, "samples have no values"),
     "flat": (lambda: {"x": np.arange(12.0), "y": Y}, r"shape \(12,\): a row a sample is needed"),
     "nan": (lambda: {"x": x(at=(5, 1), value=np.nan), "y": Y}, "x is nan at sample 5, position 1"),
-    "inf": (lambda: {"x": torch.tensor(x(at=(7, 2), value=np.inf)), "y": Y}, "x is inf at sample 7, position 2"),
+    "inf": (
+        lambda: {"x": torch.tensor(x(at=(7, 2), value=np.inf)), "y": Y},
+        "x is inf at sample 7, position 2: fill it",
+    ),
     "nan in images": (
         lambda: {"x": x(at=(3, 0), value=np.nan).reshape(12, 1, 3, 1), "y": Y},
         r"x is nan at sample 3, position \(0, 0, 0\)",
