@@ -115,8 +115,8 @@ def run_rows(name: str, repeat: int, folder: Path) -> Iterator[Row]:
     flops = plain.flops()
     rounds = in_turns({"ours": ours, "unsaved": unsaved, "plain": plain}, repeat)
     yield Row(name, rounds["ours"], rounds["unsaved"], rounds["plain"], flops, run.bar)
-    each = [statistics.median(side.evaluation_s[-repeat:]) for side in (ours, unsaved)]
-    yield Row(f"{name}: evaluation", *each, bar_unsaved=run.bar_evaluation)
+    ours_s, unsaved_s = (statistics.median(side.evaluation_s[-repeat:]) for side in (ours, unsaved))
+    yield Row(f"{name}: evaluation", ours_s, unsaved_s, bar_unsaved=run.bar_evaluation)
 
 
 def part_rows(repeat: int, folder: Path) -> Iterator[Row]:

@@ -49,12 +49,8 @@ def two_layers(
     hidden: Annotated[int, Arg("units of the hidden layer", ge=1, le=10_000)] = 32,
 ) -> FlatModel:
     """A network of one hidden layer with tanh units, from any ``nn.Module``."""
-    layers = nn.Linear(int(np.prod(shape)), hidden), nn.Linear(hidden, classes)
-    draws = Rng(0).child("two_layers").torch()
-    for layer in layers:  # values of one's own: those that torch draws would differ from run to run
-        nn.init.normal_(layer.weight, std=layer.in_features**-0.5, generator=draws)
-        nn.init.zeros_(layer.bias)
-    return wrap(nn.Sequential(nn.Flatten(), layers[0], nn.Tanh(), layers[1]), shape, classes)
+    layers = nn.Flatten(), nn.Linear(int(np.prod(shape)), hidden), nn.Tanh(), nn.Linear(hidden, classes)
+    return wrap(nn.Sequential(*layers), shape, classes)
 
 
 def main() -> None:

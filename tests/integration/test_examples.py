@@ -72,6 +72,7 @@ def test_the_bound_of_figure_4(
         ("own_receiver", 2, "warm_up"),
         ("own_channel", 2, "of 20 arrive"),
         ("own_source", 2, "dirichlet"),
+        ("own_transformer", 2, "714 numbers a payload"),
     ],
 )
 def test_examples_run(example: Load, capsys: pytest.CaptureFixture[str], name: str, lines: int, word: str) -> None:

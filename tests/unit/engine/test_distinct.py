@@ -70,20 +70,32 @@ def largest_error(found: Tensor, expected: Tensor) -> float:
 
 
 def test_loss_and_gradient_by_hand() -> None:
-    """Inputs x, x, x labelled 0, 0, 1 under p = (.5, .5): the loss log 2, the gradient (-1/6, 1/6) of the logits."""
+    """Inputs 1, 1, 1, 2 labelled 0, 0, 1, 0 under p = (.5, .5): the loss log 2, of both inputs the gradient (-1/8, 1/8)
+    of the logits, so that the weights change by (3/8, -3/8) and the biases by (1/4, -1/4)."""
     model = logistic((1,), 2)
-    fetch = Few(torch.ones(1, 1), torch.zeros(3).long(), torch.tensor([0, 0, 1]), [])
-    start = torch.zeros(1, model.shared.size, dtype=torch.float64)
-    picks = Picks(torch.arange(3)[None, None], torch.tensor([[3]]))
-    zero = torch.zeros(1).long()
-    job = TrainJob(
-        model, LocalRule(lr=1.0), 0, Start(start, zero), Batches(picks, None, fetch), torch.tensor([1]), Rng(0)
-    )
-    trained = Engine(1).train(job, [[0]])
-    views = model.shared.views(trained.delta[0])
+    fetch = Few(torch.tensor([[1.0], [2.0]]), torch.tensor([0, 0, 0, 1]), torch.tensor([0, 0, 1, 0]), [])
+    start = Start(torch.zeros(1, model.shared.size, dtype=torch.float64), torch.zeros(1).long())
+    batches = Batches(Picks(torch.arange(4)[None, None], torch.tensor([[4]])), None, fetch)
+    trained = Engine(1).train(TrainJob(model, LocalRule(lr=1.0), 0, start, batches, torch.tensor([1]), Rng(0)), [[0]])
+    weight, bias = model.shared.views(trained.delta[0]).values()
     assert float(trained.loss[0]) == pytest.approx(np.log(2))
-    assert [tensor.flatten().tolist() for tensor in views.values()] == [pytest.approx([1 / 6, -1 / 6])] * 2
-    assert fetch.made == [1]  # one input, not three
+    assert weight.flatten().tolist() == pytest.approx([3 / 8, -3 / 8])
+    assert bias.tolist() == pytest.approx([1 / 4, -1 / 4])
+    assert fetch.made == [2]  # two inputs, not four
+
+
+def test_padding_is_that_of_the_group() -> None:
+    """Longer mini-batches of clients in other groups change nothing."""
+    fetch, g = few(mlp((12,), 5), 3), Rng(1).torch()
+    index, count = torch.randint(50, (2, 4, 6), generator=g), torch.tensor([[6, 3, 0, 5], [2, 6, 6, 9]])
+    short = distinct.distinct(fetch, index, count, [4, 3], torch.zeros(()))
+    longer = distinct.distinct(fetch, torch.cat([index, index], dim=2), count, [4, 3], torch.zeros(()))
+    assert short is not None
+    assert longer is not None
+    assert short.number == longer.number
+    assert short.index.shape[2] == 6
+    for one, other in zip(vars(short).values(), vars(longer).values(), strict=True):
+        assert not isinstance(one, Tensor) or torch.equal(one, other)
 
 
 @pytest.mark.parametrize("inputs", [1, 4, 50], ids=["all equal", "some equal", "all different"])
