@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from support.console import check_page
 
+from fedradio.cli.app import err, out
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -15,6 +17,7 @@ def test_console_blocks(
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    for console in (out, err):
+        monkeypatch.setattr(console, "_width", 100)
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     assert check_page(page, monkeypatch, capsys) == commands

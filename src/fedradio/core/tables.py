@@ -72,11 +72,15 @@ def read_table(path: str, where: str, columns: Sequence[str]) -> Table:
 
 def open_table(path: str, where: str, delimiter: str = ",") -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """The names of the columns of a CSV file, and its rows, each with its line; empty lines are left out."""
+    data = read_given(path, where)
     try:
-        text = read_given(path, where).decode("utf-8-sig")
+        data.decode()
     except UnicodeDecodeError:
         raise wrong(where, path, "not a text file in UTF-8") from None
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    lines = io.TextIOWrapper(
+        io.BytesIO(data), encoding="utf-8-sig", newline=""
+    )  # a string would take four times as much
+    reader = csv.reader(lines, delimiter=delimiter)
     rows = _rows(reader, path, where)
     head = next(rows, None)
     if head is None:
@@ -95,6 +99,14 @@ def column(name: str, columns: Sequence[str], path: str, key: str) -> int:
         remedy = suggest(name, columns) or f"the first line names the columns: {shown}"
         raise SpecError(Problem(key, f"{path} has no such column", remedy, name))
     return list(columns).index(name)
+
+
+def numbers(cells: Sequence[str]) -> list[float]:
+    """The numbers in some cells; NaN where there is none."""
+    try:
+        return list(map(float, cells))
+    except ValueError:
+        return [number(text) for text in cells]
 
 
 def number(text: str) -> float:

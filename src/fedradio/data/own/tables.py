@@ -14,7 +14,7 @@ from fedradio.core.contracts import Samples
 from fedradio.core.errors import DataError, Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
-from fedradio.core.tables import column, number, open_table, read_given, wrong
+from fedradio.core.tables import column, numbers, open_table, read_given, wrong
 
 Floats = NDArray[np.float64]
 Read = tuple[Floats, list[Any], list[str]]
@@ -130,7 +130,7 @@ def _csv(path: str, where: str, label: str, drop: Names, delimiter: str) -> Read
     at, inputs = _columns(columns, path, label, drop)
     values, labels = [], []
     for line, cells in rows:
-        values.append(np.array([number(cells[i]) for i in inputs]))
+        values.append(np.array(numbers([cells[i] for i in inputs])))
         labels.append(cells[at].strip())
         if labels[-1].lower() in ("", "nan"):
             raise wrong(where, path, f"{label} is {labels[-1] or 'empty'}: every sample needs a label", line)
@@ -146,7 +146,7 @@ def _csv(path: str, where: str, label: str, drop: Names, delimiter: str) -> Read
 
 def _as_numbers(labels: list[str]) -> list[Any]:
     """Labels as numbers if all of them are."""
-    found = [number(text) for text in labels]
+    found = numbers(labels)
     return found if all(map(math.isfinite, found)) else labels
 
 
