@@ -124,9 +124,13 @@ def wrong(where: str, path: str, reason: str, line: int | None = None, remedy: s
 
 
 def read_given(path: str, where: str) -> bytes:
-    """The bytes of a file that a spec names, seen from the folder in which the run is started."""
+    """The bytes of a file that a spec names, seen from the folder in which the run is started; devices and pipes, which
+    may never end, are refused."""
+    place = Path(path)
     try:
-        return Path(path).read_bytes()
+        if place.exists() and not place.is_file():
+            raise OSError("it is no file")
+        return place.read_bytes()
     except (OSError, ValueError) as error:
         raise unreadable(path, where, error) from None
 

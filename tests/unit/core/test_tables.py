@@ -1,5 +1,6 @@
 """CSV files of users: their cells, their lines, their checksums."""
 
+import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (str(tmp_path), str(tmp_path / "none"), "a\0b", "x" * 5000):
         with pytest.raises(SpecError, match="cannot be read"):
             read_given(path, "part.path")
+    with pytest.raises(SpecError, match="cannot be read: it is no file"):
+        read_given(os.devnull, "part.path")
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="not a text file in UTF-8"):
         open_table(str(tmp_path / "t.csv"), "part.path")
