@@ -24,6 +24,7 @@ from fedradio.policies.fixed import fixed
 from fedradio.runs.run import Observer
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
+from fedradio.sweeps.pool import RunTask, settled_outcome
 
 OWN = Path(__file__).parents[1] / "support" / "own"
 
@@ -97,6 +98,20 @@ def test_a_whole_network_from_files(tiny: Callable[..., Spec], tmp_path: Path) -
         (tmp_path / name).write_text(text)
     resume(tmp_path / "cut")
     assert made(tmp_path / "cut") == made(tmp_path / "whole")
+
+
+def test_a_batch_does_not_take_runs_of_other_data_for_its_own(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text((OWN / "samples.csv").read_text())
+    task = RunTask(tiny(f"data.source={flow(kind='csv', path=str(file), label='kind')}"), tmp_path / "run", "own")
+    run(task.spec, task.folder)
+    ends = [settled_outcome(task)]
+    file.write_text(file.read_text().replace("ant", "bee", 1))
+    ends.append(settled_outcome(task))
+    file.unlink()
+    ends.append(settled_outcome(task))
+    assert [end and end.status for end in ends] == ["complete", "failed", "complete"]
+    assert "was made with another" in str(ends[1] and ends[1].error)
 
 
 def test_problems_are_told_at_their_keys(tiny: Callable[..., Spec], tmp_path: Path) -> None:
