@@ -67,7 +67,8 @@ def pretrained(inputs: int, outputs: int) -> nn.Linear:
 @register("model", "row_transformer")
 def row_transformer(shape: tuple[int, ...], classes: int, /) -> FlatModel:
     """A transformer of one layer whose tokens are the rows of an image."""
-    return wrap(RowTransformer(*shape[-2:], classes), shape, classes)
+    rows, columns = shape[-2:]
+    return wrap(RowTransformer(rows, columns, classes), shape, classes)
 
 
 @register("model", "adapted")
