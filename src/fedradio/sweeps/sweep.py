@@ -25,7 +25,7 @@ from fedradio.spec.description import named_parts
 from fedradio.spec.later_keys import without_neutral
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.document import read_sweep, sweep_document
-from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, merged_problems, place, plan_sweep
+from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, merged_problems, parse_seeds, place, plan_sweep
 from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
 
 __all__ = [
@@ -74,7 +74,7 @@ def sweep(
     source: str | Path,
     changes: Sequence[str] = (),
     *,
-    seeds: Sequence[int] | None = None,
+    seeds: int | Sequence[int] | None = None,
     rounds: int | None = None,
     out: Path | str | None = None,
     parallel: int = 1,
@@ -82,8 +82,10 @@ def sweep(
     workers: int | None = None,
     observer: PoolObserver | None = None,
 ) -> SweepResult:
-    """Run ``source`` with every combination of the values in ``changes`` (``key=a,b``) on the same seeds."""
-    plan = plan_sweep(source, changes, seeds=seeds, rounds=rounds)
+    """Run ``source`` with every combination of the values in ``changes`` (``key=a,b``) on the same ``seeds``, a list or
+    how many: 5 is the seeds 1 to 5."""
+    chosen = parse_seeds(str(seeds)) if isinstance(seeds, int) else seeds
+    plan = plan_sweep(source, changes, seeds=chosen, rounds=rounds)
     folder = sweep_folder(plan) if out is None else Path(out)
     check_variants(plan, folder, device)
     return run_sweep(plan, folder, parallel=parallel, device=device, workers=workers, observer=observer)

@@ -126,3 +126,10 @@ def test_exit_codes(tiny: Callable[..., Spec], ends: list[tuple[str, int]], code
     job = RunTask(tiny(), Path(), "one")
     outcomes = [Outcome(job, status, None, fresh=True, exit_code=number) for status, number in ends]
     assert sweep.SweepResult(Path(), outcomes).exit_code == code
+
+
+def test_seeds_by_their_number(source: Path, tmp_path: Path, at_once: list[str]) -> None:
+    done = sweep.sweep(source, seeds=2, out=tmp_path / "s")
+    assert [outcome.task.spec.seed for outcome in done.outcomes] == [1, 2]
+    with pytest.raises(SpecError, match="how many seeds"):
+        sweep.sweep(source, seeds=0, out=tmp_path / "t")
