@@ -72,6 +72,17 @@ def test_workers_of_a_sweep_see_it_and_equal_a_run(here: Path) -> None:
     assert (here / "whole" / "model.safetensors").read_bytes() in [model.read_bytes() for model in models]
 
 
+def test_a_sweep_is_not_continued_with_another_text(here: Path) -> None:
+    (here / "edited.py").write_text(HALVED)
+    words = ("sweep", "mine.yaml", "--rounds", 1, "--parts", "edited.py", "--out", "grown")
+    assert fedradio(here, *words, "--seeds", 1).returncode == 0
+    (here / "edited.py").write_text(HALVED + "# changed\n")
+    told = fedradio(here, *words, "--seeds", 2)
+    assert told.returncode == 5
+    assert "edited.py, from which its parts came, was another file then" in told.stderr.replace("\n", " ")
+    assert len(list((here / "grown" / "runs").iterdir())) == 1
+
+
 def test_resume_wants_the_same_file(here: Path) -> None:
     short = ("run", "mine.yaml", "--parts", "parts.py", "--rounds", 2, "--out", "short", "-q")
     assert fedradio(here, *short).returncode == 0
@@ -87,6 +98,10 @@ def test_resume_wants_the_same_file(here: Path) -> None:
     assert (here / "short" / "model.safetensors").read_bytes() == (here / "whole" / "model.safetensors").read_bytes()
     longer = ("resume", "short", "--rounds", 4, "--parts", "other.py", "--changed-parts", "-q")
     assert fedradio(here, *longer).returncode == 0
+    environment = json.loads((here / "short" / "environment.json").read_text())
+    texts = [each["files"] for each in (environment, *environment["resumed"])]
+    assert [list(each) for each in texts] == [["parts.py"], ["parts.py"], ["other.py"]]
+    assert texts[0] == texts[1]
 
 
 def test_runs_are_read_without_the_file(here: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -24,6 +25,9 @@ __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, SIGTERM or SIGHUP."""
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says of a full disk."""
 
 
 def main() -> None:
@@ -75,6 +79,13 @@ def _run() -> int:
         if isinstance(error, OSError) and error.filename is not None:
             say(err, ("error", "red"), f" {short_path(error.filename)}: {error.strerror}")
             return StoreError.exit_code
+        if isinstance(error, OSError) and error.errno in NO_ROOM:  # files of ours are named; this is what was printed
+            out.on_broken_pipe()
+            with suppress(OSError):
+                say(err, ("error", "red"), f" the output cannot be written: {error.strerror}")
+                return StoreError.exit_code
+            err.on_broken_pipe()
+            return StoreError.exit_code
         say(err, traceback.format_exc())
         return 1
 
@@ -84,7 +95,7 @@ def _refuse_line_breaks(arguments: Sequence[str]) -> None:
     broken = [argument for argument in arguments if "\n" in argument]
     if broken:
         remedy = "rename the folder, or write the value on one line"
-        raise SpecError([Problem("argument", "holds a line break", remedy, repr(text)[:200]) for text in broken])
+        raise SpecError([Problem("argument", "holds a line break", remedy, text[:200]) for text in broken])
 
 
 def _tell_usage(error: ClickException) -> None:

@@ -141,12 +141,23 @@ PIPED_COLUMNS = 160
 """Width of the output where there is no terminal to fill."""
 
 
+def open_streams() -> None:
+    """Give a process that was started without standard output or error, as behind ``>&-``, one that leads nowhere.
+
+    Otherwise the next file that is opened would get their number, and all that is printed.
+    """
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115  # open as long as the process runs
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def _console(*, stderr: bool) -> SafeConsole:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_COLUMNS
     return SafeConsole(stderr=stderr, width=width)
 
 
+open_streams()
 out = _console(stderr=False)
 err = _console(stderr=True)
 

@@ -24,7 +24,10 @@ def configured_parts() -> list[Path]:
     listed = _read(path).get("parts") or []
     if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
         raise SpecError(Problem(f"{path}: parts", "must be a list of files", "[~/my_parts.py]", str(listed)))
-    return [path.parent / Path(each).expanduser() for each in listed]
+    try:
+        return [path.parent / Path(each).expanduser() for each in listed]
+    except RuntimeError:  # ~ of somebody whom this machine does not know
+        raise SpecError(Problem(f"{path}: parts", "there is no such home folder", "a full path", str(listed))) from None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -39,8 +42,9 @@ def _read(path: Path) -> dict[str, Any]:
 
     try:
         plain = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a wrong date, nesting without end
         raise SpecError(Problem(str(path), f"not valid YAML: {error}")) from None
-    if not isinstance(plain, dict) or any(key not in KEYS for key in plain):
-        raise SpecError(Problem(str(path), "unknown settings", f"known: {', '.join(KEYS)}"))
+    unknown = [str(key) for key in plain if key not in KEYS] if isinstance(plain, dict) else [str(plain)]
+    if unknown:
+        raise SpecError(Problem(str(path), "unknown settings", f"known: {', '.join(KEYS)}", ", ".join(unknown)))
     return plain

@@ -46,29 +46,32 @@ def part_files() -> list[PartFile]:
 def load_part_file(path: Path | str, sha256: str | None = None) -> PartFile:
     """Run a Python file that registers parts, once in a process; with ``sha256``, only if that is its checksum.
 
-    A file that cannot be read or run, or that registers nothing, raises :class:`SpecError`, and leaves nothing behind.
+    Two ways to the same file, such as a link to it, are one file. A file that cannot be read or run, or that registers
+    nothing, raises :class:`SpecError`, and leaves nothing behind.
     """
     place = Path(path).absolute()
     data = _bytes(place)
     found = hashlib.sha256(data).hexdigest()
-    known = _LOADED.get(place)
+    known = _LOADED.get(place.resolve())
     if sha256 not in (None, found) or (known is not None and known.sha256 != found):
         raise SpecError(Problem(OPTION, "the file was changed in the meantime", "start again", str(path)))
     if known is not None:
         return known
     import_module(BUILT_IN)
     before = set(registered())
+    name = f"fedradio_part_file_{len(_LOADED)}_{place.stem}"
     try:
-        _execute(place, data)
-        new = tuple(name for name in registered() if name not in before)
+        _execute(name, place, data)
+        new = tuple(each for each in registered() if each not in before)
         if not new:
             remedy = "decorate a factory with @fedradio.register(family, kind)"
             raise SpecError(Problem(OPTION, "the file registers no part", remedy, str(path)))
-    except SpecError:
+    except BaseException:
         forget(set(registered()) - before)
+        sys.modules.pop(name, None)
         raise
-    _LOADED[place] = PartFile(place, found, data.decode(), new)
-    return _LOADED[place]
+    _LOADED[place.resolve()] = PartFile(place, found, data.decode(), new)
+    return _LOADED[place.resolve()]
 
 
 def _bytes(path: Path) -> bytes:
@@ -80,27 +83,27 @@ def _bytes(path: Path) -> bytes:
         reason = f"cannot be read: {error.strerror or error}"
     except UnicodeDecodeError:
         reason = "is not a text in UTF-8"
+    except ValueError as error:  # a path with a null character
+        reason = f"cannot be read: {error}"
     else:
         return data
     raise SpecError(Problem(OPTION, reason, "a Python file that registers parts", str(path)))
 
 
-def _execute(path: Path, data: bytes) -> None:
-    """Run the bytes as a module of their own."""
-    name = f"fedradio_part_file_{len(_LOADED)}_{path.stem}"
+def _execute(name: str, path: Path, data: bytes) -> None:
+    """Run the bytes as a module of their own; one that would end the whole process is refused like one that fails."""
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module  # dataclasses and type hints look it up there
     try:
         exec(compile(data, str(path), "exec"), module.__dict__)
-    except Exception as error:
-        del sys.modules[name]
+    except (Exception, SystemExit) as error:
         raise SpecError(Problem(OPTION, _reason(error, path), "mend the file", str(path))) from error
 
 
-def _reason(error: Exception, path: Path) -> str:
+def _reason(error: BaseException, path: Path) -> str:
     """What went wrong, and in which line of the file."""
     if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}"
+        return f"line {error.lineno}: {error.msg}" if error.lineno else str(error.msg)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return f"line {lines[-1] if lines else '?'}: {type(error).__name__}: {error}"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import Problem, SpecError, StoreError
-from fedradio.core.part_files import part_files
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import GIVEN_VALUES, Simulation
 from fedradio.runs.checkpoint import Checkpoint, Checkpointer, form, last_good
@@ -27,8 +26,9 @@ from fedradio.runs.folder import (
     plain_environment,
 )
 from fedradio.runs.manifest import Damage, checksum
+from fedradio.runs.own_parts import other_part_file, part_checksums
 from fedradio.runs.run import Observer, Session, carry_on, plain_header, start_files
-from fedradio.runs.stored import read_description, read_environment, read_summary
+from fedradio.runs.stored import read_environment, read_summary
 from fedradio.runs.summary import RunningSummary, Summary
 from fedradio.runs.verify import Verdict, check_run
 from fedradio.spec.build import build
@@ -76,17 +76,15 @@ def _refuse_other_parts(folder: Path, verdict: Verdict, changed: bool) -> None:
     """Refuse to go on where a file of the user's own is not loaded; unless ``changed``, also with another text."""
     if DESCRIPTION_FILE in _names(verdict.damage) or verdict.old:
         return
-    loaded = part_files()
-    for stored in read_description(folder).get("part_files", []):
-        kinds = {tuple(each) for each in stored["parts"]}
-        same = [file for file in loaded if file.sha256 == stored["sha256"]]
-        instead = [file for file in loaded if not kinds.isdisjoint(file.parts)]
-        command = shlex.join(["fedradio", "resume", str(folder), "--parts"])
-        if not same and not instead:
-            raise StoreError(f"parts of this run came from {stored['name']}; load it: {command} {stored['name']}")
-        if not same and not changed:
-            remedy = "put it back as it was, or take it as it is with --changed-parts"
-            raise StoreError(f"{instead[0].path} is not the file that this run was made with; {remedy}")
+    other = other_part_file(folder)
+    if other is None:
+        return
+    if other.instead is None:
+        command = shlex.join(["fedradio", "resume", str(folder), "--parts", other.name])
+        raise StoreError(f"parts of this run came from {other.name}; load it: {command}")
+    if not changed:
+        remedy = "put it back as it was, or take it as it is with --changed-parts"
+        raise StoreError(f"{other.instead.path} is not the file that this run was made with; {remedy}")
 
 
 def _refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> None:
@@ -113,7 +111,7 @@ def _session(
     A process that is killed here leaves a run without summary, whose checkpoint accepts the old and the new files.
     """
     done = 0 if checkpoint is None else checkpoint.state.t
-    now = plain_environment(str(before.get("device", "cpu")), sim.workers, sim.files)
+    now = plain_environment(str(before.get("device", "cpu")), sim.workers, sim.files | part_checksums(spec))
     _note_difference(before, now, observer)
     environment = {**(before or now), "resumed": [*before.get("resumed", []), {**now, "rounds": done}]}
     files = start_files(spec, sim, environment)

@@ -30,6 +30,7 @@ from fedradio.runs.folder import (
 )
 from fedradio.runs.interrupt import Interrupts
 from fedradio.runs.manifest import plain_manifest
+from fedradio.runs.own_parts import part_checksums
 from fedradio.runs.place import check_new_place
 from fedradio.runs.records import evaluation_row, exchange_row, header_row, round_row
 from fedradio.runs.summary import RunningSummary, Status, Summary
@@ -111,7 +112,8 @@ def run(
     if out is None:
         return carry_on(Session(spec, sim, begin(sim), RunningSummary(), observer))
     with RunFolder(Path(out)) as folder:
-        for name, data in start_files(spec, sim, plain_environment(device, sim.workers, sim.files)).items():
+        environment = plain_environment(device, sim.workers, sim.files | part_checksums(spec))
+        for name, data in start_files(spec, sim, environment).items():
             folder.write(name, data)
         folder.append(plain_header(sim))
         checkpointer = Checkpointer(folder, spec)

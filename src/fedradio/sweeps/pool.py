@@ -19,6 +19,7 @@ from fedradio.engine.threads import cores
 from fedradio.results.run import open_run
 from fedradio.runs.folder import is_run
 from fedradio.runs.interrupt import Interrupts
+from fedradio.runs.own_parts import other_part_file
 from fedradio.runs.stored import read_environment
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
@@ -79,10 +80,12 @@ def run_batch(
 
     ``workers`` threads serve each run; if None, the cores are shared out. Results depend on neither. A run that is
     complete or has diverged is left as it is, one that has stopped otherwise is resumed from its checkpoint. Ctrl-C
-    ends all runs after the round under way, a second one at once; then KeyboardInterrupt is raised.
+    ends all runs after the round under way, a second one at once; then KeyboardInterrupt is raised. Where runs that are
+    there were made with another text of a file of the user's own parts, :class:`StoreError` is raised before all else.
     """
     if len({task.folder.resolve() for task in tasks}) < len(tasks):
         raise ValueError("two tasks have the same folder")
+    _refuse_other_parts(tasks)
     batch = _Batch(tasks, observer or PoolObserver())
     batch.observer.started(tasks, parallel)
     pending = [number for number, task in enumerate(tasks) if not batch.settle(number, settled_outcome(task))]
@@ -118,6 +121,19 @@ def _refuse_changed_files(folder: Path) -> None:
     for path, sha256 in read_environment(folder).get("files", {}).items():
         if Path(path).exists() and given_sha256(path, "files") != sha256:
             raise StoreError(f"{folder} was made with another {path}; put it back, or choose another folder")
+
+
+def _refuse_other_parts(tasks: Sequence[RunTask]) -> None:
+    """Refuse to make runs beside those that another text of the same parts has made: they could not be compared."""
+    for task in tasks if part_files() else ():
+        try:
+            other = other_part_file(task.folder) if is_run(task.folder) else None
+        except StoreError:  # a damaged run, which is told of in its turn
+            continue
+        if other is not None:
+            reason = f"{other.name}, from which its parts came, was another file then"
+            remedy = "put it back as it was, or choose another --out"
+            raise StoreError(f"{task.folder} cannot be joined: {reason}; {remedy}")
 
 
 class _Batch:

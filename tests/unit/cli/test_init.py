@@ -124,3 +124,20 @@ def test_a_reader_that_has_closed_the_pipe_does_not_fail_the_run(tmp_path: Path)
 def test_a_reader_of_plain_data_may_stop_reading(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli.out, "on_broken_pipe", lambda: None)
     assert fail(BrokenPipeError()) == (0, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_a_process_without_standard_streams_runs(tmp_path: Path, closed: str) -> None:
+    run = f"run digits_flat --rounds 1 --out {tmp_path / 'run'}"
+    done = subprocess.run(["sh", "-c", f"{sys.executable} -m fedradio {run} {closed}"], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["status"] == "complete"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("full", [">/dev/full", ">/dev/full 2>/dev/full"])
+def test_a_full_disk_under_the_output_is_one_sentence(full: str) -> None:
+    done = subprocess.run(["sh", "-c", f"{sys.executable} -m fedradio ls link {full}"], capture_output=True, text=True)
+    assert done.returncode == StoreError.exit_code
+    told = "error the output cannot be written: No space left on device\n"
+    assert done.stderr == ("" if "2>" in full else told)

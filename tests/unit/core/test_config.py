@@ -43,6 +43,9 @@ def test_files_of_parts(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("part: [mine.py]", "unknown settings"),
         ("- parts", "unknown settings"),
         ("parts: [", "not valid YAML"),
+        ("parts: !!timestamp 2020-99-99", "not valid YAML"),
+        (f"parts: {'[' * 3000}", "not valid YAML"),
+        ("parts: [~nobody_of_this_name/mine.py]", "no such home folder"),
     ],
 )
 def test_wrong_settings(settings: Path, text: str, reason: str) -> None:

@@ -23,6 +23,8 @@ def unloaded() -> Iterator[None]:
     yield
     forget(set(registered()) - before)
     part_files._LOADED.clear()
+    for name in [name for name in sys.modules if name.startswith("fedradio_part_file")]:
+        del sys.modules[name]
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -63,7 +65,9 @@ def test_a_file_registers_its_parts_once(tmp_path: Path) -> None:
         (HALVED + "\nnothing_of_that_name\n", "NameError: name 'nothing_of_that_name' is not defined"),
         (HALVED.replace('"shortened")', '"fedavg")'), "algorithm 'fedavg' is registered twice"),
         (HALVED.replace('"""FedAvg whose clients send a share of their change."""', ""), "needs a docstring"),
+        (HALVED + "raise SystemExit(0)\n", "SystemExit: 0"),
         (b"\xff\xfe", "not a text in UTF-8"),
+        ("x = 1\0\n", "null bytes"),
     ],
 )
 def test_a_file_that_cannot_be_used_leaves_nothing_behind(tmp_path: Path, text: str | bytes, reason: str) -> None:
@@ -74,6 +78,14 @@ def test_a_file_that_cannot_be_used_leaves_nothing_behind(tmp_path: Path, text: 
 def test_a_missing_file(tmp_path: Path) -> None:
     assert "No such file" in refused(tmp_path / "mine.py")
     assert "Is a directory" in refused(tmp_path)
+    assert "null" in refused(tmp_path / "mi\0ne.py")
+
+
+def test_two_ways_to_a_file_are_one_file(tmp_path: Path) -> None:
+    file = load_part_file(written(tmp_path, HALVED))
+    (tmp_path / "link.py").symlink_to("mine.py")
+    assert load_part_file(tmp_path / "link.py") is file
+    assert load_part_file(tmp_path / ".." / tmp_path.name / "mine.py") is file
 
 
 def test_only_the_bytes_that_were_agreed_on_are_run(tmp_path: Path) -> None:
