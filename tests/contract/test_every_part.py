@@ -25,11 +25,21 @@ from fedradio.spec.build import build
 from fedradio.spec.schema import part_schema
 from fedradio.spec.spec import Spec
 
+OWN = Path(__file__).parents[1] / "support" / "own"
+"""Files as users have them."""
+
 NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("schedule", "step"): {"at": (1, 2)},
     ("schedule", "linear"): {"rounds": 5},
     ("schedule", "cosine"): {"rounds": 5},
     ("channel", "trace"): {"path": str(Path(__file__).parents[1] / "support" / "gains.csv")},
+    ("topology", "file"): {"path": str(OWN / "nodes.csv")},
+    ("fleet", "file"): {"path": str(OWN / "fleet.csv")},
+    ("source", "csv"): {"path": str(OWN / "samples.csv"), "label": "kind"},
+    ("source", "npz"): {"path": str(OWN / "samples.npz")},
+    ("source", "parquet"): {"path": str(OWN / "samples.parquet"), "label": "kind"},
+    ("source", "image_folder"): {"path": str(OWN / "pictures")},
+    ("partition", "file"): {"path": str(OWN / "owners.csv")},
     ("transform", "clip"): {"norm": 1.0},
     ("transform", "noise"): {"multiplier": 0.5},
 }

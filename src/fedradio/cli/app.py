@@ -37,7 +37,8 @@ COMMANDS = {
         "List every registered part, with one line each; `ls spec` lists the shipped specs.", parts=True
     ),
     "show": CommandEntry(
-        "Show a part's parameters with units, bounds and defaults, and the paper it follows.", parts=True
+        "Show a part's parameters with units, bounds and defaults, and the paper it follows; or a shipped spec.",
+        parts=True,
     ),
     "validate": CommandEntry(
         "Check a spec: all problems at once, with path, value and remedy. Nothing is run.", parts=True
@@ -160,7 +161,15 @@ PartFiles = Annotated[
         help="a Python file of your own that registers parts; it is run. May be given several times",
     ),
 ]
+Seed = Annotated[int | None, typer.Option(help="replaces the spec's seed")]
+Rounds = Annotated[int | None, typer.Option(help="replaces the spec's rounds")]
 Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist")]
+
+
+def changes(overrides: list[str] | None, seed: int | None, rounds: int | None) -> list[str]:
+    """Overrides, and the options that stand for some."""
+    options = {"seed": seed, "rounds": rounds}
+    return [*(overrides or ()), *(f"{key}={value}" for key, value in options.items() if value is not None)]
 
 
 def _version(wanted: bool) -> None:

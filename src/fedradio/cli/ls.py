@@ -12,7 +12,7 @@ from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parts_table
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import shipped
+from fedradio.spec.yaml import near_specs, shipped, spec_families
 
 app = one_command()
 
@@ -20,22 +20,31 @@ app = one_command()
 @app.command("ls")
 def list_parts(
     family: Annotated[str | None, typer.Argument(help="one family of parts, or `spec` for the shipped specs")] = None,
+    beginning: Annotated[
+        str, typer.Argument(metavar="[BEGINNING]", help="with `spec`: only those, such as rawhfl")
+    ] = "",
     files: PartFiles = None,
 ) -> None:
     """List every registered part, with one line each; `ls spec` lists the shipped specs."""
     if family == "spec":
-        out.print(_specs_table())
+        out.print(_specs_table(beginning))
         return
+    if beginning:
+        raise SpecError(Problem("BEGINNING", "goes with `ls spec` alone", "fedradio ls spec rawhfl", beginning))
     if family is not None and family not in FAMILIES:
         known = [*FAMILIES, "spec"]
         raise SpecError(Problem(family, "no such family", suggest(family, known) or f"one of: {', '.join(known)}"))
     out.print(parts_table(parts(family)))
 
 
-def _specs_table() -> Table:
+def _specs_table(beginning: str) -> Table:
+    names = [name for name in shipped() if name.startswith(beginning)]
+    if not names:
+        remedy = near_specs(beginning) or f"such as: {', '.join(spec_families())}"
+        raise SpecError(Problem("BEGINNING", "no shipped spec begins so", remedy, beginning))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("spec")
     table.add_column("what it runs")
-    for name in shipped():
+    for name in names:
         table.add_row(name, load_spec(name).plain["about"])
     return table

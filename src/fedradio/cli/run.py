@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fedradio.cli.app import Overrides, PartFiles, SpecArgument, one_command
+from fedradio.cli.app import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes, one_command
 from fedradio.cli.running import show_run
 from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.runs.folder import new_folder
@@ -22,22 +22,21 @@ def run(
     spec: SpecArgument,
     overrides: Overrides = None,
     out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default runs/NAME-seedN")] = None,
-    seed: Annotated[int | None, typer.Option(help="replaces the spec's seed")] = None,
-    rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
+    seed: Seed = None,
+    rounds: Rounds = None,
     device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
     workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
     parts: PartFiles = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
 ) -> None:
     """Run a spec and write its run folder."""
-    extra = [f"{key}={value}" for key, value in (("seed", seed), ("rounds", rounds)) if value is not None]
-    checked = load_spec(spec, [*(overrides or ()), *extra])
+    changed = changes(overrides, seed, rounds)
+    checked = load_spec(spec, changed)
     folder = out_dir or new_folder(checked.name, checked.seed)
     check_outside_sweeps(folder)
-    changes = [*(overrides or ()), *extra]
     show_run(
         lambda observer: run_spec(checked, folder, device=device, workers=workers, observer=observer),
         folder,
         quiet,
-        changes,
+        changed,
     )

@@ -11,17 +11,21 @@ from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parameters_table
 from fedradio.report.terminal.console import say
-from fedradio.spec.yaml import shipped
+from fedradio.spec.yaml import shipped, shipped_text
 
 app = one_command()
 
 
 @app.command()
 def show(
-    kind: Annotated[str, typer.Argument(help="kind of a part, such as fedprox, or family/kind")],
+    kind: Annotated[str, typer.Argument(help="kind of a part, such as fedprox, or family/kind; or a shipped spec")],
     files: PartFiles = None,
 ) -> None:
-    """Show a part's parameters with units, bounds and defaults, and the paper it follows."""
+    """Show a part's parameters with units, bounds and defaults, and the paper it follows; or a shipped spec."""
+    if kind in shipped():
+        out.print(shipped_text(kind).rstrip())
+        say(out, ("run it:", "dim"), f" fedradio run {kind}; a copy to change: fedradio cp {kind} mine.yaml")
+        return
     family, _, name = kind.rpartition("/")
     matching = [part for part in parts() if part.kind == name and family in ("", part.family)]
     if not matching:
@@ -42,6 +46,4 @@ def _remedy(name: str) -> str:
     """A hint where something that is not a part may be found."""
     if name in FAMILIES:
         return f"it is a family: fedradio ls {name}"
-    if name in shipped():
-        return f"it is a shipped spec: fedradio cp {name} mine.yaml"
     return suggest(name, [part.kind for part in parts()]) or "fedradio ls lists them all"

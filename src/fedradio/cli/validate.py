@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedradio.cli.app import Overrides, PartFiles, SpecArgument, one_command, out
+from fedradio.cli.app import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes, one_command, out
 from fedradio.report.terminal.console import say
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec
@@ -11,9 +11,15 @@ app = one_command()
 
 
 @app.command()
-def validate(spec: SpecArgument, overrides: Overrides = None, parts: PartFiles = None) -> None:
+def validate(
+    spec: SpecArgument,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    rounds: Rounds = None,
+    parts: PartFiles = None,
+) -> None:
     """Check a spec: all problems at once, with path, value and remedy. Nothing is run."""
-    checked = load_spec(spec, overrides or ())
+    checked = load_spec(spec, changes(overrides, seed, rounds))
     sim = build(checked)
     for warning in sim.warnings:
         say(out, ("warning", "yellow"), f" {warning}")

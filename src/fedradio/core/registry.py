@@ -46,7 +46,10 @@ PLUGIN_GROUP = "fedradio.parts"
 
 @dataclass(frozen=True)
 class Arg:
-    """What a keyword of a factory means: a sentence, its unit and its bounds."""
+    """What a keyword of a factory means: a sentence, its unit and its bounds.
+
+    ``file``: it is the path of a file or a folder; a run keeps its checksum, and is not resumed with another.
+    """
 
     doc: str
     unit: str = ""
@@ -54,6 +57,7 @@ class Arg:
     gt: float | None = None
     le: float | None = None
     lt: float | None = None
+    file: bool = False
 
     def bounds(self) -> str:
         """The bounds for people, such as ``>= 1, <= 50``; empty without any."""

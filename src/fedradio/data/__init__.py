@@ -4,9 +4,9 @@
 samples; ``partition`` splits these over clients; ``tapes`` puts each client's samples in order; ``streams`` are windows
 on the tapes, ``growing`` and bounded ``fifo`` ones among them, from which ``draw`` takes mini-batches. ``video`` and
 ``video_files`` (its samples are in ``video_features``) are video services whose clients produce their own samples, by
-the Markov chain of ``requests``.
+the Markov chain of ``requests``. ``own`` reads data of one's own.
 """
 
-from fedradio.data import fifo, growing, partition, sources, streams, tapes, video, video_files
+from fedradio.data import fifo, growing, own, partition, sources, streams, tapes, video, video_files
 
-__all__ = ["fifo", "growing", "partition", "sources", "streams", "tapes", "video", "video_files"]
+__all__ = ["fifo", "growing", "own", "partition", "sources", "streams", "tapes", "video", "video_files"]

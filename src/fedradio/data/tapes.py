@@ -47,6 +47,9 @@ def make_tapes(
     2160 unlabelled. Of the labelled, a share ``held_out`` (rounded, but not all) goes to ``Tapes.validation`` instead.
     """
     _check_shares(test_fraction, unlabelled, held_out)
+    samples.check()
+    if test == "source" and len(samples.test_y) == 0:
+        raise SpecError(Problem("data.test", "the source has no test part", "data.test=client, or a test part"))
     device = samples.y.device
     size = np.array([len(part) for part in parts])  # [C]
     owner = np.repeat(np.arange(len(parts)), size)

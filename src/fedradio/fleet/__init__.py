@@ -1,5 +1,5 @@
 """Device fleets: CPUs, transmitters and energy budgets, and the seconds and joules of using them."""
 
-from fedradio.fleet import profile
+from fedradio.fleet import devices, profile
 
-__all__ = ["profile"]
+__all__ = ["devices", "profile"]

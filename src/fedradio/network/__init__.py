@@ -1,5 +1,5 @@
 """Network topologies and radio channels."""
 
-from fedradio.network import channel, clusters, power_law, topology, trace
+from fedradio.network import channel, clusters, nodes, power_law, topology, trace
 
-__all__ = ["channel", "clusters", "power_law", "topology", "trace"]
+__all__ = ["channel", "clusters", "nodes", "power_law", "topology", "trace"]

@@ -9,14 +9,10 @@ exchange 3 (12 s) has 1e-8.
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import io
 import math
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -28,9 +24,11 @@ from fedradio.core.contracts import Channel, ChannelState, Site, Slots
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
+from fedradio.core.tables import given_sha256, read_given, read_table, wrong
 from fedradio.core.units import dbm_to_w
 
 COLUMNS = ("time_s", "receiver", "sender", "gain_db")
+WHERE = "channel.path"
 
 Missing = Literal["refuse", "outage"]
 Floats = NDArray[np.float64]
@@ -89,7 +87,9 @@ class Trace(Channel):
 @register("channel", "trace")
 def trace(
     *,
-    path: Annotated[str, Arg("CSV file time_s,receiver,sender,gain_db, or npz with time_s [T] and gain_db [T, R, S]")],
+    path: Annotated[
+        str, Arg("CSV file time_s,receiver,sender,gain_db, or npz with time_s [T] and gain_db [T, R, S]", file=True)
+    ],
     interval_s: Annotated[
         float | None, Arg("seconds from one exchange to the next; null: the deadline of hop 0", unit="s", gt=0, le=1e9)
     ] = None,
@@ -101,103 +101,43 @@ def trace(
 
     Nodes are numbered as in the topology. The file's checksum is kept in the run: to resume with another is refused.
     """
-    data = _bytes(path)
-    gains = _npz(data, path) if path.lower().endswith(".npz") else _csv(data, path)
+    gains = _npz(path) if path.lower().endswith(".npz") else _csv(path)
     noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
-    return Trace(gains, path, hashlib.sha256(data).hexdigest(), interval_s, missing, noise_w_hz)
+    return Trace(gains, path, given_sha256(path, WHERE), interval_s, missing, noise_w_hz)
 
 
-def _bytes(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise SpecError(
-            Problem("channel.path", reason, "a CSV or npz file, seen from where the run is started", path)
-        ) from None
-
-
-def _wrong(path: str, reason: str, line: int | None = None) -> SpecError:
-    place = path if line is None else f"{path}, line {line}"
-    return SpecError(Problem("channel.path", f"{place}: {reason}"))
-
-
-def _csv(data: bytes, path: str) -> Gains:
+def _csv(path: str) -> Gains:
     """The gains of a CSV file, checked line by line."""
-    rows = list(_rows(data, path))
-    if not rows:
-        raise _wrong(path, "has no gains")
+    table = read_table(path, WHERE, COLUMNS)
+    time_s, gain_db = table.numbers("time_s"), table.numbers("gain_db")
+    receiver, sender = table.whole("receiver", "a node"), table.whole("sender", "a node")
     last: dict[tuple[int, int], float] = {}
-    for line, time_s, receiver, sender, _ in rows:
-        before = last.get((receiver, sender))
-        if before is not None and time_s <= before:
-            raise _wrong(path, f"time_s {time_s:g} does not rise for receiver {receiver} and sender {sender}", line)
-        last[receiver, sender] = time_s
-    times = np.unique([row[1] for row in rows])
-    shape = (1 + max(row[2] for row in rows), 1 + max(row[3] for row in rows))
-    gain_db = np.full((len(times), *shape), np.nan)
-    at = np.searchsorted(times, [row[1] for row in rows])
-    gain_db[at, [row[2] for row in rows], [row[3] for row in rows]] = [row[4] for row in rows]
-    return Gains(times, _held(gain_db))
+    for row, pair in enumerate(zip(receiver.tolist(), sender.tolist(), strict=True)):
+        if time_s[row] <= last.get(pair, -math.inf):
+            reason = f"time_s {time_s[row]:g} does not rise for receiver {pair[0]} and sender {pair[1]}"
+            raise table.wrong(reason, row)
+        last[pair] = float(time_s[row])
+    times = np.unique(time_s)
+    gains = np.full((len(times), 1 + receiver.max(), 1 + sender.max()), np.nan)
+    gains[np.searchsorted(times, time_s), receiver, sender] = gain_db
+    return Gains(times, _held(gains))
 
 
-def _rows(data: bytes, path: str) -> Iterator[tuple[int, float, int, int, float]]:
-    """Line, time, receiver, sender and gain of every row."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise _wrong(path, "not a text file in UTF-8") from None
-    reader = csv.reader(io.StringIO(text, newline=""))
-    head = next(reader, [])
-    if tuple(name.strip() for name in head) != COLUMNS:
-        raise _wrong(path, f"the first line must be {','.join(COLUMNS)}", 1)
-    for row in reader:
-        line = reader.line_num
-        if not row:
-            continue
-        if len(row) != len(COLUMNS):
-            raise _wrong(path, f"{len(row)} values, {len(COLUMNS)} are needed", line)
-        yield (
-            line,
-            _number(row, 0, path, line),
-            _node(row, 1, path, line),
-            _node(row, 2, path, line),
-            _number(row, 3, path, line),
-        )
-
-
-def _number(row: list[str], column: int, path: str, line: int) -> float:
-    try:
-        value = float(row[column])
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise _wrong(path, f"{COLUMNS[column]} is no finite number: {row[column]!r:.40}", line)
-    return value
-
-
-def _node(row: list[str], column: int, path: str, line: int) -> int:
-    text = row[column].strip()
-    if not text.isdecimal() or len(text) > 9:
-        raise _wrong(path, f"{COLUMNS[column]} is no number of a node, from 0: {row[column]!r:.40}", line)
-    return int(text)
-
-
-def _npz(data: bytes, path: str) -> Gains:
+def _npz(path: str) -> Gains:
     """The gains of an npz file, checked; pickles in it are never loaded."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(read_given(path, WHERE)), allow_pickle=False) as arrays:
             time_s, gain_db = (np.asarray(arrays[name], dtype=np.float64) for name in ("time_s", "gain_db"))
     except KeyError as error:
-        raise _wrong(path, f"no array {error.args[0].split()[0]}") from None
+        raise wrong(WHERE, path, f"no array {error.args[0].split()[0]}") from None
     except (ValueError, OSError, TypeError, zipfile.BadZipFile) as error:
-        raise _wrong(path, f"not a readable npz file ({type(error).__name__})") from None
+        raise wrong(WHERE, path, f"not a readable npz file ({type(error).__name__})") from None
     if gain_db.ndim != 3 or time_s.shape != gain_db.shape[:1] or not gain_db.size:
-        raise _wrong(path, f"time_s {time_s.shape} and gain_db {gain_db.shape} are not [T] and [T, R, S]")
+        raise wrong(WHERE, path, f"time_s {time_s.shape} and gain_db {gain_db.shape} are not [T] and [T, R, S]")
     if not np.isfinite(time_s).all() or (np.diff(time_s) <= 0).any():
-        raise _wrong(path, "time_s does not rise")
+        raise wrong(WHERE, path, "time_s does not rise")
     if np.isinf(gain_db).any():
-        raise _wrong(path, "gain_db has infinite numbers; NaN is a gain that was not measured")
+        raise wrong(WHERE, path, "gain_db has infinite numbers; NaN is a gain that was not measured")
     return Gains(time_s, _held(gain_db))
 
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 PIECES = frozenset(get_args(Piece))
 """Pieces of a hop that a policy or a link may need."""
 
+TRIAL_INPUTS, LARGE_INPUTS = 64, 20.0
+"""Test inputs that are looked at, and the size above which they are worth a warning."""
+
 LASTING: dict[Fading, str] = {
     "none": "absent",
     "block": "constant for a whole exchange",
@@ -74,7 +77,17 @@ def warnings_of(sim: Simulation) -> list[str]:
             warnings.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
     for h in range(len(sim.hops)):
         warnings += coding_warnings(sim, h)
-    return warnings
+    return warnings + _scale_warnings(sim)
+
+
+def _scale_warnings(sim: Simulation) -> list[str]:
+    """A warning where the root mean square of some test inputs is far above 1, so that the data are not overlooked."""
+    test = sim.stream.test()
+    x, _ = test.fetch(test.index[:TRIAL_INPUTS])
+    size = float(x.double().square().mean().sqrt()) if x.is_floating_point() else 0.0
+    if size <= LARGE_INPUTS:
+        return []
+    return [f"data: the inputs are about {size:.3g} in size; training goes best near 1 (standardise them)"]
 
 
 def _shape_problems(sim: Simulation) -> list[Problem]:

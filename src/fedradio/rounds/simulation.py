@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Literal
@@ -48,7 +48,7 @@ class Simulation:
 
     ``waits`` is how long receivers wait: for the slowest sender, or for the deadline. ``backend`` trains and evaluates,
     clients in groups by ``grouping``. Accuracies are reported for the ``1..eval_top`` likeliest classes; ``metrics``
-    judge predictions beside that.
+    judge predictions beside that. ``given_files``: the files that a spec names, with their checksums.
     """
 
     topology: Topology
@@ -66,6 +66,7 @@ class Simulation:
     grouping: Grouping = "auto"
     metrics: tuple[Metric, ...] = ()
     warnings: tuple[str, ...] = ()
+    given_files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rng(self) -> Rng:
@@ -94,7 +95,11 @@ class Simulation:
         """Files that parts were made from, and their SHA-256; likewise values of the model that no spec tells."""
         traces = [hop.channel for hop in self.hops if isinstance(hop.channel, Trace)]
         given = getattr(self.model, "given_sha256", None)
-        return {trace.path: trace.sha256 for trace in traces} | ({GIVEN_VALUES: given} if given else {})
+        return (
+            dict(self.given_files)
+            | {trace.path: trace.sha256 for trace in traces}
+            | ({GIVEN_VALUES: given} if given else {})
+        )
 
     def message(self, hop: int) -> Message:
         """What a sender of a hop sends before any transform: its payload, or the changes of all shared vectors."""
@@ -135,11 +140,12 @@ def compose(
     backend: Backend | None = None,
     grouping: Grouping = "auto",
     metrics: Sequence[Metric] = (),
+    files: Mapping[str, str] | None = None,
 ) -> Simulation:
     """Combine parts into a simulation; raises :class:`SpecError` with all problems if they do not fit.
 
     ``backend`` trains and evaluates (default: the engine with ``workers`` threads); with ``grouping`` "single" every
-    client is trained alone.
+    client is trained alone. ``files``: those that parts were made from, with their SHA-256.
     """
     if not hops:
         raise SpecError(Problem("hops", "there is none", "one entry a hop, such as hops=[Hop(ideal(), fixed())]"))
@@ -159,6 +165,7 @@ def compose(
         eval_top=eval_top,
         grouping=grouping,
         metrics=tuple(metrics),
+        given_files=dict(files or {}),
     )
     if isinstance(algorithm, Pools):
         simulation = _pooled(simulation, algorithm.pooling)

@@ -10,8 +10,9 @@ import torch
 
 from fedradio.core.contracts import Backend, Hop, Samples, Stream, Tapes, Topology
 from fedradio.core.errors import DataError, Problem, SpecError
-from fedradio.core.registry import part
+from fedradio.core.registry import Part, part
 from fedradio.core.rng import Rng
+from fedradio.core.tables import given_sha256
 from fedradio.data.tapes import make_tapes
 from fedradio.rounds.simulation import Simulation, compose
 from fedradio.spec.spec import Spec
@@ -22,17 +23,27 @@ T = TypeVar("T")
 
 @dataclass
 class _Builder:
-    """Makes parts by their factories and collects the problems of each under its path in the spec."""
+    """Makes parts by their factories and collects the problems of each under its path in the spec, and the files that
+    they name, with their checksums."""
 
     problems: list[Problem] = field(default_factory=list)
     absent: DataError | None = None
+    files: dict[str, str] = field(default_factory=dict)
 
     def make(self, where: str, family: str, plain: Plain | None, *context: Any) -> Any:
         """The part, or None where the spec has none or it could not be made."""
         if plain is None:
             return None
         keywords = {key: tuple(v) if isinstance(v, list) else v for key, v in plain.items() if key != "kind"}
-        return self.attempt(where, family, lambda: part(family, plain["kind"]).factory(*context, **keywords))
+        return self.attempt(where, family, lambda: self._made(part(family, plain["kind"]), keywords, *context))
+
+    def _made(self, part: Part, keywords: Plain, *context: Any) -> Any:
+        made = part.factory(*context, **keywords)
+        named = [each.name for each in part.parameters() if each.arg.file]
+        for name in named:
+            for path in _paths(keywords.get(name)):
+                self.files[path] = given_sha256(path, f"{part.family}.{name}")
+        return made
 
     def attempt(self, where: str, family: str, do: Callable[[], T]) -> T | None:
         """What ``do`` returns, or None with its problems added to the collection."""
@@ -91,6 +102,7 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None, backend: 
         backend=backend,
         grouping=plain["grouping"],
         metrics=metrics,
+        files=builder.files,
     )
 
 
@@ -119,8 +131,13 @@ def _stream(builder: _Builder, plain: Plain, topology: Topology, world: Rng, dev
     if isinstance(tapes, Samples):
         tapes = _split(builder, plain, tapes.to(device), topology, world)
     elif isinstance(tapes, Tapes):
+        builder.attempt("data.source", "source", tapes.check)
         tapes = tapes.to(device)
         builder.problems += _split_problems(plain)
+    elif tapes is not None:
+        reason = f"the source gives {type(tapes).__name__}, Samples or Tapes are needed"
+        builder.problems.append(Problem("data.source", reason, "such as Samples.from_arrays(x, y)"))
+        return None
     context = (tapes, world.child("stream"))
     return None if tapes is None else builder.make("data.stream", "stream", plain["stream"], *context)
 
@@ -152,6 +169,11 @@ def _split(builder: _Builder, plain: Plain, samples: Samples, topology: Topology
 def _check_device(device: str) -> None:
     if device == "cuda" and not torch.cuda.is_available():
         raise SpecError(Problem("device", "no CUDA device is available here", "use cpu", device))
+
+
+def _paths(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """The files that a keyword names: one, several or none."""
+    return () if value is None else (value,) if isinstance(value, str) else value
 
 
 def _rebase(path: str, family: str, where: str) -> str:

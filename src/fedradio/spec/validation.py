@@ -49,7 +49,8 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         return Problem(where, "is required", f"give it: {known.arg.doc}" if known else "")
     if kind in ("tuple_type", "list_type") and node is not None:
         alone = path[-1] in PART_LISTS and (isinstance(node, str) or (isinstance(node, dict) and "kind" in node))
-        return Problem(where, "must be a list", f"{where}={[node]}".replace("'", "") if alone else "[...]", node)
+        single = alone or not isinstance(node, dict)
+        return Problem(where, "must be a list", f"{where}={[node]}".replace("'", "") if single else "[...]", node)
     if kind == "too_long" and isinstance(node, list):
         return Problem(where, f"at most {item['ctx']['max_length']} items", value=len(node))
     reason = item["msg"][0].lower() + item["msg"][1:]

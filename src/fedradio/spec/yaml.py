@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from fedradio.core.errors import Problem, SpecError, suggest
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.text import short_path
 from fedradio.spec.later_keys import rename
 
@@ -36,6 +37,24 @@ def _names(folder: Any, prefix: str) -> Iterable[str]:
 def shipped_text(name: str) -> str:
     """The YAML of a shipped spec, comments included."""
     return (resources.files("fedradio") / "specs" / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+MOST_NEAR = 3
+"""So many shipped specs are named in place of one that there is not."""
+
+
+def near_specs(name: str) -> str:
+    """The shipped specs whose names come nearest, or the family that the name begins with; empty where none does."""
+    near = difflib.get_close_matches(name, shipped(), n=MOST_NEAR, cutoff=0.65)
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    family = name.partition("/")[0]
+    return f"`fedradio ls spec {family}` lists those of {family}" if family in spec_families() else ""
+
+
+def spec_families() -> list[str]:
+    """The folders of shipped specs, such as ``rawhfl``."""
+    return sorted({name.partition("/")[0] for name in shipped() if "/" in name})
 
 
 MOST_BASES = 8
@@ -84,8 +103,7 @@ def _read_one(source: str | Path) -> Plain:
         if path.is_dir():
             raise SpecError(Problem(name, "is a folder", "name a YAML file in it"))
         if not path.is_file():
-            near = suggest(str(source), shipped())
-            remedy = near or f"a YAML file, or one of: {', '.join(shipped())}"
+            remedy = near_specs(str(source)) or "a YAML file, or one of those that `fedradio ls spec` lists"
             raise SpecError(Problem(name, "no such file, and no shipped spec of that name", remedy))
         return parse_yaml(path.read_text(encoding="utf-8"), name)
     except UnicodeDecodeError:
@@ -243,7 +261,7 @@ def _put(node: Any, name: str, value: Any) -> None:
 def _position(node: list[Any], name: str) -> int:
     """A list position given as text, checked."""
     if not name.isdecimal() or int(name) >= len(node):
-        known = f"has positions 0 to {len(node) - 1}" if node else "is empty"
+        known = f"has positions 0 to {len(node) - 1}, such as 0.{name}" if node else "is empty"
         raise LookupError(f"the list {known}: there is no {name!r}")
     return int(name)
 

@@ -14,10 +14,12 @@ from typing import Any
 
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.core.part_files import part_files
+from fedradio.core.tables import given_sha256
 from fedradio.engine.threads import cores
 from fedradio.results.run import open_run
 from fedradio.runs.folder import is_run
 from fedradio.runs.interrupt import Interrupts
+from fedradio.runs.stored import read_environment
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
 from fedradio.sweeps.processes import Event, Request, Seat
@@ -101,6 +103,7 @@ def settled_outcome(task: RunTask) -> Outcome | None:
         if run.spec.sha256() != task.spec.sha256():
             other = _difference(run.spec, task.spec)
             raise StoreError(f"{task.folder} holds another run{other}; remove it, or choose another folder")
+        _refuse_changed_files(task.folder)
     except FedradioError as error:
         return Outcome(task, "failed", str(error), fresh=False, exit_code=error.exit_code)
     status = run.status
@@ -108,6 +111,13 @@ def settled_outcome(task: RunTask) -> Outcome | None:
         reason = "it has diverged before and would do so again"
         return Outcome(task, status, reason, fresh=False, exit_code=DivergenceError.exit_code)
     return Outcome(task, status, None, fresh=False) if status == "complete" else None
+
+
+def _refuse_changed_files(folder: Path) -> None:
+    """Refuse a run that was made from files which hold something else by now; those that are gone are not missed."""
+    for path, sha256 in read_environment(folder).get("files", {}).items():
+        if Path(path).exists() and given_sha256(path, "files") != sha256:
+            raise StoreError(f"{folder} was made with another {path}; put it back, or choose another folder")
 
 
 class _Batch:

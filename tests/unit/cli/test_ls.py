@@ -23,3 +23,13 @@ def test_unknown_families(call: Call) -> None:
     refused = call("ls", "algoritm").exception
     assert isinstance(refused, SpecError)
     assert "did you mean 'algorithm'" in str(refused)
+
+
+def test_specs_by_the_beginning_of_their_names(call: Call) -> None:
+    shown = call("ls", "spec", "rawhfl/quick").output
+    assert "rawhfl/quick/z4" in shown
+    assert "osafl" not in shown
+    for words, reason in ((("spec", "nothing"), "such as: fedcpsl"), (("link", "ideal"), "goes with `ls spec`")):
+        refused = call("ls", *words).exception
+        assert isinstance(refused, SpecError)
+        assert reason in str(refused)

@@ -4,6 +4,7 @@ import pytest
 from support.commands import Call
 
 from fedradio.core.errors import SpecError
+from fedradio.spec.yaml import shipped_text
 
 
 def test_a_part_with_its_keywords(call: Call) -> None:
@@ -22,7 +23,6 @@ def test_a_family_tells_parts_of_one_name_apart(call: Call) -> None:
     ("name", "words"),
     [
         ("policy", "it is a family: fedradio ls policy"),
-        ("demo", "it is a shipped spec: fedradio cp demo mine.yaml"),
         ("fedporx", "did you mean 'fedprox'"),
         ("xyzzy", "fedradio ls lists them all"),
     ],
@@ -31,3 +31,10 @@ def test_what_is_no_part(call: Call, name: str, words: str) -> None:
     refused = call("show", name).exception
     assert isinstance(refused, SpecError)
     assert words in str(refused)
+
+
+def test_a_shipped_spec_is_shown_as_it_is_written(call: Call) -> None:
+    done = call("show", "demo")
+    assert done.exit_code == 0
+    assert shipped_text("demo").splitlines()[0] in done.output
+    assert "fedradio cp demo mine.yaml" in done.output

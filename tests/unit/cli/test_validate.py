@@ -12,6 +12,11 @@ def test_a_valid_spec_has_its_fingerprint(call: Call) -> None:
     assert f"valid (sha256 {load_spec('digits_flat', ['rounds=3']).sha256()[:12]})" in done.output
 
 
+def test_seed_and_rounds_replace_those_of_the_spec(call: Call) -> None:
+    done = call("validate", "digits_flat", "--rounds", "3", "--seed", "9")
+    assert load_spec("digits_flat", ["rounds=3", "seed=9"]).sha256()[:12] in done.output
+
+
 def test_warnings_are_told(call: Call) -> None:
     done = call("validate", "whfl", "algorithm=scaffold", "rule=sgd")
     assert done.exit_code == 0

@@ -72,7 +72,7 @@ def test_a_trace_of_a_larger_network_is_refused(tmp_path: Path) -> None:
     [
         ("", "line 1: the first line must be"),
         ("time,receiver,sender,gain\n0,0,0,1\n", "line 1: the first line must be"),
-        (HEAD, "has no gains"),
+        (HEAD, "has no rows"),
         (HEAD + "0,0,0\n", "line 2: 3 values"),
         (HEAD + "0,0,0,-9\n\n1,0,0,x\n", "line 4: gain_db is no finite number: 'x'"),
         (HEAD + "0,0,0,inf\n", "line 2: gain_db is no finite number"),

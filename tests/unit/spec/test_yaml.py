@@ -8,7 +8,7 @@ import pytest
 
 from fedradio.core.errors import SpecError
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import apply_overrides, flatten, parse_axis, parse_yaml, read_spec
+from fedradio.spec.yaml import apply_overrides, flatten, near_specs, parse_axis, parse_yaml, read_spec, spec_families
 
 
 @pytest.mark.parametrize(
@@ -205,3 +205,10 @@ def test_values_that_are_not_taken_apart() -> None:
         "hops.0.metrics": [],
         "hops.0.link.kind": "ideal",
     }
+
+
+def test_a_wrong_name_is_answered_by_a_few_near_ones() -> None:
+    assert near_specs("rawhfl/quick/z3").count(" or ") == 2
+    assert near_specs("rawhfl/nothing_at_all_like_it") == "`fedradio ls spec rawhfl` lists those of rawhfl"
+    assert near_specs("entirely_different") == ""
+    assert spec_families() == ["fedcpsl", "osafl", "rawhfl", "whfl"]

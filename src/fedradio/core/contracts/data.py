@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
+from fedradio.core import arrays
 from fedradio.core.contracts.state import Slots
 from fedradio.core.contracts.time import Clock
+from fedradio.core.datasets import Keys, arrays_of
+from fedradio.core.errors import DataError
 from fedradio.core.rng import Rng
 
 Fetch = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Loads samples: sample numbers ``index`` of any shape to ``(x [*index, *shape], y [*index])``. Those of this package
 are frozen dataclasses and can be sent to other processes."""
+
+
+TRIALS = 64
+"""Samples of tapes that are looked at before a run."""
 
 
 @runtime_checkable
@@ -51,7 +58,10 @@ class Spanned(Repeats, Protocol):
 
 @dataclass(frozen=True)
 class Samples:
-    """A standardised, labelled data set: ``x [n, *shape]`` float, ``y [n]`` int64, and its test split."""
+    """A standardised, labelled data set: ``x [n, *shape]`` float32, ``y [n]`` int64, and its test split.
+
+    :meth:`from_arrays` and :meth:`from_dataset` make one of what people have, and check it.
+    """
 
     x: Tensor
     y: Tensor
@@ -60,9 +70,75 @@ class Samples:
     classes: int
     sample_bits: float
 
+    @classmethod
+    def from_arrays(
+        cls,
+        x: Any,
+        y: Any,
+        *,
+        test_x: Any = None,
+        test_y: Any = None,
+        test_fraction: float = 0.2,
+        rng: Rng | None = None,
+        classes: int | None = None,
+        relabel: bool = False,
+        standardise: bool = False,
+        ids: bool = False,
+        sample_bits: float | None = None,
+    ) -> Samples:
+        """Samples of arrays of numpy, torch or pandas, or of lists; a :class:`DataError` names what is wrong with them.
+
+        Inputs ``x [n, *shape]`` become float32, int64 where they are ``ids``. Labels ``y [n]`` are whole numbers from
+        0; words, and with ``relabel`` any labels, are numbered in sorted order. Where there is no test part,
+        ``test_fraction`` of every class becomes it, drawn from ``rng`` (default: of seed 0); 0 leaves it empty, for
+        tests on the clients' own samples. ``standardise``: mean 0 and deviation 1 of every column of a table, every
+        channel of images ``[n, channels, height, width]``. ``sample_bits``: by default 8 a value of one byte, else 32.
+        """
+        if (test_x is None) != (test_y is None):
+            raise DataError("test_x and test_y belong together: one is missing")
+        kept = arrays.as_array(x, "x")
+        inputs = arrays.features(kept, "x", ids)
+        given = {"y": y} if test_y is None else {"y": y, "test_y": test_y}
+        found, classes = arrays.labels(given, classes, relabel)
+        outputs = found["y"]
+        arrays.check_arrays(inputs, outputs, classes)
+        if test_x is not None:
+            test_inputs, test_outputs = arrays.features(test_x, "test_x", ids), found["test_y"]
+            if test_inputs.shape[1:] != inputs.shape[1:]:
+                shapes = f"{tuple(test_inputs.shape[1:])}, those of x {tuple(inputs.shape[1:])}"
+                raise DataError(f"samples of test_x have shape {shapes}")
+            arrays.check_arrays(test_inputs, test_outputs, classes, "test_")
+        else:
+            chosen = arrays.drawn_test(outputs, test_fraction, (rng or Rng(0)).child("split"))
+            test_inputs, test_outputs = inputs[chosen], outputs[chosen]
+            inputs, outputs = inputs[~chosen], outputs[~chosen]
+        if standardise and not ids:
+            inputs, test_inputs = arrays.standardised(inputs, test_inputs)
+        return cls(inputs, outputs, test_inputs, test_outputs, classes, sample_bits or arrays.sample_bits(kept))
+
+    @classmethod
+    def from_dataset(cls, train: Any, test: Any = None, *, keys: Keys | None = None, **options: Any) -> Samples:
+        """Samples of data sets of other libraries, such as torchvision's or Hugging Face's: objects with a length and
+        numbered items, which are pairs (input, label) or mappings with these ``keys``.
+
+        Pictures become ``[channels, height, width]`` from 0 to 1. ``options`` are those of :meth:`from_arrays`. All
+        items are read into memory.
+        """
+        x, y = arrays_of(train, "train", keys)
+        if test is not None:
+            options["test_x"], options["test_y"] = arrays_of(test, "test", keys)
+        return cls.from_arrays(x, y, **options)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.x.shape[1:])
+
+    def check(self) -> None:
+        """Refuse samples that no model can learn from, however they were made."""
+        arrays.check_arrays(self.x, self.y, self.classes)
+        arrays.check_arrays(self.test_x, self.test_y, self.classes, "test_")
+        if len(self.x) == 0:
+            raise DataError("x has no samples")
 
     def to(self, device: torch.device | str) -> Samples:
         return replace(
@@ -121,6 +197,17 @@ class Tapes:
     @property
     def clients(self) -> int:
         return len(self.offset) - 1
+
+    def check(self) -> None:
+        """Refuse tapes whose first samples no model can learn from: one of each of some clients, and some for tests."""
+        size = self.offset.diff()
+        if len(self.offset) < 2 or int(size.min()) < 1:
+            raise DataError(f"the tape of client {int(size.argmin()) if len(size) else 0} is empty")
+        for name, index in (("", self.index[self.offset[:-1]][:TRIALS]), ("test_", self.test.index[:TRIALS])):
+            x, y = (self.fetch if name == "" else self.test.fetch)(index)
+            arrays.check_arrays(x, y, self.classes, name)
+            if tuple(x.shape[1:]) != self.shape:
+                raise DataError(f"samples of {name}x have shape {tuple(x.shape[1:])}, the tapes say {self.shape}")
 
     def to(self, device: torch.device | str) -> Tapes:
         """The same tapes with indices and fetched samples on another device; the data set itself stays where it is."""

@@ -72,24 +72,31 @@ def clients_table(sim: Simulation, planned: Planned) -> Table:
 
 
 def compare_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The table of one edge round under several modes, see :func:`fedradio.report.slot_rows.mode_row`."""
-    titles = {"cpu_hz": "CPU MHz", "power_w": "dBm", "joules": "J", "planning_ms": "ms"}
+    """The table of one edge round under several modes, a column each; see
+    :func:`fedradio.report.slot_rows.mode_row`."""
+    titles = {"cpu_hz": "CPU MHz", "power_w": "power dBm", "joules": "J", "planning_ms": "planning ms"}
     texts = {"cpu_hz": lambda hz: f"{hz / 1e6:.4g}", "power_w": _dbm, "planning_ms": lambda ms: f"{ms:.1f}"}
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = _columns("mode", [str(row["mode"]) for row in rows])
     for name in rows[0]:
-        table.add_column(titles.get(name, name), justify="left" if name == "mode" else "right")
-    for row in rows:
-        table.add_row(*(_cell(value, texts.get(name)) for name, value in row.items()))
+        if name != "mode":
+            table.add_row(titles.get(name, name), *(_cell(row[name], texts.get(name)) for row in rows))
     return table
 
 
 def points_table(points: Sequence[Point]) -> Table:
-    """The table of a slot's objectives at the chosen plan and at the exact optimum."""
+    """The table of a slot's objectives, at the chosen plan and at the exact optimum, a column each."""
+    table = _columns("objective", [point.name for point in points])
+    for name in points[0].quantities:
+        table.add_row(name, *(_cell(point.quantities[name]) for point in points))
+    return table
+
+
+def _columns(corner: str, titles: Sequence[str]) -> Table:
+    """An empty table of quantities, one a line, for these columns; it is narrow enough for any terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("objective", *points[0].quantities):
-        table.add_column(name, justify="left" if name == "objective" else "right")
-    for point in points:
-        table.add_row(point.name, *(_cell(value) for value in point.quantities.values()))
+    table.add_column(corner)
+    for title in titles:
+        table.add_column(title, justify="right")
     return table
 
 

@@ -1,9 +1,13 @@
-"""Test sets and tapes: bounds of groups, and moving to another device."""
+"""Test sets and tapes: bounds of groups, checks, and moving to another device."""
 
+from dataclasses import replace
+
+import pytest
 import torch
 from support.elsewhere import received
 
 from fedradio.core.contracts import Repeats, Samples, Tapes, TestSet
+from fedradio.core.errors import DataError
 from fedradio.data.tapes import Pool
 from fedradio.data.video import Pairs
 
@@ -33,6 +37,25 @@ def test_tapes_stay_where_they_are() -> None:
     )
     assert tapes.clients == 2
     assert tapes.to("cpu") is tapes
+
+
+def test_tapes_of_wrong_samples_are_refused() -> None:
+    number = torch.arange(3)
+
+    def tapes(x: torch.Tensor, y: torch.Tensor) -> Tapes:
+        test = TestSet(number, torch.zeros(3).long(), 1, False, Pool(x, y))
+        return Tapes(number, torch.tensor([0, 1, 3]), y, number >= 0, Pool(x, y), test, (2,), 3, 8.0)
+
+    good = tapes(torch.zeros(3, 2), number)
+    good.check()
+    for wrong, words in (
+        (tapes(torch.full((3, 2), torch.nan), number), "x is not finite at sample 0"),
+        (tapes(torch.zeros(3, 2), number + 1), "test_y is 3 at sample 2: labels are 0 to 2"),
+        (tapes(torch.zeros(3, 4), number), r"samples of x have shape \(4,\), the tapes say \(2,\)"),
+        (replace(good, offset=torch.tensor([0, 3, 3])), "the tape of client 1 is empty"),
+    ):
+        with pytest.raises(DataError, match=words):
+            wrong.check()
 
 
 def test_what_is_fetched_from_home_can_be_sent_to_another_process() -> None:
