@@ -123,6 +123,14 @@ class Reproduction:
         return list({unit.path: unit for row in self.rows for unit in row.units}.values())
 
     @property
+    def world(self) -> int | None:
+        """The one world of all its runs and studies, as asked for or as their specs have it; None if there are more."""
+        if self.world_seed is not None:
+            return self.world_seed
+        worlds = {source.load(self.seeds[0]).plain["world_seed"] for source in {unit.source for unit in self.units}}
+        return worlds.pop() if len(worlds) == 1 else None
+
+    @property
     def changed_seeds(self) -> bool:
         """Whether the seeds are not the item's own."""
         return self.seeds != numbered(self.item.size(self.scale).seeds)

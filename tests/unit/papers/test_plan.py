@@ -19,6 +19,7 @@ from fedradio.papers.plan import (
     reproduce_command,
     stored_seeds,
 )
+from fedradio.papers.published import matching
 
 Make = Callable[..., Item]
 
@@ -69,6 +70,16 @@ def test_seeds_may_be_listed_and_worlds_are_stored_apart(make: Make, tmp_path: P
     own = plan_reproduction(make(), "quick", None, tmp_path)
     assert own.folder == tmp_path / "whfl" / "quick"
     assert {spec.plain["world_seed"] for spec in load_specs(own.units).values()} == {None}
+    assert (plan.world, own.world) == (6, None)
+
+
+def test_a_world_that_the_specs_share_is_known(make: Make, tmp_path: Path) -> None:
+    """Seeds of OSAFL's specs are trials in world 6, also where nobody asks for it."""
+    osafl = matching("osafl", "fig2")[0]
+    assert plan_reproduction(osafl, "quick", 2, tmp_path).world == 6
+    assert plan_reproduction(osafl, "quick", 2, tmp_path, world_seed=4).world == 4
+    mixed = [row(tmp_path, "one"), row(tmp_path, "one", "world_seed=5", label="again")]
+    assert plan_reproduction(make(rows=mixed), "quick", 2, tmp_path).world is None
 
 
 @pytest.mark.parametrize(

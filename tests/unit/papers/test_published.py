@@ -69,3 +69,37 @@ def test_a_shipped_item_can_be_made(paper: str, name: str) -> None:
     assert one.size("quick").minutes <= LONGER.get((paper, one.name), 10)
     assert one.size("quick").seeds <= one.size("paper").seeds
     assert all(row.paper.spec is not None for row in one.rows if one.trains(row))
+
+
+CLAIMS = {
+    "rawhfl": """close_to_ub_table2 close_to_ub_table3 close_to_ub_table4 plateau_at_14 two_clients_fluctuate
+        larger_v_faster joules_alike ub_needs_five_times fedavg_meets_ub no_plateau central_ahead_to_seven
+        eight_almost_sure gap_shrinks linear_speed_up""",
+    "osafl": """first_fcn_k1 first_cnn_k1 first_squeezenet_k1 first_lstm_k1 first_fcn_k2 first_cnn_k2
+        first_squeezenet_k2 first_lstm_k2 fastest_fcn_k1 fastest_cnn_k1 fastest_squeezenet_k1 fastest_lstm_k1
+        fastest_fcn_k2 fastest_cnn_k2 fastest_squeezenet_k2 fastest_lstm_k2 nova_meets_fcn nova_meets_squeezenet
+        nova_meets_cnn saturates_fcn_k1 saturates_squeezenet_k1 saturates_cnn_k1 loss_plateau_k1 loss_plateau_k2
+        times_lstm_k1 times_lstm_k2 afa_flat level_at_80_cnn dataset2_below_k1 dataset2_below_k2
+        more_payload_more_stragglers varying_unstable""",
+    "whfl": """better_than_flat less_power_than_flat worse_with_iterations order_changes slightly_below_iid gap_closed
+        i2_more_power_than_i4 faster_than_flat no_limit_of_zero more_clusters more_antennas more_clients
+        more_parameters""",
+    "fedcpsl": """beta_075_mnist_m2 beta_1_mnist_m2 gamma_08_m2 tenth_beats_all_mnist rounds_95_m2 rounds_95_m4
+        others_above_80_m2 others_above_80_m4 semi_steadier_mnist_m2 least_hurt_mnist least_hurt_cifar10
+        apfl_ahead_cifar10_m4_hlu one_vector_up finetuning""",
+}
+"""What the papers say in their texts that a run or a formula could refute, by the names of the claims."""
+
+
+@pytest.mark.parametrize("paper", CLAIMS)
+def test_what_the_papers_say_is_among_the_claims(paper: str) -> None:
+    there = {claim.id for item in items(paper) for claim in item.claims}
+    assert not set(CLAIMS[paper].split()) - there
+
+
+def test_similar_means_every_pair() -> None:
+    """Z = 2 may be like 4, and 4 like 6, where 2 is not like 6."""
+    [item] = matching("rawhfl", "fig8")
+    [alike] = item.claims
+    pairs = {frozenset(test.rows) for test in alike.tests or ()}
+    assert pairs == {frozenset(f"RawHFL, Z={z}" for z in two) for two in ((2, 4), (4, 6), (2, 6))}

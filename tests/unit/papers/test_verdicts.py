@@ -178,3 +178,17 @@ def test_power_grows_with_seeds() -> None:
         assert power == sorted(power)
         assert power[0] < 0.2
         assert power[-1] > 0.9
+
+
+def test_one_doubling_of_undecided_studies_keeps_the_rate_and_three_do_not() -> None:
+    """The rates that docs/reproduce.md states for 5 seeds, then 10, 20 and 40 where a claim is still undecided."""
+    numbers = np.random.default_rng(7).standard_normal((STUDIES, 40))  # the edge: the mean is 0, claimed is above 0
+    open_ones, held, rates = np.full(STUDIES, True), 0, []
+    for seeds in (5, 10, 20, 40):
+        known = numbers[:, :seeds]
+        half = stats.t.ppf(0.975, seeds - 1) * known.std(axis=1, ddof=1) / sqrt(seeds)
+        holds, fails = known.mean(axis=1) - half > 0, known.mean(axis=1) + half <= 0
+        held += int((holds & open_ones).sum())
+        open_ones &= ~(holds | fails)
+        rates.append(held / STUDIES)
+    assert rates == pytest.approx([0.025, 0.043, 0.059, 0.075], abs=TOLERANCE)

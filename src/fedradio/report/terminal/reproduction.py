@@ -199,15 +199,15 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
         Text(texts.verdict),
         Text(),
         *((made, Text(wall)) if texts.made else (Text(_nothing_run(reproduction)),)),
-        *((claims_view(item, judge(result), reproduction.world_seed), Text()) if item.claims else ()),
+        *((claims_view(item, judge(result), reproduction.world), Text()) if item.claims else ()),
         *(Text(f"written: {file}") for file in files),
     ]
     return Group(*lines)
 
 
 def _trials(reproduction: Reproduction) -> str:
-    """Seeds, and the world where it was chosen."""
-    world = "" if reproduction.world_seed is None else f" in world {reproduction.world_seed}"
+    """Seeds, and the world where all of them share one."""
+    world = "" if (shared := reproduction.world) is None else f" in world {shared}"
     return f"{count(len(reproduction.seeds), 'seed')}{world}"
 
 
@@ -227,7 +227,7 @@ def result_markdown(result: Result, pictures: Sequence[Path]) -> str:
         texts.verdict,
         _markdown_table(MADE, texts.made),
         f"Wall time in all {show_seconds(result.wall_s)}." if texts.made else _nothing_run(reproduction),
-        claims_markdown(item, judge(result), reproduction.world_seed),
+        claims_markdown(item, judge(result), reproduction.world),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
