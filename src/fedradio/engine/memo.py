@@ -16,6 +16,8 @@ from torch import Tensor
 
 from fedradio.core.contracts import EvalJob, Model, TestSet
 from fedradio.engine.distinct import Questions, questions, repeating
+from fedradio.engine.layers import dense_layers
+from fedradio.models.checks import evaluated_one_by_one
 
 REMEMBER = True
 """Whether log-probabilities are kept; tests and benchmarks compare both ways."""
@@ -94,6 +96,7 @@ class Memo:
         self._known: list[Known] = []
         self._plans: dict[tuple[int, int, bool], Plan] = {}
         self._labels: Labels = {}
+        self._one_by_one: bool | None = None
 
     def trained(self, ids: Tensor | None) -> None:
         """Note that these clients have trained (None: unknown which)."""
@@ -110,14 +113,21 @@ class Memo:
         evaluated beside own ones is cut as it was there."""
         if self._of_what is None or self._of_what[0] is not job.model or self._of_what[1] is not job.test:
             self._of_what, self._known, self._plans, self._labels = (job.model, job.test), [], {}, {}
+            self._one_by_one = None
         if clients == 1 and job.test.per_client and len(job.ensemble.members) == 1:
             for known in self._known:
-                if known.is_of(job.ensemble.members[0]):
+                if known.is_of(job.ensemble.members[0]) and self._takes_samples_alone(job.model):
                     return replace(known.plan, parts=[_alone(part, 1) for part in known.plan.parts])
-        key = clients, size, repeating(job.test.fetch) is not None
+        key = clients, size, repeating(job.test.fetch) is not None and self._takes_samples_alone(job.model)
         if key not in self._plans:
-            self._plans[key] = _plan(job.test, clients, size, self._labels)
+            self._plans[key] = _plan(job.test, clients, size, self._labels, share=key[2])
         return self._plans[key]
+
+    def _takes_samples_alone(self, model: Model) -> bool:
+        """Whether a sample's log-probabilities do not depend on what else is evaluated at once; found once."""
+        if self._one_by_one is None:
+            self._one_by_one = dense_layers(model) is not None or evaluated_one_by_one(model.module, model.shape)
+        return self._one_by_one
 
     def known(self, job: EvalJob, plan: Plan) -> Likelihoods | None:
         """Known log-probabilities of every member, to be added to; None where nothing is worth keeping."""
@@ -149,11 +159,13 @@ def _alone(part: Part, models: int) -> Part:
     return part if models > 1 else Part(0, part.lo, part.hi)
 
 
-def _plan(test: TestSet, clients: int, size: int, labels: Labels) -> Plan:
-    """Parts of the evaluation of one model for all, or of one per client on its own or on all samples."""
+def _plan(test: TestSet, clients: int, size: int, labels: Labels, share: bool) -> Plan:
+    """Parts of the evaluation of one model for all, or of one per client on its own or on all samples; ``share`` equal
+    inputs."""
     owned, everybody = clients > 1 and test.per_client, clients > 1 and not test.per_client
     nobody = torch.zeros_like(test.group)
-    asked = questions(test, test.group if owned else nobody, nobody if everybody else test.group)
+    groups = nobody if everybody else test.group
+    asked = questions(test, test.group if owned else nobody, groups) if share else None
     inputs = len(test.index if asked is None else asked.index)
     if asked is not None and not owned:
         size = min(size, max(FEWEST, -(-inputs // PARTS)))
