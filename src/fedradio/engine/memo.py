@@ -65,13 +65,15 @@ class Known:
     """Log-probabilities of a member, by part (with client 0 where all have the same model).
 
     The member is a tensor that may be written in place: ``version`` counts its writes; of rows that only training
-    clients write (``kept``), ``trained`` have done so since, in ``trainings`` writes.
+    clients write (``kept``), ``trained`` have done so since, in ``trainings`` writes. Others may have been trained by
+    another engine and written along with them: the ``sums`` of the rows tell.
     """
 
     member: weakref.ReferenceType[Tensor]
     version: int
     plan: Plan
     kept: bool
+    sums: Tensor
     parts: dict[Part, Tensor] = field(default_factory=dict)
     trained: set[int] = field(default_factory=set)
     trainings: int = 0
@@ -83,6 +85,9 @@ class Known:
         written = member._version - self.version
         if written and not (self.kept and written == self.trainings):
             return False
+        if written:
+            before, self.sums = self.sums, checksums(member)
+            self.trained.update((before != self.sums).nonzero().flatten().tolist())
         self.parts = {part: rows for part, rows in self.parts.items() if part.client not in self.trained}
         self.version, self.trained, self.trainings = member._version, set(), 0
         return True
@@ -146,8 +151,15 @@ class Memo:
             if known.is_of(member) and known.plan.asked is plan.asked:
                 return known
         self._known = [known for known in self._known if known.member() is not member]
-        self._known.append(Known(weakref.ref(member), member._version, plan, kept))
+        sums = checksums(member) if kept else torch.zeros(0)
+        self._known.append(Known(weakref.ref(member), member._version, plan, kept, sums))
         return self._known[-1]
+
+
+def checksums(rows: Tensor) -> Tensor:
+    """Sums ``[n]`` of the bits of rows ``[n, d]``, which wrap around; faster than any use of the rows."""
+    whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}[rows.element_size()]
+    return rows.view(whole).sum(dim=1, dtype=whole)
 
 
 def place_of(part: Part, member: Tensor) -> Part:
