@@ -2,11 +2,12 @@
 
 Whole rounds, with evaluation and records: W1 (FedAvg, MNIST, 20 clients x 600, MLP 784-200-10), W2 (FedAvg, CIFAR-10,
 10 clients x 500, CNN 5x5) and the papers' systems; ours, the same without the ways to save work (equal inputs computed
-once, models evaluated once, coordinates), and plain torch. Then single parts: what stands in the column of plain torch
-is said in the name of the row. Contenders take turns in one process; medians of CPU milliseconds on one core, where the
-row does not say wall time. The share of the peak is the rate of plain torch's products in our time, in units of that of
-a product of 1024 x 1024 matrices: above 1 where work is saved. Needs the data sets mnist and cifar10 (`fedradio data
-fetch`); some minutes on a quiet machine. Exit code 1 where a gain is below its bar.
+once, models evaluated once, coordinates), and plain torch. Every round is evaluated, whatever the spec's eval_every.
+Then single parts. A name after a bar, |, says what stands in the column of plain torch instead. Contenders take turns
+in one process; medians of CPU milliseconds on one core, where the row does not say wall time. The share of the peak is
+the rate of plain torch's products in our time, in units of that of a product of 1024 x 1024 matrices: above 1 where
+work is saved. Needs the data sets mnist and cifar10 (`fedradio data fetch`); some minutes on a quiet machine. Exit code
+1 where a gain is below its bar.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from rich.table import Table
 from round import workload
 from whole import Ours, PlainTorch, in_turns
 
-from fedradio import check_spec, load_spec
+from fedradio import DataError, check_spec, load_spec
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def workload_rows(name: str, repeat: int, folder: Path) -> Iterator[Row]:
     seconds = in_turns({"ours": one, "plain": plain}, repeat)
     yield Row(name, seconds["ours"], None, seconds["plain"], flops, bar_plain=one_bar)
     wall = in_turns({"ours": two, "plain": plain}, repeat, time.perf_counter)
-    yield Row(f"{name}, two cores, wall", wall["ours"], None, wall["plain"], bar_plain=two_bar)
+    yield Row(f"{name}, two cores, wall time | torch on one", wall["ours"], None, wall["plain"], bar_plain=two_bar)
 
 
 def run_rows(name: str, repeat: int, folder: Path) -> Iterator[Row]:
@@ -145,6 +146,11 @@ def start_row(name: str, command: tuple[str, ...], repeat: int, folder: Path) ->
     return Row(f"{name} | import torch", statistics.median(ours_s[1:]), None, statistics.median(torch_s[1:]))
 
 
+def names() -> list[str]:
+    """Names of all cases."""
+    return [*BARS, *RUNS, "parts"]
+
+
 def rows(only: str, repeat: int, folder: Path) -> Iterator[Row]:
     """All rows of cases whose name contains ``only``."""
     cases: dict[str, Callable[[Path], Iterator[Row]]] = {}
@@ -164,21 +170,35 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="turns that count")
     parser.add_argument("--only", default="", help="cases whose name contains this; parts: those without learning")
     options = parser.parse_args()
+    if options.repeat < 1:
+        parser.error("--repeat must be at least 1")
+    if not any(options.only in name for name in names()):
+        parser.error(f"no case is called {options.only!r}; there are: {'; '.join(names())}")
+    try:
+        below = print_table(options.only, options.repeat)
+    except DataError as error:
+        sys.exit(str(error))
+    if below:
+        sys.exit(f"below their bars: {'; '.join(below)}")
+
+
+def print_table(only: str, repeat: int) -> list[str]:
+    """Print each row when it is measured, and the table at the end; the rows below their bars."""
     torch.set_num_threads(1)
     console, product = Console(width=150), Peak()
-    peak = Peak.flops / in_turns({"product": product}, 5 * options.repeat)["product"]
+    peak = Peak.flops / in_turns({"product": product}, 5 * repeat)["product"]
     load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    title = f"CPU ms, medians of {options.repeat} turns; torch {torch.__version__}; peak {peak / 1e9:.1f} GF/s; {load}"
+    title = f"CPU ms, median over turns: {repeat}; torch {torch.__version__}; peak {peak / 1e9:.1f} GF/s; {load}"
     columns = ("what", "ours", "unsaved", "plain torch", "gain over unsaved", "gain over plain", "share of peak")
-    table, below = Table(*columns, title=title), []
+    table = Table(*columns, title=title)
+    below: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        for row in rows(options.only, options.repeat, Path(folder)):
+        for row in rows(only, repeat, Path(folder)):
             console.print(" | ".join(text for text in row.cells(peak) if text), highlight=False)
             table.add_row(*row.cells(peak))
             below += [row.what] if row.below else []
     console.print(table)
-    if below:
-        sys.exit(f"below their bars: {'; '.join(below)}")
+    return below
 
 
 def _ms(seconds: float | None) -> str:

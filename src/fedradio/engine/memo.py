@@ -16,6 +16,8 @@ from torch import Tensor
 
 from fedradio.core.contracts import EvalJob, Model, TestSet
 from fedradio.engine.distinct import Questions, questions, repeating
+from fedradio.engine.layers import dense_layers
+from fedradio.models.checks import evaluated_one_by_one
 
 REMEMBER = True
 """Whether log-probabilities are kept; tests and benchmarks compare both ways."""
@@ -63,13 +65,15 @@ class Known:
     """Log-probabilities of a member, by part (with client 0 where all have the same model).
 
     The member is a tensor that may be written in place: ``version`` counts its writes; of rows that only training
-    clients write (``kept``), ``trained`` have done so since, in ``trainings`` writes.
+    clients write (``kept``), ``trained`` have done so since, in ``trainings`` writes. Others may have been trained by
+    another engine and written along with them: the ``sums`` of the rows tell.
     """
 
     member: weakref.ReferenceType[Tensor]
     version: int
     plan: Plan
     kept: bool
+    sums: Tensor
     parts: dict[Part, Tensor] = field(default_factory=dict)
     trained: set[int] = field(default_factory=set)
     trainings: int = 0
@@ -81,6 +85,9 @@ class Known:
         written = member._version - self.version
         if written and not (self.kept and written == self.trainings):
             return False
+        if written:
+            before, self.sums = self.sums, checksums(member)
+            self.trained.update((before != self.sums).nonzero().flatten().tolist())
         self.parts = {part: rows for part, rows in self.parts.items() if part.client not in self.trained}
         self.version, self.trained, self.trainings = member._version, set(), 0
         return True
@@ -94,6 +101,7 @@ class Memo:
         self._known: list[Known] = []
         self._plans: dict[tuple[int, int, bool], Plan] = {}
         self._labels: Labels = {}
+        self._one_by_one: bool | None = None
 
     def trained(self, ids: Tensor | None) -> None:
         """Note that these clients have trained (None: unknown which)."""
@@ -110,14 +118,21 @@ class Memo:
         evaluated beside own ones is cut as it was there."""
         if self._of_what is None or self._of_what[0] is not job.model or self._of_what[1] is not job.test:
             self._of_what, self._known, self._plans, self._labels = (job.model, job.test), [], {}, {}
+            self._one_by_one = None
         if clients == 1 and job.test.per_client and len(job.ensemble.members) == 1:
             for known in self._known:
-                if known.is_of(job.ensemble.members[0]):
+                if known.is_of(job.ensemble.members[0]) and self._takes_samples_alone(job.model):
                     return replace(known.plan, parts=[_alone(part, 1) for part in known.plan.parts])
-        key = clients, size, repeating(job.test.fetch) is not None
+        key = clients, size, repeating(job.test.fetch) is not None and self._takes_samples_alone(job.model)
         if key not in self._plans:
-            self._plans[key] = _plan(job.test, clients, size, self._labels)
+            self._plans[key] = _plan(job.test, clients, size, self._labels, share=key[2])
         return self._plans[key]
+
+    def _takes_samples_alone(self, model: Model) -> bool:
+        """Whether a sample's log-probabilities do not depend on what else is evaluated at once; found once."""
+        if self._one_by_one is None:
+            self._one_by_one = dense_layers(model) is not None or evaluated_one_by_one(model.module, model.shape)
+        return self._one_by_one
 
     def known(self, job: EvalJob, plan: Plan) -> Likelihoods | None:
         """Known log-probabilities of every member, to be added to; None where nothing is worth keeping."""
@@ -136,8 +151,15 @@ class Memo:
             if known.is_of(member) and known.plan.asked is plan.asked:
                 return known
         self._known = [known for known in self._known if known.member() is not member]
-        self._known.append(Known(weakref.ref(member), member._version, plan, kept))
+        sums = checksums(member) if kept else torch.zeros(0)
+        self._known.append(Known(weakref.ref(member), member._version, plan, kept, sums))
         return self._known[-1]
+
+
+def checksums(rows: Tensor) -> Tensor:
+    """Sums ``[n]`` of the bits of rows ``[n, d]``, which wrap around; faster than any use of the rows."""
+    whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}[rows.element_size()]
+    return rows.view(whole).sum(dim=1, dtype=whole)
 
 
 def place_of(part: Part, member: Tensor) -> Part:
@@ -149,11 +171,13 @@ def _alone(part: Part, models: int) -> Part:
     return part if models > 1 else Part(0, part.lo, part.hi)
 
 
-def _plan(test: TestSet, clients: int, size: int, labels: Labels) -> Plan:
-    """Parts of the evaluation of one model for all, or of one per client on its own or on all samples."""
+def _plan(test: TestSet, clients: int, size: int, labels: Labels, share: bool) -> Plan:
+    """Parts of the evaluation of one model for all, or of one per client on its own or on all samples; ``share`` equal
+    inputs."""
     owned, everybody = clients > 1 and test.per_client, clients > 1 and not test.per_client
     nobody = torch.zeros_like(test.group)
-    asked = questions(test, test.group if owned else nobody, nobody if everybody else test.group)
+    groups = nobody if everybody else test.group
+    asked = questions(test, test.group if owned else nobody, groups) if share else None
     inputs = len(test.index if asked is None else asked.index)
     if asked is not None and not owned:
         size = min(size, max(FEWEST, -(-inputs // PARTS)))

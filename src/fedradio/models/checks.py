@@ -105,7 +105,22 @@ def sample_by_sample(module: nn.Module, shape: Sequence[int]) -> str | None:
         return str(until)
     if any(isinstance(layer, SeededDropout) and layer.p > 0.0 for layer in module.modules()):
         return None
-    probe, g = copy.deepcopy(module).double().train(), Rng(0).torch()
+    return "" if _one_by_one(copy.deepcopy(module).train(), shape) else None
+
+
+def evaluated_one_by_one(module: nn.Module, shape: Sequence[int]) -> bool:
+    """Whether a trial shows that evaluation treats every sample by itself: batch norm without running statistics does
+    not."""
+    probe = copy.deepcopy(module).eval()
+    for layer in probe.modules():
+        if isinstance(layer, nn.modules.batchnorm._NormBase):  # statistics of a model are not initialised
+            layer.reset_running_stats()
+    return _one_by_one(probe, shape)
+
+
+def _one_by_one(probe: nn.Module, shape: Sequence[int]) -> bool:
+    """Whether three random samples give the same outputs, and leave buffers as they are, when one comes twice."""
+    probe, g = probe.double(), Rng(0).torch()
     with torch.no_grad():
         for parameter in probe.parameters():  # those of a model are not initialised
             inputs = parameter[0].numel() if parameter.dim() > 1 else 1
@@ -119,9 +134,8 @@ def sample_by_sample(module: nn.Module, shape: Sequence[int]) -> str | None:
         except Exception:  # not the type that the module reads
             continue
         same = torch.allclose(once[again], repeated, rtol=1e-9, atol=1e-9 * float(once.abs().max()))
-        kept = all(torch.equal(buffer, before[name]) for name, buffer in probe.named_buffers())
-        return "" if same and kept else None
-    return None
+        return same and all(torch.equal(buffer, before[name]) for name, buffer in probe.named_buffers())
+    return False
 
 
 def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 from support.scripts import script
 
-from fedradio import check_spec, load_spec
+from fedradio import DataError, check_spec, load_spec
 
 
 @pytest.fixture
@@ -36,3 +36,32 @@ def test_all_cases_are_specs(tool: ModuleType) -> None:
 def test_only_some_cases(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tool, "run_rows", lambda name, repeat, folder: iter([(name, repeat, folder.is_dir())]))
     assert [*tool.rows("CNN", 4, tmp_path)] == [("OSAFL, CNN, 20 clients", 4, True)]
+
+
+def test_every_name_is_a_case(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for kind in ("workload_rows", "run_rows"):
+        monkeypatch.setattr(tool, kind, lambda name, *_: iter([name]))
+    monkeypatch.setattr(tool, "part_rows", lambda *_: iter(["parts"]))
+    assert [*tool.rows("", 1, tmp_path)] == tool.names()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"), [(["--repeat", "0"], "at least 1"), (["--only", "nosuch"], "there are: W1; W2; OSAFL, FCN")]
+)
+def test_wrong_use(
+    arguments: list[str], told: str, tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr("sys.argv", ["table.py", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        tool.main()
+    assert told in capsys.readouterr().err
+
+
+def test_data_to_be_fetched(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise DataError("fetch it")
+
+    monkeypatch.setattr(tool, "print_table", missing)
+    monkeypatch.setattr("sys.argv", ["table.py"])
+    with pytest.raises(SystemExit, match="fetch it"):
+        tool.main()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fedradio.core.contracts import Backend, Ensemble, EvalJob, Metric, Scores, TestSet
 from fedradio.core.rng import Rng
-from fedradio.engine import Engine, Reference, distinct
+from fedradio.engine import Engine, Reference, distinct, memo
 from fedradio.engine.evaluate import evaluate
 from fedradio.models import FlatModel, logistic, mlp, wrap
 
@@ -266,3 +266,20 @@ def test_only_distinct_inputs_go_through_the_model(monkeypatch: pytest.MonkeyPat
     scored(model, Ensemble((_rows(model, 1),)), test, None, 1)
     scored(model, Ensemble((_rows(model, 3),)), test, None, 1)
     assert seen == [9, 9, 9, 9]
+
+
+def test_samples_that_are_judged_together_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch norm without running statistics looks at all samples of a chunk, also in evaluation."""
+    module = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8, affine=False, track_running_stats=False), nn.Linear(8, 4))
+    model, g = wrap(module, (6,), 4), Rng(4).torch()
+    fetch = Few(torch.randn(9, 6, generator=g), torch.randint(9, (90,), generator=g), torch.zeros(90).long())
+    test = TestSet(torch.arange(90), torch.arange(3).repeat_interleave(30), 3, True, fetch)
+    own, common = _rows(model, 3), _rows(model, 1)
+    ensembles = Ensemble((own, common), (0.5, 0.5), kept=(True, False)), Ensemble((common,))
+    seen = {}
+    for save in (True, False):
+        monkeypatch.setattr(distinct, "SHARE", save)
+        monkeypatch.setattr(memo, "REMEMBER", save)
+        known = memo.Memo()
+        seen[save] = [evaluate(EvalJob(model, each, test, None), 1, memo=known).group_loss for each in ensembles]
+    assert all(map(torch.equal, seen[True], seen[False]))

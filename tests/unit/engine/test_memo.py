@@ -114,6 +114,9 @@ def test_what_cannot_be_trusted_is_computed_anew(monkeypatch: pytest.MonkeyPatch
     known.trained(torch.tensor([1]))
     rows.index_copy_(0, torch.tensor([1]), rows[:1] + 1)
     assert samples(_job(rows, model, test)) == 2
+    known.trained(torch.tensor([1]))
+    rows.index_copy_(0, torch.tensor([1, 3]), rows[:2] + 1)  # client 3 was trained by another engine
+    assert samples(_job(rows, model, test)) == 4
     rows[2] += 1.0  # nobody has trained
     assert samples(_job(rows, model, test)) == 8
     known.trained(torch.tensor([1]))
@@ -134,3 +137,9 @@ def test_too_much_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     seen, state = counted(sim, monkeypatch), begin(sim)
     evaluation(sim, state)
     assert sum(seen) == 4 * len(sim.stream.test().index)
+
+
+def test_sums_of_bits_by_hand() -> None:
+    """1.0 is 0x3f800000 = 1065353216, 2.0 is 2^30, and -0.0 the sign bit alone, -2^31."""
+    assert memo.checksums(torch.tensor([[1.0, 2.0], [-0.0, 0.0]])).tolist() == [1065353216 + 2**30, -(2**31)]
+    assert memo.checksums(torch.ones(1, 2, dtype=torch.float64)).tolist() == [2 * 0x3FF0000000000000]

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fedradio.core.errors import SpecError
-from fedradio.models import cnn3x3, wrap
-from fedradio.models.checks import sample_by_sample
+from fedradio.models import cnn3x3, cnn_batchnorm, wrap
+from fedradio.models.checks import evaluated_one_by_one, sample_by_sample
 from fedradio.models.dropout import SeededDropout
 
 
@@ -102,3 +102,18 @@ def test_whether_training_treats_every_sample_by_itself(
     module: nn.Module, shape: tuple[int, ...], expected: str | None
 ) -> None:
     assert sample_by_sample(module, shape) == expected
+
+
+@pytest.mark.parametrize(
+    ("module", "shape", "expected"),
+    [
+        (cnn_batchnorm((2, 8, 8), 3).module, (2, 8, 8), True),
+        (nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), SeededDropout(0.5), nn.Linear(12, 2)), (4,), True),
+        (nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3, track_running_stats=False)), (4,), False),
+        (Centred(), (4,), False),
+    ],
+)
+def test_whether_evaluation_treats_every_sample_by_itself(
+    module: nn.Module, shape: tuple[int, ...], expected: bool
+) -> None:
+    assert evaluated_one_by_one(module, shape) is expected
