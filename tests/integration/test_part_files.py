@@ -111,6 +111,28 @@ def test_runs_are_read_without_the_file(here: Path, tmp_path: Path) -> None:
     assert fedradio(tmp_path, "compare", here / "whole", here / "whole").returncode == 0
 
 
+def test_a_file_that_was_changed_between_runs_is_told(here: Path) -> None:
+    for seed, text in ((1, HALVED), (2, HALVED), (3, HALVED + "# changed\n")):
+        (here / "moving.py").write_text(text)
+        words = (
+            "run",
+            "mine.yaml",
+            "--parts",
+            "moving.py",
+            "--rounds",
+            1,
+            "--seed",
+            seed,
+            "--out",
+            f"seed{seed}",
+            "-q",
+        )
+        assert fedradio(here, *words).returncode == 0
+    note = "moving.py was changed between these runs"
+    assert note not in fedradio(here, "compare", "seed1", "seed2").stdout
+    assert note in fedradio(here, "compare", "seed1", "seed3").stdout
+
+
 TRAP = "import pathlib; pathlib.Path(__file__).with_suffix('.sprung').touch()\n"
 
 

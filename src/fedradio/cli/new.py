@@ -61,8 +61,10 @@ def new(
     taken = [str(folder / file) for file in texts if (folder / file).exists()]
     if taken:
         raise SpecError([Problem(path, "exists already", "choose another name, or --out") for path in taken])
-    if not folder.is_dir():
-        raise StoreError(f"{folder} is no folder; choose another --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be used: {error.strerror or error}; choose another --out") from None
     for file, text in texts.items():
         write_text(folder / file, text)
     script, spec, test = (folder / file for file in texts)

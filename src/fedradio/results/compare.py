@@ -104,7 +104,7 @@ def compare(
         ]
         + [LeftOut(run.spec.name, run.spec.seed, str(run.folder), run.trouble) for run in damaged]
         + list(absent),
-        notes=_notes(done, base),
+        notes=[*_notes(done, base), *_changed_parts(done)],
     )
 
 
@@ -196,6 +196,17 @@ def _worlds(variant: Variant, base: Variant) -> list[str]:
     missing = object()
     keys = dict.fromkeys([*second, *first])
     return [key for key in keys if first.get(key, missing) != second.get(key, missing)]
+
+
+def _changed_parts(variants: Iterable[Variant]) -> list[str]:
+    """Files of the user's own parts that had another text in some runs than in others."""
+    texts: dict[str, set[str]] = {}
+    for variant in variants:
+        for run in variant.runs.values():
+            for file in run.part_files:
+                texts.setdefault(file["name"], set()).add(file["sha256"])
+    changed = [name for name, checksums in texts.items() if len(checksums) > 1]
+    return [f"{name} was changed between these runs: they differ in its parts too" for name in changed]
 
 
 def _notes(done: Sequence[Variant], base: Variant) -> list[str]:

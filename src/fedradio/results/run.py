@@ -147,6 +147,12 @@ class PastRun:
         found: dict[str, dict[str, str]] = stored.get("metrics", {})
         return found
 
+    @property
+    def part_files(self) -> list[Plain]:
+        """The user's own files that parts of the run came from: ``name``, ``sha256``, ``parts``, ``source``."""
+        stored = self._undamaged(DESCRIPTION_FILE, read_description)
+        return list(stored.get("part_files", []))
+
     def declared(self, metric: str) -> dict[str, str] | None:
         """``unit`` and ``better`` of a score, under the name of a prediction too (``personal_macro_f1``)."""
         names = [name for name in self.declared_metrics if metric == name or metric.endswith(f"_{name}")]

@@ -1,13 +1,14 @@
 """Checks whether the files of a run folder are still what the run wrote, and belong together.
 
 A run with a summary is checked against the checksums in it; one that was killed, or is under way, against its last
-checkpoint: start files, and the records so far. Version 0.1 kept no checksums: there, spec and number of rounds must be
-those of the summary, and everything must have the form that it should have.
+checkpoint: start files, and the records so far. Version 0.1 kept no checksums: there, spec, number of rounds and last
+evaluation must be those of the summary, and everything must have the form that it should have.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -36,8 +37,8 @@ from fedradio.spec.spec import Spec, stored_spec
 
 T = TypeVar("T")
 
-OLD_BEGINNING, OLD_ROUND = b'{"type": "exchange"', b'{"type": "round"'
-"""How the records of version 0.1 begin, and how the line of a round does."""
+OLD_BEGINNING, OLD_ROUND, OLD_EVALUATION = b'{"type": "exchange"', b'{"type": "round"', b'{"type": "eval"'
+"""How the records of version 0.1 begin, and how the lines of a round and of an evaluation do."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,25 @@ def _old_damage(folder: Path, spec: Spec, summary: Mapping[str, Any]) -> list[Da
     damage = []
     if spec.sha256() != summary["spec_sha256"]:
         damage.append(Damage(SPEC_FILE, "is not the spec of this run (the summary has another fingerprint)"))
+    rounds, headline = 0, b""
     with opened(folder / RECORDS_FILE) as file:
-        rounds = sum(line.startswith(OLD_ROUND) and line.endswith(b"\n") for line in file)
+        for line in file:
+            rounds += line.startswith(OLD_ROUND) and line.endswith(b"\n")
+            headline = line if line.startswith(OLD_EVALUATION) else headline
     if rounds != summary["rounds"]:
         damage.append(Damage(RECORDS_FILE, f"has {rounds} rounds, the run made {summary['rounds']}"))
+    elif summary["status"] == "complete" and _other_headline(headline, summary):
+        damage.append(Damage(RECORDS_FILE, "its last evaluation is not that of the summary"))
     return damage
+
+
+def _other_headline(line: bytes, summary: Mapping[str, Any]) -> bool:
+    """Whether the last evaluation of a run of version 0.1 can be read and says other things than its summary."""
+    try:
+        last = json.loads(line)
+    except (ValueError, RecursionError):  # told of where the form is checked
+        return False
+    return any(last.get(key) != summary.get(key) for key in ("accuracy", "loss", "best_accuracy", "best_round"))
 
 
 def _form_damage(folder: Path, known: Sequence[Damage], records: bool) -> list[Damage]:

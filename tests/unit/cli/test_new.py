@@ -1,6 +1,9 @@
 """``fedradio new``: names and imports of the files."""
 
+from pathlib import Path
+
 import pytest
+from support.commands import exit_code
 
 from fedradio.cli.new import USES, _imports, files
 
@@ -19,3 +22,9 @@ def test_a_test_imports_what_it_uses() -> None:
         "from pathlib import Path\n\nfrom fedradio import Rng, load_part_file, load_spec, run"
     )
     assert "import pytest\nimport torch" in _imports("pytest.approx(torch.ones(1))")
+
+
+def test_a_folder_is_made_where_there_is_none(tmp_path: Path) -> None:
+    assert exit_code("new", "link", "my_link", "--out", tmp_path / "own" / "links") == 0
+    assert (tmp_path / "own" / "links" / "my_link.py").is_file()
+    assert exit_code("new", "link", "my_link", "--out", tmp_path / "own" / "links" / "my_link.py") == 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -146,3 +147,13 @@ def test_what_has_a_description_is_not_of_version_0_1(old: Path) -> None:
     verdict = check_run(old)
     assert not verdict.old
     assert SUMMARY_FILE in files(verdict.damage)
+
+
+@pytest.mark.parametrize(("key", "other"), [("accuracy", "0.99"), ("loss", "0.5"), ("best_round", "2")])
+def test_a_run_of_version_0_1_whose_last_evaluation_was_edited(old: Path, key: str, other: str) -> None:
+    *before, last = (old / "records.jsonl").read_text().splitlines()
+    edited = re.sub(rf'"{key}": [0-9.]+', f'"{key}": {other}', last, count=1)
+    assert edited != last
+    (old / "records.jsonl").write_text("\n".join([*before, edited, ""]))
+    (damage,) = check_run(old, thorough=False).damage
+    assert str(damage) == "records.jsonl: its last evaluation is not that of the summary"
