@@ -23,7 +23,7 @@ def show(
 ) -> None:
     """Show a part's parameters with units, bounds and defaults, and the paper it follows; or a shipped spec."""
     if kind in shipped():
-        out.print(shipped_text(kind).rstrip())
+        say(out, shipped_text(kind).rstrip())
         say(out, ("run it:", "dim"), f" fedradio run {kind}; a copy to change: fedradio cp {kind} mine.yaml")
         return
     family, _, name = kind.rpartition("/")

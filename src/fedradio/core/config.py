@@ -31,11 +31,13 @@ def configured_parts() -> list[Path]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The settings as plain data; empty without a file."""
+    """The settings as plain data; empty without a file, or where this user may not even look for one."""
+    try:
+        path.lstat()
+    except OSError:
+        return {}
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(Problem(str(path), f"cannot be read: {error}")) from None
     import yaml  # here, so that nobody waits for it who has no settings

@@ -183,7 +183,9 @@ def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
 def _refuse_unannounced(spec: Spec) -> None:
     """Refuse parts that this process alone knows: the runs of a sweep are made by others."""
     reason = "was registered in this process, and the processes that make the runs of a sweep do not know it"
-    remedy = "put it into a file of its own, which --parts or load_part_file() loads, or into a package"
+    remedy = (
+        "put it into a file of its own, which --parts or load_part_file() loads, or into a package (docs/extend.md)"
+    )
     loaded = {name for file in part_files() for name in file.parts}
     alone = [each for each in named_parts(spec.plain) if each[1:] not in loaded and not announced(part(*each[1:]))]
     if alone:
