@@ -87,5 +87,8 @@ def test_wrong_wishes(tmp_path: Path) -> None:
     taken = invoke("new", "model", "mine", "--out", tmp_path).exception
     assert isinstance(taken, SpecError)
     assert "exists already" in str(taken)
-    nowhere = invoke("new", "model", "mine", "--out", tmp_path / "no").exception
+    (tmp_path / "file").write_text("")
+    nowhere = invoke("new", "model", "mine", "--out", tmp_path / "file").exception
     assert isinstance(nowhere, StoreError)
+    assert invoke("new", "model", "mine", "--out", tmp_path / "new").exit_code == 0  # the folder is made
+    assert (tmp_path / "new" / "mine.py").is_file()

@@ -24,6 +24,7 @@ from fedradio.core.files import LOCK_FILE
 from fedradio.runs import checkpoint
 from fedradio.runs import run as module
 from fedradio.runs.folder import (
+    CHECKPOINT_FOLDER,
     DAMAGED_FOLDER,
     ENVIRONMENT_FILE,
     MODEL_FILE,
@@ -603,3 +604,19 @@ def test_a_folder_with_a_spec_alone_is_nobodys_run_and_strange_files_stay(
     resume(folder, rounds=3)
     assert all(path.exists() for path in mine)
     assert not any(path.exists() for path in half)
+
+
+@pytest.mark.parametrize("ending", [".safetensors", ".json"])
+def test_a_damaged_older_checkpoint_is_not_left_in_the_way(
+    tiny: Callable[..., Spec], tmp_path: Path, ending: str
+) -> None:
+    """Of two checkpoints of a killed run the older is damaged: the run goes on from the newer, and is whole then."""
+    run(tiny("rounds=2"), tmp_path / "a")
+    resume(tmp_path / "a", rounds=3)
+    folder = tmp_path / "a" / CHECKPOINT_FOLDER
+    assert len(list(folder.iterdir())) == 4
+    (folder / f"round-000002{ending}").write_bytes(b"cut")
+    (tmp_path / "a" / SUMMARY_FILE).unlink()
+    resume(tmp_path / "a")
+    assert check_run(tmp_path / "a", thorough=True).damage == ()
+    assert not list(folder.glob("round-000002*"))

@@ -13,12 +13,13 @@ from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import GIVEN_VALUES, Simulation
 from fedradio.runs.checkpoint import Checkpoint, Checkpointer, form, last_good
-from fedradio.runs.checkpoint_files import accept, checkpoint_path, checkpoint_rounds, prune
+from fedradio.runs.checkpoint_files import accept, checkpoint_damage, checkpoint_path, checkpoint_rounds, prune
 from fedradio.runs.folder import (
     CHECKPOINT_FOLDER,
     DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
     MODEL_FILE,
+    RECORDS_FILE,
     SPEC_FILE,
     SUMMARY_FILE,
     RunFolder,
@@ -67,8 +68,11 @@ def resume(
             return _nothing_to_do(folder, done, observer)
         checkpoint, refused = last_good(folder.path, spec, form(begin(sim)))
         _with_rounds(spec, None, 0 if checkpoint is None else checkpoint.state.t)
-        for damage in {each.file: each for each in (*verdict.damage, *refused)}.values():
+        older = [each for each in checkpoint_damage(folder.path, spec, tensors=True)[1] if each.file != RECORDS_FILE]
+        damaged = {each.file: each for each in (*older, *verdict.damage, *refused)}
+        for damage in damaged.values():
             _set_aside(folder, damage, observer)
+        _prune_lost(folder, set(damaged))
         return carry_on(_session(folder, spec, sim, checkpoint, before, observer, keep))
 
 
@@ -203,9 +207,14 @@ def _mended(folder: RunFolder, verdict: Verdict, start: Mapping[str, bytes], obs
         _set_aside(folder, damage, observer)
     for name in damaged & again.keys():
         folder.write(name, again[name])
+    _prune_lost(folder, damaged)
+    return True
+
+
+def _prune_lost(folder: RunFolder, damaged: set[str]) -> None:
+    """Remove what is left of checkpoints of which a file was damaged."""
     lost = {checkpoint_round(Path(name).name) for name in damaged}
     prune(folder.path, {t for t in checkpoint_rounds(folder.path) if t not in lost})
-    return True
 
 
 def _nothing_to_do(folder: RunFolder, complete: Summary, observer: Observer) -> Summary:
