@@ -1,0 +1,101 @@
+"""``fedradio serve``: a federation of real devices, into a run folder."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedradio.cli.app import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes, err, one_command, out
+from fedradio.report.terminal.console import say
+from fedradio.report.terminal.run_progress import RunProgress
+from fedradio.report.terminal.summary import participation_warning, summary_table
+from fedradio.results.run import ended_run
+from fedradio.results.sweep_file import check_outside_sweeps
+from fedradio.runs.folder import new_folder
+from fedradio.spec.spec import load_spec
+
+app = one_command()
+
+
+@app.command()
+def serve(
+    spec: SpecArgument,
+    overrides: Overrides = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default runs/NAME-seedN")] = None,
+    bind: Annotated[str, typer.Option(help="address to be reached at; others than this machine's need --tls")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=1, max=65535, help="port to be reached at")] = 9092,
+    tls: Annotated[Path | None, typer.Option(help="folder of `fedradio keys`", metavar="DIR")] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="without TLS and keys, on this machine")] = False,
+    deadline: Annotated[
+        float | None,
+        typer.Option(min=0.1, help="seconds for a reply; default ten times the planned ones, at least 60"),
+    ] = None,
+    wait: Annotated[float, typer.Option(min=0.0, help="seconds to wait for all clients")] = 300.0,
+    test: Annotated[
+        Path | None,
+        typer.Option(help="folder with test.npz, test.safetensors or test/CLASS, for data.source=own", metavar="DIR"),
+    ] = None,
+    app_dir: Annotated[
+        Path | None,
+        typer.Option("--app", help="only write a Flower app for a SuperLink of your own", metavar="DIR"),
+    ] = None,
+    seed: Seed = None,
+    rounds: Rounds = None,
+    parts: PartFiles = None,
+) -> None:
+    """Serve a federation: wait for its devices (`fedradio join`), make the spec's rounds with them, write a run folder.
+
+    The spec's radio plans every exchange; its seconds and joules stand beside those that are measured. No code is sent.
+    Ctrl-C ends the run after the round.
+    """
+    from fedradio.remote.flower.serve import Place, join_command
+    from fedradio.remote.flower.serve import serve as serve_spec
+
+    changed = changes(overrides, seed, rounds)
+    checked = load_spec(spec, [*changed, "grouping=single"])
+    if app_dir is not None:
+        from fedradio.remote.flower.app import write_app
+
+        write_app(app_dir, checked, deadline, wait)
+        say(out, f"{app_dir}: a Flower app; with your SuperLink: {shlex.join(['flwr', 'run', str(app_dir)])}")
+        return
+    folder = out_dir or new_folder(checked.name, checked.seed)
+    check_outside_sweeps(folder)
+    place = Place(bind, port, tls)
+    place.check(insecure)
+    samples = None
+    if test is not None:
+        from fedradio.remote.flower.folders import read_test
+
+        samples = read_test(test)
+
+    def opened() -> None:
+        say(out, f"serving {checked.name} at {bind}:{port}; a device joins with: {join_command(place, 0)}")
+
+    try:
+        with RunProgress(out, changed) as progress:
+            summary = serve_spec(
+                checked,
+                folder,
+                place,
+                deadline_s=deadline,
+                wait_s=wait,
+                test=samples,
+                observer=progress,
+                tell=lambda text: say(err, text),
+                opened=opened,
+            )
+    except KeyboardInterrupt:
+        if folder.is_dir():
+            say(err, f"interrupted; the rounds that were made are in {folder}")
+        raise
+    out.print(summary_table(ended_run(folder, summary)))
+    if warning := participation_warning(summary):
+        say(err, ("warning", "yellow"), f" {warning}")
+    say(out, f"run folder: {folder}")
+    say(out, f"its page: {shlex.join(['fedradio', 'report', str(folder)])}")

@@ -1,0 +1,58 @@
+"""``fedradio work``: makes runs of a sweep that nobody holds, together with others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from fedradio.cli.app import PartFiles, err, one_command, out
+from fedradio.core.errors import DivergenceError
+from fedradio.report.terminal.console import say
+from fedradio.report.terminal.sweep import BatchProgress, trouble_lines
+from fedradio.sweeps.work import work as work_on
+
+CODES = (
+    "Exit codes: 0 all runs are complete, or held by others; 3 some have diverged; else that of the first failure: "
+    "4 data, 5 folder, 1 a crash; 130 interrupted: the same command goes on."
+)
+
+app = one_command()
+
+
+@app.command(epilog=CODES)
+def work(
+    sweep: Annotated[Path, typer.Argument(metavar="SWEEP", help="sweep folder")],
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="runs at a time; results do not depend on it")] = 1,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
+    workers: Annotated[int | None, typer.Option(min=1, help="threads of a run; default: all cores, shared")] = None,
+    parts: PartFiles = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the sweep folder")] = False,
+) -> None:
+    """Make runs of a sweep that nobody holds; start it as often as you like, wherever the folder is mounted."""
+    with BatchProgress(err) as progress:
+        try:
+            observer = None if quiet else progress
+            outcomes = work_on(sweep, parallel=jobs, device=device, workers=workers, observer=observer)
+        except KeyboardInterrupt:
+            say(err, f"interrupted; what was done is in {sweep}; the same command goes on")
+            raise
+    held = [outcome for outcome in outcomes if outcome.status == "held"]
+    rest = [outcome for outcome in outcomes if outcome.status != "held"]
+    for text in trouble_lines(rest):
+        say(err, text)
+    made = sum(outcome.fresh for outcome in rest)
+    states = Counter(outcome.status for outcome in outcomes)
+    if quiet:
+        say(out, str(sweep))
+    else:
+        numbers = ", ".join(f"{number} {status}" for status, number in sorted(states.items()))
+        say(out, f"{made} of {len(outcomes)} runs made here ({numbers}); sweep folder: {sweep}")
+    failed = [outcome.exit_code for outcome in rest if outcome.status not in ("complete", "diverged")]
+    code = failed[0] if failed else DivergenceError.exit_code if states["diverged"] else 0
+    if code:
+        raise typer.Exit(code)
+    if held and not quiet:
+        say(out, f"{len(held)} runs are in the hands of other processes")

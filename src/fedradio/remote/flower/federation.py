@@ -1,0 +1,281 @@
+"""The server's side of a federation: the clients of a run that are devices somewhere else.
+
+The spec's channel, link and policy plan every exchange as in a simulation. A payload counts if the plan lets it arrive
+and the device's reply is there before the deadline. A late, crashed or garbled reply is a record with a reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Noted, Reason, Sent, SimState, Slots
+from fedradio.core.errors import DataError
+from fedradio.remote.flower.letters import Letter, LetterError
+from fedradio.remote.flower.mailbox import Answer, Mailbox, ask
+from fedradio.remote.flower.roster import Roster, Tell, dismissal, request
+from fedradio.remote.flower.state import NEVER
+from fedradio.rounds.clients import Clients, Measured, Returned
+from fedradio.rounds.evaluation import Evaluation
+from fedradio.rounds.norm_layers import NORMS, sends_norms, without_norms
+from fedradio.rounds.payload import Encoded
+from fedradio.rounds.planning import Planned
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.tiers import Tiers
+from fedradio.spec.spec import Spec
+from fedradio.transforms.chain import messages
+
+LEAST_S = 60.0
+"""Seconds that a device gets at least, unless the deadline is given."""
+
+TIMES_PLANNED = 10.0
+"""Planned durations that a device gets, unless the deadline is given."""
+
+Ask = Callable[[Mailbox, dict[int, bytes], float], dict[int, Answer]]
+
+
+@dataclass
+class Federation(Clients):
+    """The devices of a federation as the clients of a run.
+
+    ``deadline_s`` is the time for a reply (None: ten times the planned one, at least a minute); ``acked`` counts, by
+    client, the last exchange whose upload counted; ``trouble`` is what was last told of it; ``strangers``
+    are nodes that have been sent away; ``own``: test samples are
+    the devices' own as well.
+    """
+
+    mailbox: Mailbox
+    roster: Roster
+    spec: Spec
+    run: str
+    deadline_s: float | None = None
+    own: bool = False
+    tell: Tell = print
+    ask: Ask = ask
+    acked: dict[int, int] = field(default_factory=dict)
+    trouble: dict[int, str] = field(default_factory=dict)
+    strangers: set[int] = field(default_factory=set)
+
+    def describe(self) -> dict[str, Any]:
+        """What a run folder remembers of the devices: no names and no addresses."""
+        processors = [self.roster.processors.get(number, "") for number in range(self.roster.clients)]
+        return {"run": self.run, "deadline_s": self.deadline_s, "own_data": self.own, "processors": processors}
+
+    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> Returned:
+        self._turn_away()
+        x = planned.x
+        ids: list[int] = x.alloc.active.nonzero().squeeze(1).tolist()
+        body = _vectors({name: rows[0] for name, rows in tiers.shared[0].items()}, tiers.norms[0])
+        letters = {}
+        for number in ids:
+            head = {"t": x.clock.t, "e": x.clock.e, "n": x.clock.n, "steps": int(x.alloc.steps[number])}
+            head["acked"] = self.acked.get(number, NEVER)
+            letters[self.roster.node[number]] = request("train", self.run, self.spec, head, body)
+        answers = self.ask(self.mailbox, letters, self._deadline(planned))
+        replies = [self._reply(sim, number, answers[self.roster.node[number]], x.clock.n) for number in ids]
+        return self._returned(sim, planned, torch.tensor(ids), replies)
+
+    def _turn_away(self) -> None:
+        """Send devices away that have come after the run has begun and are none of its clients."""
+        for node in self.mailbox.online().keys() - set(self.roster.node.values()) - self.strangers:
+            self.strangers.add(node)
+            self.mailbox.push(node, dismissal("the run has begun without this device"))
+
+    def _deadline(self, planned: Planned) -> float:
+        if self.deadline_s is not None:
+            return self.deadline_s
+        done = planned.airtime.done_s
+        active = planned.x.alloc.active
+        slowest = 0.0 if done is None else float(done[active].nan_to_num(posinf=0.0).max())
+        return max(LEAST_S, TIMES_PLANNED * slowest)
+
+    def _reply(self, sim: Simulation, number: int, answer: Answer, n: int) -> Reply:
+        """The checked reply of a client; one that is not what it should be counts as none."""
+        letter, reason = None, answer.reason
+        if answer.reply is not None:
+            try:
+                letter = checked(sim, Letter.unpack(answer.reply), number, n)
+            except (LetterError, RuntimeError) as error:
+                self._say(n, number, str(error))
+                reason = Reason.CRASHED
+        elif reason is not Reason.NONE:
+            self._say(n, number, "no reply before the deadline" if reason is Reason.DEADLINE else "is not there")
+        if letter is not None:
+            self._say(n, number, "")
+        return Reply(letter, answer.seconds, reason, 0 if answer.reply is None else len(answer.reply))
+
+    def _say(self, n: int, number: int, trouble: str) -> None:
+        """Tell of a client's trouble when it begins, changes and ends."""
+        if trouble != self.trouble.get(number, ""):
+            self.tell(f"round {n}: client {number}: {trouble or 'is back'}")
+            self.trouble[number] = trouble
+
+    def _returned(self, sim: Simulation, planned: Planned, ids: Tensor, replies: list[Reply]) -> Returned:
+        x, airtime = planned.x, planned.airtime
+        heard = torch.tensor([reply.letter is not None for reply in replies])
+        reasons = torch.tensor([int(reply.reason) for reply in replies])
+        arrived = airtime.arrived.index_copy(0, ids, airtime.arrived[ids] & heard)
+        reason = airtime.reason.index_copy(0, ids, torch.where(heard, airtime.reason[ids], reasons))
+        for number in ids[arrived[ids]].tolist():
+            self.acked[number] = x.clock.n
+        shapes = reply_shapes(sim)
+        rows = {name: torch.stack([reply.row(name, shape) for reply in replies]) for name, shape in shapes.items()}
+        bits = [reply.value("bits") for reply in replies]
+        sent = partial(Sent, ids, x.parent[ids], rows["payload"])
+
+        def send(weight: Tensor) -> Encoded:
+            real = None if all(map(math.isnan, bits)) else torch.tensor(bits).double().nan_to_num(nan=0.0)
+            return Encoded(sent(weight), rows["payload"], real)
+
+        return Returned(
+            planned=replace(planned, airtime=replace(airtime, arrived=arrived, reason=reason)),
+            loss=torch.tensor([reply.value("loss") for reply in replies]).double(),
+            send=send,
+            local=rows.get("local"),
+            pseudo=_known([reply.value("pseudo") for reply in replies]),
+            notes=_notes(replies),
+            measured=Measured(
+                seconds=torch.tensor([reply.seconds if reply.letter else math.nan for reply in replies]).double(),
+                train_s=torch.tensor([reply.value("train_s") for reply in replies]).double(),
+                wire_bits=torch.tensor([8.0 * reply.size if reply.letter else math.nan for reply in replies]).double(),
+            ),
+        )
+
+    def evaluate(self, sim: Simulation, state: SimState) -> Evaluation | None:
+        """Accuracy and loss on the devices' own test samples, weighed by their numbers; None where the server has its
+        own."""
+        if not self.own:
+            return None
+        shared = without_norms(state.memory.shared)
+        body, t = _vectors(shared, state.memory.shared.get(NORMS)), state.t
+        letter = request("evaluate", self.run, self.spec, {"t": t}, body)
+        letters = dict.fromkeys(self.roster.node.values(), letter)
+        answers = self.ask(self.mailbox, letters, self.deadline_s or LEAST_S)
+        scores: dict[int, tuple[int, dict[str, float]]] = {}
+        for number, node in sorted(self.roster.node.items()):
+            reply = answers[node].reply
+            try:
+                if reply is not None:
+                    scores[number] = _scores(Letter.unpack(reply), number)
+            except LetterError as error:
+                self.tell(f"evaluation after round {t}: client {number}: {error}")
+        return combined(scores, self.roster.clients, t)
+
+    def close(self) -> None:
+        """Tell every device that is there that the run is over, and which of its uploads counted last."""
+        there = self.mailbox.online()
+        letters = {
+            node: request("close", self.run, self.spec, {"acked": self.acked.get(number, NEVER)})
+            for number, node in self.roster.node.items()
+            if node in there
+        }
+        if letters:
+            self.ask(self.mailbox, letters, 10.0)
+
+    def dismiss(self, reason: str) -> None:
+        """Send every device away: the federation does not come about."""
+        there = self.mailbox.online()
+        for node in self.roster.node.values():
+            if node in there:
+                self.mailbox.push(node, dismissal(reason))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A client's reply that was checked (None: there is none that counts), after so many seconds, of ``size`` bytes."""
+
+    letter: Letter | None
+    seconds: float
+    reason: Reason
+    size: int
+
+    def row(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        """A tensor of the reply; zeros, which no sum counts, where there is none."""
+        return torch.zeros(shape) if self.letter is None else self.letter.body[name]
+
+    def value(self, name: str) -> float:
+        """A number of the reply; NaN where there is none."""
+        return math.nan if self.letter is None or name not in self.letter.head else self.letter.number(name)
+
+
+def reply_shapes(sim: Simulation) -> dict[str, tuple[int, ...]]:
+    """Tensors of an upload, with their shapes."""
+    coded = messages(sim.transforms, sim.message(0))[-1]
+    shapes: dict[str, tuple[int, ...]] = {"payload": (coded.blocks, coded.size)}
+    if sends_norms(sim):
+        shapes["local"] = (sim.model.local.size + sim.model.buffers.size,)
+    return shapes
+
+
+def checked(sim: Simulation, letter: Letter, number: int, n: int) -> Letter:
+    """The upload of a client in exchange ``n``; raises :class:`LetterError` for anything else."""
+    if "refused" in letter.head:
+        raise LetterError(letter.text("refused")[:300])
+    if letter.whole("client") != number or letter.whole("n") != n:
+        raise LetterError("an upload of another client or round")
+    letter.expect(reply_shapes(sim))
+    letter.number("loss")
+    if "pseudo" in letter.head and not -1.0 <= letter.number("pseudo") <= 1.0:
+        raise LetterError("no accuracy of pseudo-labels")
+    if letter.number("train_s") < 0 or not isinstance(letter.head.get("state_lost"), bool):
+        raise LetterError("an upload without its times or its state")
+    if "bits" in letter.head:
+        foreseen = sim.hops[0].link.bits(messages(sim.transforms, sim.message(0))[-1])
+        if not 0 <= letter.number("bits") <= (math.inf if foreseen is None else foreseen):
+            raise LetterError("more bits than foreseen")
+    letter.numbers("notes")
+    return letter
+
+
+def combined(scores: dict[int, tuple[int, dict[str, float]]], clients: int, t: int) -> Evaluation:
+    """Means of the clients' scores weighed by their test samples. By hand: 1/2 of 4 and 1 of 12 samples are 7/8."""
+    total = sum(samples for samples, _ in scores.values())
+    if total == 0:
+        raise DataError(f"round {t}: no device has test samples: give them test files, or serve --test DIR")
+    names = ("accuracy", "loss")
+    metrics = {
+        name: sum(samples * values[name] for samples, values in scores.values() if samples) / total for name in names
+    }
+    groups = [scores[i][1]["accuracy"] if i in scores and scores[i][0] else None for i in range(clients)]
+    return Evaluation(metrics, {"accuracy": groups} if clients > 1 else {})
+
+
+def _scores(letter: Letter, number: int) -> tuple[int, dict[str, float]]:
+    """Number of test samples and scores in a reply."""
+    if "refused" in letter.head:
+        raise LetterError(letter.text("refused")[:300])
+    samples, values = letter.whole("samples"), letter.numbers("scores")
+    whole = letter.whole("client") == number and samples >= 0 and (samples == 0 or {"accuracy", "loss"} <= set(values))
+    if not whole or not 0.0 <= values.get("accuracy", 0.0) <= 1.0:
+        raise LetterError("no scores of this client")
+    return samples, values
+
+
+def _vectors(shared: Slots, norms: Tensor | None) -> Slots:
+    """The server's vectors as the body of a letter."""
+    body = {f"got/{name}": vector for name, vector in shared.items()}
+    if norms is None:
+        return body
+    return body | {"norms": norms[0] if norms.ndim == 2 else norms}
+
+
+def _known(values: list[float]) -> Tensor | None:
+    return None if all(map(math.isnan, values)) else torch.tensor(values).double()
+
+
+def _notes(replies: list[Reply]) -> dict[str, Noted]:
+    """Notes of the transforms and, where any device has lost its state, who has."""
+    letters = [reply.letter for reply in replies]
+    names = sorted({name for letter in letters if letter for name in letter.numbers("notes")})
+    notes = {}
+    for name in names:
+        values = [0.0 if letter is None else letter.numbers("notes").get(name, 0.0) for letter in letters]
+        notes[name] = Noted("active", torch.tensor(values).double())
+    lost = [letter is not None and letter.head["state_lost"] is True for letter in letters]
+    return notes | ({"state_lost": Noted("active", torch.tensor(lost))} if any(lost) else {})

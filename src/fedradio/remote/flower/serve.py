@@ -1,0 +1,143 @@
+"""Serves a federation: a spec's rounds, made with real devices, into an ordinary run folder."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torch import Tensor
+
+from fedradio.core.contracts import Samples
+from fedradio.core.errors import Problem, SpecError
+from fedradio.remote.flower.extra import need_flower
+from fedradio.remote.flower.federation import Federation, reply_shapes
+from fedradio.remote.flower.keys import CA_FILE, SERVER_FILE, SERVER_KEY_FILE, public_keys, server_files
+from fedradio.remote.flower.letters import most_bytes
+from fedradio.remote.flower.refusals import refuse_simulation, refuse_spec
+from fedradio.remote.flower.roster import Tell, assemble
+from fedradio.remote.flower.worlds import (
+    announced_stream,
+    check_samples,
+    checked_signals,
+    is_own,
+    own_shape,
+    signal_shapes,
+    stacked,
+)
+from fedradio.rounds.simulation import Simulation
+from fedradio.runs.place import check_new_place
+from fedradio.runs.run import Observer, run
+from fedradio.runs.summary import Summary
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec
+
+SPARE = 1 << 20
+"""Bytes of a request beyond the numbers of an upload."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a federation is served: address, port, and the folder with its certificate and keys (None: without TLS)."""
+
+    bind: str = "127.0.0.1"
+    port: int = 9092
+    tls: Path | None = None
+
+    def check(self, insecure: bool) -> None:
+        """Refuse to be reached from other machines without certificates and keys."""
+        if self.tls is not None and insecure:
+            raise SpecError(Problem("--insecure", "--tls is given, too", "keep one of them"))
+        if self.tls is None and not insecure:
+            remedy = "--tls DIR of `fedradio keys`; or --insecure, on this machine only"
+            raise SpecError(Problem("--tls", "a federation needs certificates and keys", remedy))
+        if self.tls is None and not is_loopback(self.bind):
+            reason = "without certificates and keys anybody who reaches this address could take part"
+            raise SpecError(Problem("--bind", reason, "--tls DIR, or --bind 127.0.0.1", self.bind))
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is reached from this machine only."""
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(
+    spec: Spec,
+    out: Path,
+    place: Place,
+    *,
+    deadline_s: float | None = None,
+    wait_s: float = 300.0,
+    test: Samples | None = None,
+    observer: Observer | None = None,
+    tell: Tell = print,
+    opened: Callable[[], None] = lambda: None,
+) -> Summary:
+    """Wait for the devices of a spec's clients, make its rounds with them, and write the run folder ``out``.
+
+    ``spec`` trains every client alone (``grouping: single``); ``test`` are the server's own test samples where those
+    for training are the devices'. ``opened`` is called when devices can connect.
+    """
+    need_flower("serve")
+    from fedradio.remote.flower.superlink import FlowerMailbox, SuperLink
+
+    refuse_spec(spec)
+    check_new_place(out)
+    own = is_own(spec)
+    if test is not None:
+        check_samples(test, *own_shape(spec)) if own else _refuse_test()
+    sim = _built(spec, own, {}, test)
+    refuse_simulation(sim, own)
+    tls, keys = None, None
+    if place.tls is not None:
+        files, known = server_files(place.tls), public_keys(place.tls)
+        tls, keys = (files[SERVER_FILE], files[SERVER_KEY_FILE]), list(known.values())
+        if len(keys) < sim.topology.clients:
+            reason = f"{place.tls} has keys of {len(keys)} devices, the spec has {sim.topology.clients} clients"
+            raise SpecError(Problem("--tls", reason, f"fedradio keys DIR --host NAME --nodes {sim.topology.clients}"))
+    most, number = most_bytes(*reply_shapes(sim).values()), secrets.token_hex(8)
+    with SuperLink(place.bind, place.port, tls, keys, most + SPARE) as link:
+        opened()
+        mailbox = FlowerMailbox(link.state, link.run_id, most + SPARE)
+        clients, asked = sim.topology.clients, signal_shapes(sim)
+        roster = assemble(mailbox, spec, number, clients, asked, wait_s, tell)
+        federation = Federation(mailbox, roster, spec, number, deadline_s, own and test is None, tell)
+        try:
+            if own:
+                sim = _built(spec, own, stacked(roster.signals, range(clients)), test)
+            elif other := checked_signals(sim, roster.signals):
+                names = ", ".join(map(str, other[:20]))
+                raise SpecError(Problem("data", f"other samples than the spec's at client(s) {names}", "the same data"))
+            return run(spec, out, simulation=replace(sim, clients=federation), observer=observer, keep=False)
+        except SpecError as error:
+            federation.dismiss(str(error))
+            raise
+        finally:
+            federation.close()
+
+
+def join_command(place: Place, number: int) -> str:
+    """The command by which a device joins."""
+    address = f"{place.bind}:{place.port}"
+    if place.tls is None:
+        return f"fedradio join {address} --client {number} --insecure"
+    return f"fedradio join {address} --client {number} --key node-{number}.key --ca {CA_FILE}"
+
+
+def _built(spec: Spec, own: bool, signals: Mapping[str, Tensor], test: Samples | None) -> Simulation:
+    """The server's simulation; of devices' own samples with what these have announced."""
+    if not own:
+        return build(spec)
+    return build(spec, stream=lambda clients: announced_stream(spec, clients, signals, test))
+
+
+def _refuse_test() -> None:
+    reason = "the spec has test samples of its own"
+    raise SpecError(Problem("--test", reason, "leave it out, or data.source.kind=own"))

@@ -1,0 +1,211 @@
+"""Flower's SuperLink in the server's process: the way by which devices reach it, and a mailbox for letters.
+
+Only the interface of devices is offered ("Fleet"), never those by which Flower takes orders or runs applications:
+nobody can bring code, register a key or start a run from outside. Requests above a size are not read.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fedradio.core.errors import FedradioError
+from fedradio.remote.flower.gate import Gate
+
+FLEET = "/v1/fleet/"
+"""Paths of the interface of devices."""
+
+OPEN_S = 20.0
+"""Seconds in which the server must be up."""
+
+BEAT_S = 15.0
+"""Seconds between two signs of life of the server's own task."""
+
+RECORD, FIELD = "letter", "bytes"
+
+
+class SuperLink:
+    """A running SuperLink; ``keys`` are the public keys of the devices that may connect (None: any may, without TLS).
+
+    ``tls``: files of the server's certificate and its key. ``most``: most bytes of a request.
+    """
+
+    def __init__(
+        self, bind: str, port: int, tls: tuple[Path, Path] | None, keys: Collection[bytes] | None, most: int
+    ) -> None:
+        from flwr.superlink.main import create_app
+
+        logging.getLogger("flwr").setLevel(logging.CRITICAL)
+        app = create_app()
+        app.state.enable_supernode_auth = keys is not None
+        self.state: Any = app.state.linkstate_factory.state()
+        self._allow_restarts()
+        for key in keys or ():
+            self._register(key)
+        self.run_id, self._task = self._begin()
+        self._ended = threading.Event()
+        self._server = _uvicorn(Gate(app, FLEET, most), bind, port, tls)
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._beat)]
+
+    def __enter__(self) -> SuperLink:
+        for thread in self._threads:
+            thread.start()
+        since = time.monotonic()
+        while not self._server.started:
+            if not self._threads[0].is_alive() or time.monotonic() - since > OPEN_S:
+                self.__exit__(None, None, None)
+                place = f"{self._server.config.host}:{self._server.config.port}"
+                raise FedradioError(f"no server at {place}: the port may be taken, or the address is not ours")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ended.set()
+        self._server.should_exit = True
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(timeout=10)
+
+    def _register(self, key: bytes) -> None:
+        from flwr.common.constant import NOOP_ACCOUNT_NAME, NOOP_FLWR_AID
+
+        self.state.create_node(NOOP_FLWR_AID, NOOP_ACCOUNT_NAME, key, 0)
+
+    def _allow_restarts(self) -> None:
+        """Let a device that was killed connect again at once, not only when its old connection has been given up."""
+        activate, deactivate = self.state.activate_node, self.state.deactivate_node
+
+        def again(node_id: int, heartbeat_interval: float) -> bool:
+            deactivate(node_id)
+            return bool(activate(node_id, heartbeat_interval))
+
+        self.state.activate_node = again
+
+    def _begin(self) -> tuple[int, int]:
+        """Begin a run: the server's task is this process."""
+        from flwr.common.constant import NOOP_FLWR_AID, SUPERLINK_NODE_ID
+        from flwr.supercore.constant import NOOP_FEDERATION_ID, TaskType
+        from flwr.supercore.task_identity import TaskIdentity
+
+        state, kind = self.state, TaskType.SERVER_APP
+        run_id = state.create_run(None, None, None, {}, NOOP_FEDERATION_ID, None, NOOP_FLWR_AID, kind)
+        (run,) = state.get_run_info(run_ids=[run_id])
+        task = run.primary_task_id
+        if state.claim_task(task) is None or not state.activate_task(task):
+            raise FedradioError("Flower refuses to begin a run")
+        TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = run_id, SUPERLINK_NODE_ID, task
+        return run_id, task
+
+    def _listen(self) -> None:
+        with suppress(SystemExit):  # how uvicorn says that it cannot listen
+            self._server.run()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT_S):
+            self.state.acknowledge_task_heartbeat(self._task)
+
+
+def _uvicorn(app: Any, bind: str, port: int, tls: tuple[Path, Path] | None) -> Any:
+    """The web server, quiet, in a thread of this process."""
+    import uvicorn
+
+    certificate, key = tls or (None, None)
+    config = uvicorn.Config(
+        app,
+        host=bind,
+        port=port,
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        ws="none",
+        ssl_certfile=None if certificate is None else str(certificate),
+        ssl_keyfile=None if key is None else str(key),
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    return server
+
+
+class FlowerMailbox:
+    """A :class:`~fedradio.remote.flower.mailbox.Mailbox` on the state of a SuperLink; ``most``: bytes of a reply."""
+
+    def __init__(self, state: Any, run_id: int, most: int) -> None:
+        self._state, self._run_id, self._most = state, run_id, most
+        self._coming: dict[str, Any] = {}
+
+    def online(self) -> dict[int, str]:
+        nodes = self._state.get_node_info(node_ids=list(self._state.get_nodes(self._run_id)))
+        return {node.node_id: node.last_activated_at for node in nodes}
+
+    def push(self, node: int, letter: bytes) -> str:
+        from flwr.app import ConfigRecord, Message, RecordDict
+        from flwr.app.message import remove_content_from_message
+        from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects, get_object_tree
+
+        message = Message(RecordDict({RECORD: ConfigRecord({FIELD: letter})}), node, "train")
+        number = str(message.object_id)
+        message.metadata.__dict__["_message_id"] = number
+        objects, tree = get_all_nested_objects(message), get_object_tree(message)
+        session = self._state.start_session(self._run_id)
+        bare = remove_content_from_message(message)
+        _, missing = self._state.store_message_and_object_tree(bare, tree, session)
+        for name in missing:
+            self._state.store_object(self._run_id, session, name, objects[name].deflate())
+        return number
+
+    def pull(self, wanted: Collection[str]) -> dict[str, bytes | None]:
+        known = self._state.get_message_ids_from_run_id(self._run_id)
+        asked = {number for number in wanted if number in known and number not in self._coming}
+        for reply in self._state.get_message_res(asked, self._run_id) if asked else ():
+            self._coming[reply.metadata.reply_to_message_id] = reply
+        replies: dict[str, bytes | None] = {}
+        for number in wanted:
+            if number in self._coming:
+                whole, letter = self._letter(self._coming[number])
+                if whole:
+                    replies[number] = letter
+            elif number not in known:
+                replies[number] = None
+        self._forget(replies)
+        return replies
+
+    def drop(self, wanted: Collection[str]) -> None:
+        self._forget(wanted)
+
+    def _forget(self, numbers: Collection[str]) -> None:
+        """Remove letters and their replies: what is still on its way is refused when it comes."""
+        for number in numbers:
+            reply = self._coming.pop(number, None)
+            for name in (number, None if reply is None else reply.metadata.message_id):
+                if name:
+                    self._state.object_store.delete(name)
+        self._state.delete_messages(message_ins_ids=set(numbers))
+
+    def _letter(self, reply: Any) -> tuple[bool, bytes | None]:
+        """Whether a reply is whole, and its letter; None if it is an error or no letter of ours."""
+        from flwr.supercore.inflatable.inflatable_object import iterate_object_tree
+        from flwr.supercore.inflatable.inflatable_utils import inflate_object_from_contents
+
+        if reply.has_error():
+            return True, None
+        store, name = self._state.object_store, reply.metadata.message_id
+        try:
+            names = [tree.object_id for tree in iterate_object_tree(store.get_object_tree(name))]
+            contents = {each: store.get(each) for each in names}
+            if any(content == b"" for content in contents.values()):
+                return False, None
+            if None in contents.values() or sum(map(len, contents.values())) > self._most:
+                return True, None
+            whole: Any = inflate_object_from_contents(name, contents)
+            letter = whole.content[RECORD][FIELD]
+        except Exception:  # whatever a device has put together, it is no letter
+            return True, None
+        return True, letter if isinstance(letter, bytes) else None

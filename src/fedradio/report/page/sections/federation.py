@@ -1,0 +1,59 @@
+"""Planned and measured times of the real devices of a federation."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+
+from fedradio.core.units import show, show_seconds
+from fedradio.report.page.html import DASH, Html, paragraph, section, table
+from fedradio.report.page.run_data import DeviceTimes, RunData
+
+NONE = "none"
+"""Reason of an upload that counts."""
+
+HEAD = (
+    "client",
+    "planned",
+    "measured",
+    "slower",
+    "training",
+    "planned energy",
+    "sent",
+    "uploads that counted",
+    "others",
+)
+
+
+def federation(data: RunData) -> Html:
+    """The section of a federation: a row a device, medians over its uploads."""
+    says = (
+        "Planned are the seconds and joules that the spec's radio and devices would take for an upload; measured are "
+        "the seconds from the server's request to the reply of the real device, of which training is a part. Joules of "
+        "real devices are not measured. All are medians over uploads."
+    )
+    rows = [_row(client, times) for client, times in sorted(data.exchanges.devices.items())]
+    return section("federation", "Federation", paragraph(says), table("Real devices", HEAD, rows))
+
+
+def _row(client: int, times: DeviceTimes) -> list[str]:
+    planned, measured = median(times.planned_s), median(times.measured_s)
+    slower = DASH if not planned or measured is None else f"{measured / planned:.3g} times"
+    others = Counter(reason for reason in times.why if reason != NONE)
+    return [
+        str(client),
+        show_seconds(planned),
+        show_seconds(measured),
+        slower,
+        show_seconds(median(times.train_s)),
+        show(median(times.planned_j), "J"),
+        show(median(times.wire_bits), "bit"),
+        f"{times.why.count(NONE)} of {len(times.why)}",
+        ", ".join(f"{count} {name}" for name, count in sorted(others.items())) or DASH,
+    ]
+
+
+def median(values: Sequence[float]) -> float | None:
+    """The median; None of no values."""
+    return float(statistics.median(values)) if values else None

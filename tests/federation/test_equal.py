@@ -1,0 +1,82 @@
+"""More real federations: each equal to the simulation bit for bit, and one on samples of the devices' own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.federations import spec_of
+from support.started import Started
+
+from fedradio.core.contracts import EvaluationRecord, ExchangeRecord
+from fedradio.core.rng import Rng
+from fedradio.runs.records import read_records
+
+pytestmark = pytest.mark.federation_long
+
+SCAFFOLD = {"kind": "scaffold"}
+SPECS: dict[str, dict[str, Any]] = {
+    "fedavg": {},
+    "kept momentum": {"rule": {"kind": "sgd", "lr": 0.05, "batch": 16, "momentum": 0.9, "keep_state": True}},
+    "shared norms": {"model": {"kind": "cnn_batchnorm", "width": 4, "norms": "shared"}},
+    "a small client": {
+        "algorithm": SCAFFOLD,
+        "rule": {"kind": "sgd", "lr": 0.1, "batch": 64},
+        "data": {"source": {"kind": "synthetic_images", "samples": 30}},
+    },
+    "coded": {
+        "algorithm": SCAFFOLD,
+        "hops": [{"policy": {"kind": "fixed", "steps": 3}, "transforms": ["feedback", "top_k", "quantise"]}],
+    },
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_real_federation_equals_the_simulation(name: str, started: Started) -> None:
+    started.keys(3)
+    server = started.serve(spec_of(**SPECS[name]).plain, "--deadline", "60")
+    devices = [started.join(client) for client in range(3)]
+    assert server.wait(240) == 0, started.text("serve.log")
+    assert [device.wait(60) for device in devices] == [0, 0, 0]
+    assert started.command("run", "spec.yaml", "grouping=single", "--out", "plain", log="run.log").wait(120) == 0
+    models = [(started.folder / run / "model.safetensors").read_bytes() for run in ("run", "plain")]
+    assert models[0] == models[1]
+    scores = [
+        [record.metrics["loss"] for record in read_records(started.folder / run, EvaluationRecord)]
+        for run in ("run", "plain")
+    ]
+    assert scores[0] == scores[1]
+
+
+def arrays(folder: Path, number: int, classes: list[int]) -> None:
+    """Samples of a device: noisy templates of some of ten classes."""
+    draw = Rng(number).numpy()
+    templates = Rng(99).numpy().normal(size=(10, 1, 8, 8))
+    folder.mkdir()
+    for name, size in (("train", 60), ("test", 30)):
+        y = draw.choice(classes, size)
+        x = templates[y % 10] + 0.5 * draw.normal(size=(size, 1, 8, 8))
+        np.savez(folder / f"{name}.npz", x=x.astype(np.float32), y=y)
+
+
+def test_devices_with_samples_of_their_own(started: Started) -> None:
+    started.keys(3)
+    for number, classes in enumerate(([0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9])):
+        arrays(started.folder / f"data-{number}", number, classes)
+    arrays(started.folder / "wrong", 5, [0, 12])
+    data = {"source": {"kind": "own", "shape": [1, 8, 8], "classes": 10}}
+    server = started.serve(spec_of(data=data, rounds=15).plain, "--deadline", "60")
+    given = ["--ca", "keys/ca.crt"]
+    where = ["join", started.address]
+    bad = started.command(*where, "--client", "0", "--key", "keys/node-0.key", *given, "--data", "wrong", log="bad.log")
+    assert bad.wait(120) == 4
+    assert "label 12 on this device" in started.text("bad.log")
+    for number in range(3):
+        own = ["--client", str(number), "--key", f"keys/node-{number}.key", "--data", f"data-{number}"]
+        started.command(*where, *given, *own, log=f"join-{number}.log")
+    assert server.wait(240) == 0, started.text("serve.log")
+    scores = [record.metrics["accuracy"] for record in read_records(started.folder / "run", EvaluationRecord)]
+    assert scores[-1] > 0.8
+    assert all(record.arrived == [True] * 3 for record in read_records(started.folder / "run", ExchangeRecord))

@@ -1,0 +1,41 @@
+"""The gate: only paths below the prefix, only requests that are small enough."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from fedradio.remote.flower.gate import Gate
+
+
+def asked(path: str, *pieces: bytes, most: int = 10) -> tuple[int, bytes, int]:
+    """Status of the answer, what the application got, and the pieces that nobody has read."""
+    got, sent = bytearray(), list[Any]()
+    events = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
+    events.append({"type": "http.request", "body": b"", "more_body": False})
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        got.extend((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200})
+
+    async def receive() -> Any:
+        return events.pop(0)
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    asyncio.run(Gate(app, "/v1/fleet/", most)({"type": "http", "path": path}, receive, send))
+    return sent[0]["status"], bytes(got), len(events)
+
+
+def test_what_passes() -> None:
+    assert asked("/v1/fleet/pull", b"12345", b"67890") == (200, b"1234567890", 0)
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/v1/control/run", "/v1/fleet", "/v1/fleet/../control", "/v1/fleet//x"])
+def test_other_paths_do_not(path: str) -> None:
+    assert asked(path, b"1") == (404, b"", 2)
+
+
+def test_more_than_the_limit_is_not_read_to_its_end() -> None:
+    assert asked("/v1/fleet/push", *[b"12345"] * 1000) == (413, b"", 998)

@@ -1,0 +1,123 @@
+"""Letters over Flower on this machine, with TLS and keys: there and back, late, and from a device started again."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flwr")
+
+from support.started import free_port
+
+from fedradio.core.errors import FedradioError
+from fedradio.remote.flower.extra import need_flower
+from fedradio.remote.flower.keys import load_node_key, make_keys, public_keys, server_files
+from fedradio.remote.flower.node import ConnectionFailed, Node
+from fedradio.remote.flower.superlink import FlowerMailbox, SuperLink
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("federation") / "keys"
+    make_keys(folder, "localhost", 2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def mailbox(keys: Path, port: int) -> Iterator[FlowerMailbox]:
+    """A server that knows the first of two keys."""
+    need_flower("test")
+    files = server_files(keys)
+    with SuperLink(
+        "127.0.0.1", port, (files["server.crt"], files["server.key"]), [public_keys(keys)[0]], 1 << 20
+    ) as up:
+        yield FlowerMailbox(up.state, up.run_id, 100_000)
+
+
+def within(found: Callable[[], object], seconds: float = 20.0) -> object:
+    end = time.monotonic() + seconds
+    while not (value := found()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return value
+
+
+class Device(threading.Thread):
+    """A device that returns letters backwards."""
+
+    def __init__(self, keys: Path, port: int) -> None:
+        super().__init__(daemon=True)
+        self.node = Node(f"127.0.0.1:{port}", keys / "ca.crt", load_node_key(keys / "node-0.key"), 20.0, print)
+        self.ended = threading.Event()
+        self.hold = threading.Event()
+        self.hold.set()
+
+    def run(self) -> None:
+        with self.node:
+            self.node.serve(self.answer, self.ended.is_set)
+
+    def answer(self, data: bytes) -> bytes:
+        self.hold.wait(20)
+        return data[::-1] * (100 if data == b"too large" * 1000 else 1)
+
+
+def test_letters_go_there_and_back(keys: Path, port: int, mailbox: FlowerMailbox) -> None:
+    assert mailbox.online() == {}
+    first, second = Device(keys, port), Device(keys, port)
+    first.start()
+    within(mailbox.online)
+    ((node, mark),) = mailbox.online().items()
+    number = mailbox.push(node, b"abc" * 10_000)
+    within(lambda: mailbox.pull([number]) == {number: b"cba" * 10_000} or number not in known(mailbox))
+    assert mailbox.pull([number]) == {number: None}  # once
+    large = mailbox.push(node, b"too large" * 1000)
+    assert within(lambda: mailbox.pull([large])) == {large: None}
+
+    first.hold.clear()  # it is busy, and its reply no longer wanted when it comes
+    late = mailbox.push(node, b"late")
+    time.sleep(0.6)
+    mailbox.drop([late])
+    first.hold.set()
+    soon = mailbox.push(node, b"soon")
+    assert within(lambda: mailbox.pull([soon])) == {soon: b"noos"}
+    assert mailbox.pull([late]) == {late: None}
+
+    first.ended.set()
+    first.join(10)
+    second.start()  # the same key: the device was started again
+    within(lambda: mailbox.online().get(node, mark) != mark)
+    again = mailbox.push(node, b"again")
+    assert within(lambda: mailbox.pull([again])) == {again: b"niaga"}
+    second.ended.set()
+    second.join(10)
+    within(lambda: mailbox.online() == {})
+
+
+def known(mailbox: FlowerMailbox) -> set[str]:
+    return set(mailbox._state.get_message_ids_from_run_id(mailbox._run_id))
+
+
+def test_a_key_that_is_not_known_and_an_authority_that_is_not_ours(
+    keys: Path, port: int, mailbox: FlowerMailbox, tmp_path: Path
+) -> None:
+    pair = load_node_key(keys / "node-1.key")
+    with pytest.raises(ConnectionFailed, match="does not know this device's key: code 2004"):
+        Node(f"127.0.0.1:{port}", keys / "ca.crt", pair, 5.0, print).__enter__()
+    with pytest.raises(ConnectionFailed, match="does not know this device's key"):  # nobody registers by himself
+        Node(f"127.0.0.1:{port}", keys / "ca.crt", None, 5.0, print).__enter__()
+    make_keys(tmp_path / "others", "localhost", 1)
+    with pytest.raises(ConnectionFailed, match="certificate is not what --ca vouches for"):
+        Node(f"127.0.0.1:{port}", tmp_path / "others" / "ca.crt", pair, 5.0, print).__enter__()
+    assert mailbox.online() == {}
+
+
+def test_a_port_that_is_taken(port: int, mailbox: FlowerMailbox) -> None:
+    with pytest.raises(FedradioError, match="the port may be taken"), SuperLink("127.0.0.1", port, None, None, 1000):
+        pass
