@@ -1,0 +1,83 @@
+"""Pages of shipped results, made at build time from the files in the package: tables, verdicts, and pictures."""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+from typing import Any
+
+import matplotlib
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from fedradio.papers.items import Item
+from fedradio.papers.published import items, matching
+from fedradio.papers.shipped import shipped_results
+from fedradio.report.figures.published import draw
+from fedradio.report.terminal.reproduction import markdown_table, result_text
+from fedradio.report.terminal.shipped import Shipped, opened
+from fedradio.report.terminal.shipped_page import anchor, claims_table, item_markdown, overview_markdown
+
+SVG: dict[Any, Any] = {"svg.hashsalt": "fedradio", "svg.fonttype": "path"}
+"""The same data gives the same picture."""
+
+MARKER = re.compile(r"<!-- (shipped results|numbers of|verdicts of) ?([a-z]*) ?(\w*) -->")
+"""``shipped results``: the overview, or with a paper all of its items; ``numbers of PAPER ITEM``: the table alone,
+``verdicts of PAPER ITEM``: the claims alone."""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a picture for every shipped result that draws something."""
+    for (paper, name), result in shipped_results().items():
+        if result.picture is not None and result.picture["series"]:
+            files.append(File.generated(config, f"results/{paper}_{name}.svg", content=svg(paper, name)))
+    return files
+
+
+@functools.cache
+def svg(paper: str, name: str) -> bytes:
+    """The picture of a shipped result."""
+    picture = shipped_results()[paper, name].picture
+    assert picture is not None
+    data = io.BytesIO()
+    with matplotlib.rc_context(SVG):
+        draw(picture).savefig(data, format="svg", metadata={"Date": None})
+    return data.getvalue()
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Replace every marker of shipped results."""
+    return MARKER.sub(lambda found: made(*found.groups()), markdown)
+
+
+def made(what: str, paper: str, name: str) -> str:
+    """What a marker stands for."""
+    if what != "shipped results":
+        return part(what, paper, name)
+    listed = known(paper or None)
+    if not paper:
+        return overview_markdown(listed, link)
+    return "\n\n".join(item_markdown(one, lambda item: f"results/{item.paper}_{item.name}.svg") for one in listed)
+
+
+def part(what: str, paper: str, name: str) -> str:
+    """The numbers of one shipped result, paper beside ours, or the verdicts on its claims; refused where it is none."""
+    [one] = opened(matching(paper, name))
+    if not isinstance(one, Shipped):
+        raise ValueError(f"{paper} {name} has no shipped result")
+    if what == "verdicts of":
+        return claims_table(one.item, one.judged)
+    texts = result_text(one.result)
+    return markdown_table(texts.header, texts.rows)
+
+
+@functools.cache
+def known(paper: str | None) -> list[Item | Shipped]:
+    """All items, or those of a paper, with their shipped results."""
+    return opened(items(paper))
+
+
+def link(item: Item) -> str:
+    """The address of an item's result, from the overview."""
+    return f"hold_{item.paper}.md#{anchor(item)}"

@@ -1,0 +1,154 @@
+"""Shipped results for the terminal: the list of all items with their verdicts, and one item beside its paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group
+from rich.text import Text
+
+from fedradio.core.units import show_seconds
+from fedradio.papers.collect import Result
+from fedradio.papers.items import Item
+from fedradio.papers.judge import JudgedClaim, judge
+from fedradio.papers.known import WORTH
+from fedradio.papers.published import PAPERS
+from fedradio.papers.shipped import ShippedResult, outdated_parts, restored, shipped_results
+from fedradio.report.terminal.claims import claims_view
+from fedradio.report.terminal.reproduction import heading, result_text, seeds_text, trials
+from fedradio.report.terminal.words import count, plain_table, rough
+
+MADE = ("run or study", "seeds", "wall time", "CPU time", "spec")
+"""Header of the table of runs and studies; specs by the beginning of their fingerprints."""
+
+SHORT = 12
+"""Letters of a fingerprint or a commit that are shown."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """An item with its shipped result, the verdicts on its claims, and what is outdated about it."""
+
+    item: Item
+    stored: ShippedResult
+    result: Result
+    judged: tuple[JudgedClaim, ...]
+    outdated: tuple[str, ...]
+
+
+def opened(
+    items: Iterable[Item], results: Mapping[tuple[str, str], ShippedResult] | None = None
+) -> list[Item | Shipped]:
+    """Every item with its shipped result, or alone where there is none."""
+    found = shipped_results() if results is None else results
+    return [
+        item if (stored := found.get((item.paper, item.name))) is None else open_shipped(item, stored) for item in items
+    ]
+
+
+def open_shipped(item: Item, stored: ShippedResult) -> Shipped:
+    """An item with its shipped result; verdicts follow from the numbers in the file."""
+    result = restored(item, stored)
+    return Shipped(item, stored, result, judge(result), tuple(outdated_parts(item, stored)))
+
+
+def verdict_counts(judged: Sequence[JudgedClaim]) -> str:
+    """How many claims have which verdict, as text."""
+    kinds = [one.judgement for one in judged]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in WORTH if kind in kinds)
+
+
+def agreement(result: Result) -> str:
+    """How many of the published numbers agree, as text; a dash without any."""
+    compared = result.compared
+    return f"{sum(bool(entry.agrees) for entry in compared)} of {len(compared)}" if compared else "-"
+
+
+def size_text(shipped: Shipped) -> str:
+    """Scale, seeds, and whether something is missing or outdated."""
+    stored = shipped.stored
+    text = f"{stored.scale}, {count(len(stored.seeds), 'seed')}"
+    return text + ("" if stored.whole else ", not finished") + (", outdated" if shipped.outdated else "")
+
+
+def cost_text(item: Item) -> str:
+    """What an item takes at paper scale, on two cores."""
+    size = item.size("paper")
+    return f"about {rough(60 * size.minutes)}, {count(size.seeds, 'seed')}"
+
+
+def shipped_list_view(listed: Sequence[Item | Shipped]) -> Group:
+    """All items: scale and seeds of the shipped result, verdicts, agreeing numbers, CPU time; or what it would cost."""
+    table = plain_table(("paper", "item", "ours", "numbers that agree", "claims", "CPU time"))
+    last = ""
+    for one in listed:
+        item = one.item if isinstance(one, Shipped) else one
+        if isinstance(one, Shipped):
+            cells = (size_text(one), agreement(one.result), verdict_counts(one.judged), show_seconds(one.stored.cpu_s))
+        else:
+            cells = ("not run", "", cost_text(item), "")
+        table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, *cells)))
+        last = item.paper
+    found = [one for one in listed if isinstance(one, Shipped)]
+    counted = verdict_counts([judged for one in found for judged in one.judged])
+    whole = f"{len(found)} of {count(len(listed), 'item')} have shipped results"
+    legend = "one of them: fedradio reproduce PAPER ITEM --published-results"
+    return Group(table, Text(f"{whole}; claims: {counted}" if counted else whole), Text(legend))
+
+
+def shipped_view(one: Item | Shipped) -> Group:
+    """A shipped result beside the published numbers, with its claims and what it was made of."""
+    if not isinstance(one, Shipped):
+        make = f"fedradio reproduce {one.paper} {one.name} --scale paper"
+        return Group(heading(one), Text(f"not run: {make} takes {cost_text(one)}"))
+    item, stored = one.item, one.stored
+    texts, reproduction = result_text(one.result), one.result.reproduction
+    table, made = plain_table(texts.header), plain_table(MADE)
+    for row in texts.rows:
+        table.add_row(*(Text(text, style="bold red" if text == "!" else "") for text in row))
+    for row in made_rows(stored):
+        made.add_row(*map(Text, row))
+    return Group(
+        heading(item),
+        Text(f"published: {item.source}"),
+        Text(f"ours: {stored.scale} scale, {trials(reproduction)}; {item.size(stored.scale).about}"),
+        *(Text(f"outdated: {problem}", style="bold yellow") for problem in one.outdated),
+        *([] if stored.whole else [Text("not finished: runs of it are still to be made", style="bold yellow")]),
+        Text(),
+        table,
+        Text(),
+        *(Text(f"({number}) {note}") for number, note in enumerate(texts.notes, start=1)),
+        *(Text(f"- {note}") for note in item.footnotes),
+        Text(texts.verdict),
+        Text(),
+        made,
+        Text(made_text(stored)),
+        *((claims_view(item, one.judged, reproduction.world), Text()) if item.claims else ()),
+    )
+
+
+def made_rows(stored: ShippedResult) -> list[tuple[str, ...]]:
+    """The runs and studies of a shipped result under :data:`MADE`."""
+    return [
+        (
+            made.label,
+            seeds_text(made.seeds),
+            show_seconds(made.wall_s),
+            show_seconds(made.cpu_s),
+            made.spec_sha256[:SHORT],
+        )
+        for made in stored.made
+    ]
+
+
+def made_text(stored: ShippedResult) -> str:
+    """By what a shipped result was made, and how long that took."""
+    packages = [f"{name} {', '.join(versions)}" for name, versions in stored.packages.items()]
+    commits = [f"commit {commit[:SHORT]}" for commit in stored.commits]
+    pieces = [f"fedradio {', '.join(stored.fedradio)}", *commits, *(f"Python {one}" for one in stored.python)]
+    by = ", ".join([*pieces, *packages, *stored.machines])
+    return (
+        f"wall time {show_seconds(stored.wall_s)}, CPU time {show_seconds(stored.cpu_s)}; {by}; made by: "
+        f"{stored.command}"
+    )

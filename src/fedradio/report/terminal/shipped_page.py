@@ -1,0 +1,128 @@
+"""Shipped results as Markdown pages: an overview of all papers, and every item of a paper with its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fedradio.core.units import show_seconds
+from fedradio.papers.items import Item
+from fedradio.papers.judge import JudgedClaim
+from fedradio.papers.known import WORTH
+from fedradio.papers.published import PAPERS
+from fedradio.report.terminal.claims import claim_lines, tried
+from fedradio.report.terminal.reproduction import markdown_table, result_text, trials
+from fedradio.report.terminal.shipped import (
+    MADE,
+    Shipped,
+    agreement,
+    cost_text,
+    made_rows,
+    made_text,
+    size_text,
+    verdict_counts,
+)
+from fedradio.report.terminal.words import count
+
+Link = Callable[[Item], str]
+"""Address of an item's result, or of its picture."""
+
+RUN = ("item", "ours", "numbers that agree", "claims", "CPU time")
+"""Header of the table of what was run."""
+
+LONG = 24
+"""Tables with more lines than this are folded."""
+
+
+def overview_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
+    """All papers at a glance: verdicts by paper, claims that do not hold, all items, what was not run and its cost."""
+    found = [one for one in listed if isinstance(one, Shipped)]
+    refuted = [
+        (f"[{PAPERS[one.item.paper]} {one.item.name}]({link(one.item)})", judged.claim.says, tried(judged.claim))
+        for one in found
+        for judged in one.judged
+        if judged.judgement == "does not hold"
+    ]
+    absent = [
+        (PAPERS[one.paper], one.name, one.title, cost_text(one)) for one in listed if not isinstance(one, Shipped)
+    ]
+    parts = [
+        _by_paper(listed),
+        "## Claims that do not hold" if refuted else "",
+        markdown_table(("where", "what the paper says", "what was tried"), refuted),
+        "## What was run",
+        markdown_table(RUN, [_line(one, link) for one in found]),
+        "## What was not run" if absent else "",
+        markdown_table(("paper", "item", "what it shows", "at paper scale on two cores"), absent),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _by_paper(listed: Sequence[Item | Shipped]) -> str:
+    """A line for every paper, and one for all: items run, claims by verdict."""
+    rows = []
+    for paper, title in [*PAPERS.items(), ("", "all")]:
+        mine = [one for one in listed if paper in ("", (one.item if isinstance(one, Shipped) else one).paper)]
+        found = [one for one in mine if isinstance(one, Shipped)]
+        whole = sum(one.stored.whole for one in found)
+        kinds = [judged.judgement for one in found for judged in one.judged]
+        absent = [claim for one in mine if not isinstance(one, Shipped) for claim in one.claims]
+        kinds += ["not run" if claim.tests else "not testable" for claim in absent]
+        rows.append((title, f"{whole} of {len(mine)}", *(str(kinds.count(kind)) for kind in WORTH)))
+    empty = [number for number in range(len(WORTH)) if all(row[number + 2] == "0" for row in rows)]
+    kept = [number for number in range(len(WORTH) + 2) if number - 2 not in empty]
+    header = ("paper", "items run", *WORTH)
+    return markdown_table([header[number] for number in kept], [[row[number] for number in kept] for row in rows])
+
+
+def _line(one: Shipped, link: Link) -> tuple[str, ...]:
+    """A line of the table of what was run."""
+    name = f"[{PAPERS[one.item.paper]} {one.item.name}]({link(one.item)})"
+    cpu = show_seconds(one.stored.cpu_s)
+    return name, size_text(one), agreement(one.result), verdict_counts(one.judged) or "-", cpu
+
+
+def anchor(item: Item) -> str:
+    """The anchor of an item on the page of its paper."""
+    return f"{item.paper}-{item.name.replace('_', '-')}"
+
+
+def item_markdown(one: Item | Shipped, picture: Link | None = None) -> str:
+    """An item: picture, paper beside ours, claims with verdicts, what it was made of; or what it would cost."""
+    item = one.item if isinstance(one, Shipped) else one
+    title = f"## {item.name}: {item.title} {{ #{anchor(item)} }}"
+    if not isinstance(one, Shipped):
+        command = f"fedradio reproduce {item.paper} {item.name} --scale paper"
+        return f"{title}\n\nNot run: `{command}` takes {cost_text(item)}."
+    stored, texts = one.stored, result_text(one.result)
+    table = markdown_table(texts.header, texts.rows)
+    drawn = stored.picture is not None and stored.picture["series"] and picture is not None
+    parts = [
+        title,
+        f"Published: {item.source}  \nOurs: {stored.scale} scale, {trials(one.result.reproduction)}; "
+        f"{item.size(stored.scale).about}",
+        *(f"**Outdated**: {problem}" for problem in one.outdated),
+        "" if stored.whole else "**Not finished**: runs of it are still to be made.",
+        f"![{item.title}]({picture(item)}){{ loading=lazy .result }}" if drawn and picture else "",
+        claims_table(item, one.judged),
+        folded(f"{count(len(texts.rows), 'number')}, paper beside ours", table) if len(texts.rows) > LONG else table,
+        "\n".join(f"({number}) {note}  " for number, note in enumerate(texts.notes, start=1)),
+        "\n".join(f"- {note}" for note in item.footnotes),
+        texts.verdict[0].upper() + texts.verdict[1:] + ".",
+        folded("runs, costs and versions", f"{markdown_table(MADE, made_rows(stored))}\n\n{made_text(stored)}"),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def claims_table(item: Item, judged: Sequence[JudgedClaim]) -> str:
+    """The claims of an item as a table: what the paper says, our numbers, the verdict."""
+    rows = []
+    for one in judged:
+        says, *numbers = claim_lines(item, one)
+        rows.append((says, "<br>".join(numbers) or "-", f"**{one.judgement}**"))
+    return markdown_table(("what the paper says", "ours", "verdict"), rows)
+
+
+def folded(title: str, text: str) -> str:
+    """A text that is folded away below its title."""
+    inside = "\n".join(f"    {line}" if line else "" for line in text.splitlines())
+    return f'??? note "{title}"\n\n{inside}'

@@ -1,0 +1,148 @@
+"""Shipped results: their form, the verdicts that follow from them, and whether they are up to date."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.claimed import claim, claim_test
+from support.reproductions import made, row
+
+from fedradio.core.errors import StoreError
+from fedradio.papers.items import Item
+from fedradio.papers.judge import judge
+from fedradio.papers.make import load_specs, make_studies
+from fedradio.papers.plan import plan_reproduction
+from fedradio.papers.published import PAPERS, matching, published
+from fedradio.papers.ship import shipped
+from fedradio.papers.shipped import (
+    ShippedResult,
+    outdated_parts,
+    parse_shipped,
+    restored,
+    shipped_json,
+    shipped_results,
+)
+from fedradio.spec.spec import Spec
+
+RESULTS = sorted(shipped_results())
+MOST_BYTES = 60_000
+ALL_BYTES = 1_500_000
+SAME = 1e-6
+"""A study that is made again gives the shipped numbers within this share: other machines round differently."""
+
+ABOVE = claim(claim_test(above=-1), id="above")
+
+
+@pytest.fixture
+def stored(make: Callable[..., Item], tmp_path: Path) -> tuple[Item, ShippedResult]:
+    item = make(claims=[ABOVE])
+    plan = plan_reproduction(item, "quick", (1, 2), tmp_path / "out")
+    made(plan)
+    found = shipped(plan)
+    shutil.rmtree(tmp_path / "out")
+    return item, found
+
+
+def test_a_file_comes_back_as_it_was_written(stored: tuple[Item, ShippedResult]) -> None:
+    item, found = stored
+    text = shipped_json(found)
+    assert parse_shipped(text, "a.json") == found
+    assert json.loads(text)["rows"]["one"]["accuracy"]["values"].keys() == {"1", "2"}
+    assert max(map(len, text.splitlines())) < 400
+    back = restored(item, found)
+    assert back.entries[0]["accuracy"].published == (0.5, 0.1)
+    assert back.entries[0]["accuracy"].values == {int(s): v for s, v in found.rows["one"]["accuracy"].values.items()}
+    assert [one.judgement for one in judge(back)] == [one.verdict for one in found.claims]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("format", 2),
+        ("seeds", []),
+        ("scale", "middle"),
+        ("more", 1),
+        ("rows", {"one": {"accuracy": {"values": {"a": 1}}}}),
+    ],
+)
+def test_another_form_is_refused_with_the_key(stored: tuple[Item, ShippedResult], key: str, value: Any) -> None:
+    plain = json.loads(shipped_json(stored[1])) | {key: value}
+    with pytest.raises(StoreError, match=rf"a\.json: {key}"):
+        parse_shipped(json.dumps(plain), "a.json")
+
+
+def test_no_number_is_infinite(stored: tuple[Item, ShippedResult]) -> None:
+    text = re.sub(r'"wall_s": [\d.]+', '"wall_s": NaN', shipped_json(stored[1]))
+    with pytest.raises(StoreError, match="wall_s"):
+        parse_shipped(text, "a.json")
+
+
+def test_a_changed_spec_is_named(stored: tuple[Item, ShippedResult], tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    item, found = stored
+    assert outdated_parts(item, found) == []
+    (tmp_path / "one.yaml").write_text(tiny("name=one", "rounds=3").yaml(), encoding="utf-8")
+    assert outdated_parts(item, found) == [f"{tmp_path / 'one.yaml'}: its spec has changed"]
+
+
+def test_another_row_or_claim_is_named(
+    stored: tuple[Item, ShippedResult], make: Callable[..., Item], tmp_path: Path
+) -> None:
+    found = stored[1]
+    fewer = make(rows=[row(tmp_path, "one")])
+    assert outdated_parts(fewer, found) == [
+        f"{tmp_path / 'two.yaml'} rule.lr=0.05: the item no longer has it",
+        "claim above: the item no longer has it",
+    ]
+    more = make(
+        rows=[row(tmp_path, "one"), row(tmp_path, "two", "rule.lr=0.05"), row(tmp_path, "two") | {"label": "3"}]
+    )
+    assert f"{tmp_path / 'two.yaml'}: not in the result" in outdated_parts(more, found)
+    left = found.model_copy(update={"left": (f"{tmp_path / 'two.yaml'}",)})
+    assert not any("not in the result" in problem for problem in outdated_parts(more, left))
+
+
+def test_there_are_shipped_results_of_shipped_items_and_they_are_small() -> None:
+    assert RESULTS
+    assert set(RESULTS) <= set(published())
+    root = Path(__file__).parents[3] / "src/fedradio/published/results"
+    sizes = {path.name: path.stat().st_size for paper in PAPERS for path in (root / paper).glob("*.json")}
+    assert len(sizes) <= len(RESULTS)
+    assert max(sizes.values()) < MOST_BYTES
+    assert sum(sizes.values()) < ALL_BYTES
+
+
+@pytest.mark.parametrize("name", RESULTS, ids="-".join)
+def test_shipped_results_have_their_form_and_their_verdicts_follow_from_their_numbers(name: tuple[str, str]) -> None:
+    item, found = published()[name], shipped_results()[name]
+    judged = judge(restored(item, found))
+    assert {claim.id: claim.verdict for claim in found.claims} == {one.claim.id: one.judgement for one in judged}
+    for stored, one in zip(found.claims, judged, strict=True):
+        for test, again in zip(stored.tests, one.tests, strict=True):
+            assert (None if again.found is None else again.found.mean) == pytest.approx(test.mean)
+            assert test.seeds == len(again.values)
+    assert found.wall_s >= 0
+    assert all(re.fullmatch(r"[0-9a-f]{40}", commit) for commit in found.commits)
+    assert "/" not in "".join(found.machines)
+    assert all("/tmp" not in why for row in found.rows.values() for one in row.values() for why in one.lost.values())
+
+
+@pytest.mark.parametrize("name", RESULTS, ids="-".join)
+def test_shipped_results_are_of_todays_specs(name: tuple[str, str]) -> None:
+    assert outdated_parts(published()[name], shipped_results()[name]) == []
+
+
+def test_a_small_item_that_is_made_again_has_the_shipped_numbers(tmp_path: Path) -> None:
+    """OSAFL Fig. 2: buffers of 100 clients over 100 rounds, seed 1."""
+    [item], shown = matching("osafl", "fig2"), shipped_results()["osafl", "fig2"]
+    plan = plan_reproduction(item, shown.scale, (1,), tmp_path)
+    assert make_studies(plan, load_specs(plan.units)) == {}
+    again = shipped(plan)
+    for label, row_ in again.rows.items():
+        for key, numbers in row_.items():
+            assert numbers.values["1"] == pytest.approx(shown.rows[label][key].values["1"], rel=SAME)

@@ -1,0 +1,98 @@
+"""Shipped results on the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.claimed import claim, claim_test, claimed_item
+from support.shipped import shipped_of
+from support.terminal import shown
+
+from fedradio.papers.items import Item
+from fedradio.report.terminal.shipped import (
+    Shipped,
+    agreement,
+    cost_text,
+    made_rows,
+    made_text,
+    open_shipped,
+    opened,
+    shipped_list_view,
+    shipped_view,
+    size_text,
+    verdict_counts,
+)
+
+CLAIMS = [
+    claim(claim_test(than="two", above=0), id="better"),
+    claim(claim_test(above=2), id="above_two", tried="another seed"),
+    claim(claim_test("long", above=0), id="long_one"),
+]
+
+
+@pytest.fixture
+def item() -> Item:
+    return claimed_item(*CLAIMS)
+
+
+@pytest.fixture
+def one(item: Item) -> Shipped:
+    return open_shipped(item, shipped_of(item, {"one": [0.8, 0.81, 0.82], "two": [0.5, 0.52, 0.5]}))
+
+
+def test_verdicts_follow_from_the_numbers(one: Shipped) -> None:
+    assert [judged.judgement for judged in one.judged] == ["holds", "does not hold", "not testable at this scale"]
+    assert verdict_counts(one.judged) == "1 holds, 1 does not hold, 1 not testable at this scale"
+    assert one.outdated == ()
+    assert size_text(one) == "quick, 3 seeds"
+
+
+def test_the_list_has_results_and_costs(one: Shipped, item: Item) -> None:
+    text = shown(shipped_list_view([one, item]), width=200)
+    assert "quick, 3 seeds" in text
+    assert "not run" in text
+    assert cost_text(item) == "about 60 min, 3 seeds"
+    assert cost_text(item) in text
+    assert "1 of 2 items have shipped results; claims: 1 holds" in text
+
+
+def test_one_result_beside_its_paper(one: Shipped) -> None:
+    text = shown(shipped_view(one), width=200)
+    for words in ("0.81 ± 0.01", "0.79 to 0.83", "What was tried: another seed", "demo", "1 to 3", "made by: fedradio"):
+        assert words in text
+    assert "outdated" not in text
+    assert "not finished" not in text
+
+
+def test_an_item_without_a_result_says_what_it_costs(item: Item) -> None:
+    text = shown(shipped_view(item), width=200)
+    assert "not run: fedradio reproduce whfl fig9 --scale paper takes about 60 min, 3 seeds" in text
+
+
+def test_outdated_and_unfinished_results_say_so(item: Item) -> None:
+    stored = shipped_of(item, {"one": [0.8], "two": [0.5]})
+    old = stored.model_copy(
+        update={"made": (stored.made[0].model_copy(update={"spec_sha256": "0" * 64}),), "left": ("another",)}
+    )
+    found = open_shipped(item, old)
+    assert size_text(found) == "quick, 1 seed, not finished, outdated"
+    text = shown(shipped_view(found), width=200)
+    assert "outdated: demo: its spec has changed" in text
+    assert "not finished" in text
+
+
+def test_items_are_opened_with_the_results_that_there_are(item: Item) -> None:
+    stored = shipped_of(item, {"one": [0.8]})
+    assert isinstance(opened([item], {("whfl", "fig9"): stored})[0], Shipped)
+    assert opened([item], {}) == [item]
+
+
+def test_agreement_and_what_it_was_made_of(one: Shipped) -> None:
+    assert agreement(one.result) == "-"
+    [[label, seeds, wall, cpu, spec]] = made_rows(one.stored)
+    assert (label, seeds, wall, cpu) == ("demo", "1 to 3", "1 min 15 s", "30 s")
+    assert one.stored.made[0].spec_sha256.startswith(spec)
+    text = made_text(one.stored)
+    assert text.startswith("wall time 1 min 15 s, CPU time 30 s; fedradio 1.2, commit aaaaaaaaaaaa, Python 3.11")
+    assert Path("demo").name in label
