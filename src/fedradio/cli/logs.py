@@ -1,0 +1,125 @@
+"""``-v`` and ``--log FILE`` of every command: what is being done, on standard error or in a file.
+
+The package tells what it does through Python's ``logging``, under the logger ``fedradio``; without these options nobody
+listens. Notebooks and programs listen in the usual way: ``logging.basicConfig(level=logging.INFO)``.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from typer.core import TyperOption
+
+from fedradio._version import __version__
+from fedradio.core.errors import StoreError
+from fedradio.core.text import harmless, short_path
+from fedradio.report.terminal.console import SafeConsole, say
+
+LOGGER = logging.getLogger("fedradio")
+FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class SayHandler(logging.Handler):
+    """Prints messages on a console, each with the second of the clock."""
+
+    def __init__(self, console: SafeConsole, level: int) -> None:
+        super().__init__(level)
+        self.console = console
+        self.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.console, (self.format(record), "dim"))
+
+
+class Lines(logging.Formatter):
+    """Messages without characters that steer a terminal; further lines, as of a traceback, are indented.
+
+    Names and paths in a message may come from anywhere: none of them can pass for a line of the log.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        return harmless(super().format(record)).replace("\n", "\n    ")
+
+
+def options(console: SafeConsole) -> list[click.Parameter]:
+    """The two options, to be added to a command."""
+    verbose = TyperOption(
+        param_decls=["-v", "--verbose"],
+        count=True,
+        expose_value=False,
+        is_eager=True,
+        callback=lambda context, _, times: _listen(context, console, times),
+        help="tell what is being done; -vv tells more",
+    )
+    log = TyperOption(
+        param_decls=["--log"],
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        expose_value=False,
+        is_eager=True,
+        callback=lambda context, _, path: _write(context, path),
+        help="append all that -vv tells to a file",
+    )
+    return [verbose, log]
+
+
+def attach(command: Any, console: SafeConsole) -> None:
+    """Give a command, or all commands of a group, the two options."""
+    for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+        each.params.extend(options(console))
+
+
+def _listen(context: click.Context, console: SafeConsole, times: int) -> None:
+    if times and not context.resilient_parsing:
+        _add(context, SayHandler(console, logging.INFO if times == 1 else logging.DEBUG))
+
+
+def _write(context: click.Context, path: Path | None) -> None:
+    if path is None or context.resilient_parsing:
+        return
+    try:
+        handler = logging.FileHandler(path, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise StoreError(f"cannot write {short_path(path)}: {error.strerror or error}") from None
+    handler.setFormatter(Lines(FORMAT))
+    handler.setLevel(logging.DEBUG)
+    _add(context, handler)
+
+
+def _add(context: click.Context, handler: logging.Handler) -> None:
+    """Listen until the command has ended."""
+    context.with_resource(_listening(handler))
+
+
+@contextmanager
+def _listening(handler: logging.Handler) -> Iterator[None]:
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(min(each.level for each in LOGGER.handlers))
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    _tell(handler, "fedradio %s, %s: %s", __version__, system, shlex.join(sys.argv[1:]))
+    began = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        _tell(handler, "ended by an exception", exc_info=sys.exc_info())
+        raise
+    finally:
+        _tell(handler, "took %.3f s", time.perf_counter() - began)
+        LOGGER.removeHandler(handler)
+        handler.close()
+        LOGGER.setLevel(min((each.level for each in LOGGER.handlers), default=logging.NOTSET))
+
+
+def _tell(handler: logging.Handler, text: str, *values: object, exc_info: Any = None) -> None:
+    """A message to one listener alone."""
+    if handler.level <= logging.DEBUG:
+        handler.handle(LOGGER.makeRecord("fedradio", logging.DEBUG, __file__, 0, text, values, exc_info))
