@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FRESH := tools/fresh_home.sh
 
-.PHONY: help demo test lint types imports docs unit browser paper picture bench resolve clean
+.PHONY: help demo test lint types imports docs unit cluster federation browser paper picture bench resolve clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,10 +24,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed  ## run a federated experiment on embedded data
-	$(BIN)/fedradio run rawhfl
+	$(BIN)/fedradio run rawhfl_cache
 	@echo 'fedradio is in $(BIN); in this shell: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
-test: lint types imports docs unit browser  ## all default checks
+test: lint types imports docs unit cluster federation browser  ## all default checks
 
 lint: $(VENV)/.installed-dev  ## style
 	$(BIN)/ruff check .
@@ -43,7 +43,13 @@ docs: $(VENV)/.installed-dev  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 unit: $(VENV)/.installed-dev  ## default tests
-	$(FRESH) $(BIN)/pytest -n 2 --ignore=tests/browser
+	$(FRESH) $(BIN)/pytest -n 2 --ignore=tests/browser --ignore=tests/cluster
+
+cluster: $(VENV)/.installed-dev  ## sweeps and runs on a Ray of this machine, one test after the other
+	$(FRESH) $(BIN)/pytest tests/cluster
+
+federation: $(VENV)/.installed-dev  ## a real federation on this machine: TLS, keys, deaths, lateness, garbage
+	$(FRESH) $(BIN)/pytest -m federation tests/federation
 
 browser: $(VENV)/.installed-dev  ## tests of the report page in Chromium; skipped without one
 	$(FRESH) $(BIN)/pytest tests/browser

@@ -1,19 +1,22 @@
-"""Tables of parts and of spec keys, made at build time from the registry and the schema that checks specs."""
+"""Pages of parts, tables of spec keys and typeset equations, made at build time from the registry and the schema."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mkdocs.structure.files import File, Files
+from part_pages import either, overview, pages, table
+from typeset import typeset
+
 import fedradio
 from fedradio.core import contracts
-from fedradio.core.registry import FAMILIES, PART_LISTS, Part, parts
-from fedradio.report.terminal.catalog import default_text, type_name
+from fedradio.core.registry import FAMILIES, PART_LISTS, parts
 from fedradio.spec.schema import spec_schema
 from fedradio.spec.spec import load_spec
 from fedradio.spec.yaml import shipped
@@ -27,6 +30,7 @@ SUBJECTS = {
     "data": "data",
     "learning": "learning",
     "algorithm": "algorithm",
+    "placement": "caches",
     "records": "records",
 }
 """Modules of the contracts and their titles, in the order of the page."""
@@ -38,13 +42,27 @@ ROLE = re.compile(r":(?:class|data|func|meth|mod):<code>~?([^<]*)</code>")
 """Roles of docstrings; the pages have no use for them."""
 
 
+def on_config(config: Any, **_: Any) -> Any:
+    """Add the pages of the families to the navigation."""
+    section = next(entry["Parts"] for entry in config["nav"] if "Parts" in entry)
+    section += [{family.capitalize(): f"parts/{family}.md"} for family in FAMILIES]
+    return config
+
+
+def on_files(files: Files, config: Any, **_: Any) -> Files:
+    """Add the pages of parts, which are no files."""
+    for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replace every marker ``<!-- name -->`` that this file knows."""
     for name, make in MARKERS.items():
         marker = f"<!-- {name} -->"
         if marker in markdown:
             markdown = markdown.replace(marker, make())
-    return markdown
+    return typeset(markdown)
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -54,61 +72,26 @@ def on_page_content(html: str, **_: Any) -> str:
     return ROLE.sub(lambda found: f"<code>{found[1].rpartition('.')[2]}</code>", html)
 
 
-def all_parts() -> str:
-    """Every family with its kinds, then every part with its keywords."""
-    return "\n\n".join(_family(family) for family in FAMILIES)
-
-
-def _family(family: str) -> str:
-    lines = [f"## {family}", f"*{FAMILIES[family].capitalize()}.*"]
-    found = parts(family)
-    if not found:
-        return "\n\n".join([*lines, "No part of this family is registered in this version."])
-    rows = [(f"[`{part.kind}`](#{_anchor(part)})", part.summary) for part in found]
-    return "\n\n".join([*lines, _table(("kind", "what it is"), rows), *map(_part, found)])
-
-
-def _part(part: Part) -> str:
-    pieces = [f"### {part.kind} {{ #{_anchor(part)} }}", part.doc]
-    if part.paper:
-        pieces.append(f"Paper: {part.paper}.")
-    rows = [
-        (
-            f"`{parameter.name}`",
-            _either(type_name(parameter.annotation)),
-            "*required*" if parameter.required else f"`{default_text(parameter)}`",
-            parameter.arg.unit,
-            parameter.arg.bounds(),
-            parameter.arg.doc,
-        )
-        for parameter in part.parameters()
-    ]
-    table = _table(("keyword", "type", "default", "unit", "bounds", "meaning"), rows) if rows else "No keywords."
-    return "\n\n".join([*pieces, table])
-
-
-def _anchor(part: Part) -> str:
-    return f"{part.family}-{part.kind}"
-
-
 def spec_keys(block: str | None) -> str:
-    """Keys of the spec's frame, or of its ``Hop`` or ``Data`` block, from the schema that checks specs."""
+    """Keys of the spec's frame, or of its ``Hop``, ``Data`` or ``Cache`` block, from the schema that checks specs."""
     schema = spec_schema().model_json_schema()
     fields = schema["properties"] if block is None else schema["$defs"][block]["properties"]
-    return _table(
+    return table(
         ("key", "value", "default", "bounds", "meaning"), [_key(name, field) for name, field in fields.items()]
     )
 
 
 def _key(name: str, field: dict[str, Any]) -> tuple[str, ...]:
     if name in FAMILIES:
-        kind = f"part: [{name}](parts.md#{name})"
+        kind = f"part: [{name}](parts/{name}.md)"
     elif name in PART_LISTS:
-        kind = f"list of parts: [{PART_LISTS[name]}](parts.md#{PART_LISTS[name]})"
+        kind = f"list of parts: [{PART_LISTS[name]}](parts/{PART_LISTS[name]}.md)"
     elif name in ("hops", "data"):
         kind = f"[{'list of hops' if name == 'hops' else 'data block'}](#{name})"
+    elif name == "cache":
+        kind = "[cache block](#cache) or null"
     else:
-        kind = _either(_type(field))
+        kind = either(_type(field))
     return f"`{name}`", kind, _default(name, field), _bounds(field), field["description"]
 
 
@@ -118,6 +101,8 @@ def _type(field: dict[str, Any]) -> str:
         return " | ".join(_type(item) for item in field["anyOf"])
     if "enum" in field:
         return " | ".join(field["enum"])
+    if "$ref" in field:
+        return str(field["$ref"]).rpartition("/")[2].lower()
     name = str(field["type"])
     return {"integer": "int", "number": "float", "string": "str"}.get(name, name)
 
@@ -146,16 +131,12 @@ def _bounds(field: dict[str, Any]) -> str:
     return ", ".join(found)
 
 
-def _either(kind: str) -> str:
-    return "`" + kind.replace(" | ", "` or `") + "`"
-
-
 def _limit(value: float) -> str:
     return "2^63 - 1" if value == 2**63 - 1 else f"{value:g}"
 
 
 def shipped_specs() -> str:
-    return _table(("spec", "what it runs"), [(f"`{name}`", load_spec(name).plain["about"]) for name in shipped()])
+    return table(("spec", "what it runs"), [(f"`{name}`", load_spec(name).plain["about"]) for name in shipped()])
 
 
 def all_contracts() -> str:
@@ -191,18 +172,14 @@ def data_sets() -> str:
     return re.sub(r"^   - ", "    - ", (ROOT / "DATA.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
 MARKERS: dict[str, Callable[[], str]] = {
-    "parts": all_parts,
+    "parts": overview,
     "DATA.md": data_sets,
     "contracts": all_contracts,
     "spec frame": lambda: spec_keys(None),
     "spec hop": lambda: spec_keys("Hop"),
     "spec data": lambda: spec_keys("Data"),
+    "spec cache": lambda: spec_keys("Cache"),
     "shipped specs": shipped_specs,
     "kinds link": lambda: ", ".join(f"`{part.kind}`" for part in parts("link")),
     "fingerprint of the tutorial's spec": lambda: load_spec(TUTORIAL).sha256()[:12],

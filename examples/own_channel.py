@@ -47,9 +47,9 @@ def slow_shadows(
 def main() -> None:
     radio = "{channel: {kind: slow_shadows, memory: %s}, link: digital, fleet: cellular, deadline_s: 0.02}"
     for memory in (0.0, 0.95):
-        summary = run(load_spec("digits_flat", [f"hops=[{radio % memory}]", "rounds=20"]))
-        arrived = f"{summary.arrived:.1f} of {summary.clients:.0f} arrive"
-        print(f"memory {memory:<5} accuracy {summary.accuracy:.3f}  {arrived}")
+        made = run(load_spec("digits_flat", [f"hops=[{radio % memory}]", "rounds=20"]))
+        arrived = f"{made.arrived:.1f} of {made.clients:.0f} arrive"
+        print(f"memory {memory:<5} accuracy {made.accuracy:.3f}  {arrived}")
 
 
 if __name__ == "__main__":

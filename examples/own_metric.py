@@ -41,8 +41,8 @@ def brier() -> Brier:
 
 def main() -> None:
     for model in ("logistic", "mlp"):
-        summary = run(load_spec("digits_flat", [f"model={model}", "metrics=[brier, macro_f1]", "rounds=20"]))
-        scores = "  ".join(f"{name} {summary.metrics[name]:.3f}" for name in ("accuracy", "macro_f1", "brier_score"))
+        made = run(load_spec("digits_flat", [f"model={model}", "metrics=[brier, macro_f1]", "rounds=20"]))
+        scores = "  ".join(f"{name} {made.last[name]:.3f}" for name in ("accuracy", "macro_f1", "brier_score"))
         print(f"{model:<10} {scores}")
 
 

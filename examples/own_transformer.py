@@ -87,10 +87,10 @@ def adapted(
 
 def main() -> None:
     for model in ("row_transformer", "adapted"):
-        summary = run(load_spec("digits_flat", [f"model={model}", "data.partition=iid", "rule.lr=0.3", "rounds=40"]))
-        assert summary.bits is not None
-        sent = summary.bits / summary.rounds / 5 / 32  # numbers of one of the five clients of a round
-        print(f"{model:<16} accuracy {summary.accuracy:.3f}, {sent:,.0f} numbers a payload")
+        made = run(load_spec("digits_flat", [f"model={model}", "data.partition=iid", "rule.lr=0.3", "rounds=40"]))
+        assert made.bits is not None
+        sent = made.bits / len(made.rounds) / 5 / 32  # numbers of one of the five clients of a round
+        print(f"{model:<16} accuracy {made.accuracy:.3f}, {sent:,.0f} numbers a payload")
 
 
 if __name__ == "__main__":

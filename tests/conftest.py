@@ -39,6 +39,15 @@ CELLS: dict[str, Any] = TINY | {
 }
 
 
+REQUESTING: dict[str, Any] = CELLS | {
+    "name": "requesting",
+    "data": {
+        "source": {"kind": "videos", "genres": 3, "contents_per_genre": 4, "requests": 80, "test_requests": 20},
+        "stream": {"kind": "growing", "history": 20, "slots": 2},
+    },
+}
+
+
 @pytest.fixture
 def tiny() -> Callable[..., Spec]:
     """``tiny("rule.lr=0.5")``: six clients, a small network on digits, two rounds."""
@@ -49,6 +58,12 @@ def tiny() -> Callable[..., Spec]:
 def cells() -> Callable[..., Spec]:
     """The same clients in two cells below a server, with devices that take time and energy."""
     return lambda *overrides: check_spec(apply_overrides(copy.deepcopy(CELLS), overrides))
+
+
+@pytest.fixture
+def requesting() -> Callable[..., Spec]:
+    """The two cells with clients that request videos; caches with ``requesting("cache.capacity=3")``."""
+    return lambda *overrides: check_spec(apply_overrides(copy.deepcopy(REQUESTING), overrides))
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +104,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> dict[str, subprocess.Popen[str]]:
+def processes(monkeypatch: pytest.MonkeyPatch) -> dict[str, subprocess.Popen[bytes]]:
     """Worker processes by the name of the folder that they got."""
     return spy(monkeypatch)
 

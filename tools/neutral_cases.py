@@ -120,6 +120,8 @@ CASES = (
     Case("demo", 6),
     Case("rawhfl", 2),
     Case("osafl", 2),
+    Case("rawhfl_cache", 1),
+    Case("osafl_cache", 2),
     Case("whfl", 1),
     Case("fedcpsl", 1),
     Case("demo", 4, ("algorithm=scaffold",), "scaffold"),

@@ -18,7 +18,7 @@ import yaml
 
 MODEL, RECORDS, SUMMARY, SPEC = "model.safetensors", "records.jsonl", "summary.json", "spec.yaml"
 CLOCK = frozenset({"wall_s"})
-MACHINE = frozenset({"wall_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"})
+MACHINE = frozenset({"wall_s", "cpu_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"})
 ABSENT = "(absent)"
 LATER_KEYS: dict[str, Any] = {
     "topology(clusters).layouts": "spaced",
@@ -63,6 +63,11 @@ LATER_KEYS: dict[str, Any] = {
     "algorithm(apsfl).phases": None,
     "algorithm(apfl).phases": None,
     "algorithm(apfl_tuned).phases": None,
+    "data.source(videos).entry": "favourite",
+    "data.source(videos).zipf_gamma": 1.0,
+    "data.source(videos).drift": 0.0,
+    "data.source(video_files).drift": 0.0,
+    "cache": None,
 }
 """Keys of specs that came after version 0.1, and their neutral values; the star in ``hops.*.key`` is every hop, and
 ``algorithm(osafl).score`` is a key of parts of that kind."""

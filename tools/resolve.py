@@ -17,15 +17,8 @@ CONSTRAINTS = ROOT / "constraints.txt"
 # Extras to come -> what they will ask for. An extra moves to pyproject.toml together with the code that needs it. Only
 # the pinned version within a range has been resolved. Never flwr[simulation]: it asks for ray==2.55.1 exactly.
 COMING = {
-    "ray": "ray>=2.55,<2.61",
-    "flower": "flwr>=1.41,<1.43",
     "privacy": "dp-accounting>=0.6",
-    "protocol": "cryptography>=47",
-    "pandas": "pandas>=3.1",
     "optuna": "optuna>=5",
-    "gymnasium": "gymnasium>=1.4",
-    "tensorboard": "tensorboard>=2.21",
-    "mlflow": "mlflow-skinny>=3.17",
     "pooch": "pooch>=1.9",
 }
 

@@ -1,6 +1,6 @@
 """fedradio: a fast simulator of federated learning over wireless edge networks.
 
-Compose parts with :func:`compose` and :func:`iterate`, or load and run specs with :func:`load_spec` and :func:`run`.
+Run specs with :func:`run` and :func:`sweep`, or compose the factories of :mod:`fedradio.parts` with :func:`compose`.
 Names are imported when they are first used; every built-in part is registered when parts are first asked for.
 """
 
@@ -10,12 +10,15 @@ from fedradio._version import __version__
 from fedradio.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from fedradio import algorithms, data, engine, fleet, links, metrics, models, network, policies
+    from fedradio import algorithms, data, engine, fleet, gym, links, metrics, models, network, parts, policies
     from fedradio.algorithms.fedavg import FedAvg, fedavg
     from fedradio.core.contracts import (
         Airtime,
         Algorithm,
         Allocation,
+        Cache,
+        CacheRecord,
+        CacheView,
         Channel,
         ChannelState,
         Clock,
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
         Metric,
         Noted,
         Piece,
+        Placement,
         Policy,
+        Prices,
         Reason,
         ReceiverRule,
         RoundRecord,
@@ -75,27 +80,30 @@ if TYPE_CHECKING:
     from fedradio.policies.fixed import at_full_power, fixed
     from fedradio.policies.sampling import sampling
     from fedradio.report.figures.axes import save as save_figure
+    from fedradio.report.figures.choice import figures
     from fedradio.report.figures.lines import curves
+    from fedradio.report.figures.plot import plot
     from fedradio.report.figures.run import selection_figure
     from fedradio.report.page import page
     from fedradio.results.compare import compare
     from fedradio.results.export import export
-    from fedradio.results.run import PastRun, open_run, open_runs
+    from fedradio.results.made import resume, run
+    from fedradio.results.run import PastRun, Run, open_run, open_runs
     from fedradio.results.statistics import interval, paired
     from fedradio.rounds.accounts import planned_j
     from fedradio.rounds.planning import plan_slots
     from fedradio.rounds.round import begin, iterate, run_round
     from fedradio.rounds.simulation import Simulation, compose
     from fedradio.runs.records import read_records
-    from fedradio.runs.resume import resume
-    from fedradio.runs.run import Observer, run
+    from fedradio.runs.run import Observer
     from fedradio.runs.stored import read_summary
     from fedradio.runs.summary import Summary
     from fedradio.spec.build import build
     from fedradio.spec.spec import Spec, check_spec, load_spec
     from fedradio.sweeps.grid import plan_sweep
     from fedradio.sweeps.pool import run_batch
-    from fedradio.sweeps.sweep import results as sweep_results
+    from fedradio.sweeps.result import Sweep, open_sweep
+    from fedradio.sweeps.result import results as sweep_results
     from fedradio.sweeps.sweep import sweep
     from fedradio.theory.whfl import Printed, figure_4, loss_33
 
@@ -104,6 +112,9 @@ __all__ = [
     "Algorithm",
     "Allocation",
     "Arg",
+    "Cache",
+    "CacheRecord",
+    "CacheView",
     "Channel",
     "ChannelState",
     "Clock",
@@ -134,12 +145,15 @@ __all__ = [
     "Observer",
     "PastRun",
     "Piece",
+    "Placement",
     "Policy",
+    "Prices",
     "Printed",
     "Reason",
     "ReceiverRule",
     "Rng",
     "RoundRecord",
+    "Run",
     "Samples",
     "Sent",
     "Simulation",
@@ -150,6 +164,7 @@ __all__ = [
     "Steps",
     "StoreError",
     "Summary",
+    "Sweep",
     "Trained",
     "Transform",
     "View",
@@ -173,9 +188,11 @@ __all__ = [
     "export",
     "fedavg",
     "figure_4",
+    "figures",
     "fixed",
     "fleet",
     "group_rank",
+    "gym",
     "hierarchical",
     "ideal",
     "interval",
@@ -196,13 +213,16 @@ __all__ = [
     "network",
     "open_run",
     "open_runs",
+    "open_sweep",
     "page",
     "paired",
     "part",
+    "parts",
     "plan_reproduction",
     "plan_slots",
     "plan_sweep",
     "planned_j",
+    "plot",
     "policies",
     "power_law",
     "read_records",
@@ -229,6 +249,9 @@ __getattr__ = lazy(
         "Algorithm": "fedradio.core.contracts",
         "Allocation": "fedradio.core.contracts",
         "Arg": "fedradio.core.registry",
+        "Cache": "fedradio.core.contracts",
+        "CacheRecord": "fedradio.core.contracts",
+        "CacheView": "fedradio.core.contracts",
         "Channel": "fedradio.core.contracts",
         "ChannelState": "fedradio.core.contracts",
         "Clock": "fedradio.core.contracts",
@@ -259,12 +282,15 @@ __getattr__ = lazy(
         "Observer": "fedradio.runs.run",
         "PastRun": "fedradio.results.run",
         "Piece": "fedradio.core.contracts",
+        "Placement": "fedradio.core.contracts",
         "Policy": "fedradio.core.contracts",
+        "Prices": "fedradio.core.contracts",
         "Printed": "fedradio.theory.whfl",
         "Reason": "fedradio.core.contracts",
         "ReceiverRule": "fedradio.core.contracts",
         "Rng": "fedradio.core.rng",
         "RoundRecord": "fedradio.core.contracts.records",
+        "Run": "fedradio.results.run",
         "Samples": "fedradio.core.contracts",
         "Sent": "fedradio.core.contracts",
         "Simulation": "fedradio.rounds.simulation",
@@ -275,6 +301,7 @@ __getattr__ = lazy(
         "Steps": "fedradio.policies.effort",
         "StoreError": "fedradio.core.errors",
         "Summary": "fedradio.runs.summary",
+        "Sweep": "fedradio.sweeps.result",
         "Trained": "fedradio.core.contracts",
         "Transform": "fedradio.core.contracts",
         "View": "fedradio.core.contracts",
@@ -297,9 +324,11 @@ __getattr__ = lazy(
         "export": "fedradio.results.export",
         "fedavg": "fedradio.algorithms.fedavg",
         "figure_4": "fedradio.theory.whfl",
+        "figures": "fedradio.report.figures.choice",
         "fixed": "fedradio.policies.fixed",
         "fleet": "fedradio.fleet:",
         "group_rank": "fedradio.core.params",
+        "gym": "fedradio.gym:",
         "hierarchical": "fedradio.network.topology",
         "ideal": "fedradio.links.ideal",
         "interval": "fedradio.results.statistics",
@@ -320,20 +349,23 @@ __getattr__ = lazy(
         "network": "fedradio.network:",
         "open_run": "fedradio.results.run",
         "open_runs": "fedradio.results.run",
+        "open_sweep": "fedradio.sweeps.result",
         "page": "fedradio.report.page",
         "paired": "fedradio.results.statistics",
         "part": "fedradio.core.registry",
+        "parts": "fedradio.parts:",
         "plan_reproduction": "fedradio.papers.plan",
         "plan_slots": "fedradio.rounds.planning",
         "plan_sweep": "fedradio.sweeps.grid",
         "planned_j": "fedradio.rounds.accounts",
+        "plot": "fedradio.report.figures.plot",
         "policies": "fedradio.policies:",
         "power_law": "fedradio.network.power_law",
         "read_records": "fedradio.runs.records",
         "read_summary": "fedradio.runs.stored",
         "register": "fedradio.core.registry",
-        "resume": "fedradio.runs.resume",
-        "run": "fedradio.runs.run",
+        "resume": "fedradio.results.made",
+        "run": "fedradio.results.made",
         "run_batch": "fedradio.sweeps.pool",
         "run_round": "fedradio.rounds.round",
         "sampling": "fedradio.policies.sampling",
@@ -342,7 +374,7 @@ __getattr__ = lazy(
         "sgd": "fedradio.engine.rules",
         "static": "fedradio.data.streams",
         "sweep": "fedradio.sweeps.sweep",
-        "sweep_results": "fedradio.sweeps.sweep:results",
+        "sweep_results": "fedradio.sweeps.result:results",
         "wrap": "fedradio.models",
     },
 )

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 import torch
+from support.caches import view_of
 from support.elsewhere import received
 from support.exchanges import everyone, exchange, realised, sent, site
 
@@ -19,6 +20,7 @@ from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.network.channel import urban_macro
 from fedradio.network.trace import Trace
+from fedradio.placements.scoring import scores_of
 from fedradio.report.terminal.catalog import parameters_table
 from fedradio.rounds.round import begin, run_round
 from fedradio.spec.build import build
@@ -39,6 +41,7 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("source", "npz"): {"path": str(OWN / "samples.npz")},
     ("source", "parquet"): {"path": str(OWN / "samples.parquet"), "label": "kind"},
     ("source", "image_folder"): {"path": str(OWN / "pictures")},
+    ("source", "own"): {"shape": (1, 8, 8), "classes": 10},
     ("partition", "file"): {"path": str(OWN / "owners.csv")},
     ("transform", "clip"): {"norm": 1.0},
     ("transform", "noise"): {"multiplier": 0.5},
@@ -108,6 +111,10 @@ def test_topologies(part: Part) -> None:
 @pytest.mark.usefixtures("image_sets")
 @of("source")
 def test_sources(part: Part) -> None:
+    if part.kind == "own":  # samples on the devices of a federation, which a simulation has not
+        with pytest.raises(SpecError, match="fedradio serve"):
+            make(part, 4, Rng(1))
+        return
     a, b = make(part, 4, Rng(1)), make(part, 4, Rng(1))
     if isinstance(a, Tapes):
         _check_tapes(a, b, 4)
@@ -372,3 +379,20 @@ def test_metrics(part: Part, tiny: Callable[..., Spec]) -> None:
     sim = build(tiny(f"metrics=[{part.kind}]"))
     _, record, _ = run_round(sim, begin(sim))
     assert set(metric.names) <= record.metrics.keys()
+
+
+@of("placement")
+def test_placements_score_every_file_at_every_edge(part: Part) -> None:
+    """Scores of the right shape, none negative, the same again; the view is not changed; keywords are refused."""
+    placement = make(part)
+    view = view_of(recent=((0, 1), (2, -1)))
+    counts = view.counts.clone()
+    scores = scores_of(placement, view, 3)
+    assert scores.equal(scores_of(placement, view, 3))
+    assert view.counts.equal(counts)
+    assert placement.name == part.kind
+    assert placement.needs <= {"model", "law"}
+    assert placement.move_cost is None or placement.move_cost >= 0
+    assert received(placement) == placement
+    with pytest.raises(TypeError):
+        part.factory(nonsense=1)

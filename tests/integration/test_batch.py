@@ -30,7 +30,7 @@ DIVERGING = ("model={kind: mlp, hidden: [16, 16]}", "rule.lr=10000", "rule.momen
 
 
 def test_results_do_not_depend_on_jobs_and_failures_stay_alone(
-    tiny: Make, tmp_path: Path, processes: dict[str, subprocess.Popen[str]]
+    tiny: Make, tmp_path: Path, processes: dict[str, subprocess.Popen[bytes]]
 ) -> None:
     good = {
         f"{kind}-{seed}": tiny(f"algorithm={kind}", f"seed={seed}") for kind in ("fedavg", "fedprox") for seed in (1, 2)

@@ -116,13 +116,18 @@ def test_wrong_folders_are_named_with_code_5(call: Call, sweep: Path) -> None:
     assert done.code == 5
     assert "nowhere is not a run folder" in done.err
     assert "4 of the folders in it are" in done.err
-    shutil.copytree(sweep / "runs" / "fedavg-seed1", sweep / "runs" / "again")
-    twins = call("compare", sweep, sweep / "runs" / "again")
-    assert twins.code == 5
-    assert str(sweep / "runs" / "again") in twins.err
     shutil.rmtree(sweep / "runs")
     (sweep / "runs").mkdir()
     assert "no runs in" in call("compare", sweep).err
+
+
+def test_two_equal_runs_are_compared(call: Call, sweep: Path) -> None:
+    first, again = sweep / "runs" / "fedavg-seed1", sweep / "runs" / "again"
+    shutil.copytree(first, again)
+    done = call("compare", first, again)
+    assert done.code == 0
+    assert str(again) in done.out.replace("\n", "")
+    assert "+0.00" in done.out
 
 
 def test_wrong_options_are_all_told_with_code_2(call: Call, sweep: Path) -> None:
@@ -165,7 +170,7 @@ def test_a_folder_that_cannot_be_made_has_code_5(call: Call, sweep: Path) -> Non
 
 
 def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("fedradio.report.figures.gallery.energy_cdf_figure", interrupted)

@@ -12,10 +12,12 @@ from typer.testing import CliRunner, Result
 
 from fedradio.cli import app
 from fedradio.cli import reproduce as reproduce_command
-from fedradio.core.errors import DivergenceError, SpecError
+from fedradio.core.errors import DivergenceError, SpecError, StoreError
 from fedradio.papers import make
 from fedradio.papers import published as shipped
 from fedradio.papers.items import parse_item
+from fedradio.papers.shipped import parse_shipped
+from fedradio.report.terminal import shipped as views
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import Outcome, RunTask
@@ -258,3 +260,82 @@ def test_wrong_seeds_are_refused(here: Path, made: list[str], seeds: str) -> Non
 
 def test_a_wrong_world_is_refused(here: Path) -> None:
     assert fedradio("whfl", "table1", "--world-seed=-1").exit_code == 2
+
+
+def test_all_items_are_made_in_order_of_cost(here: Path, made: list[str]) -> None:
+    done = fedradio("whfl", "--all", "--seeds", "1")
+    assert done.exit_code == DivergenceError.exit_code  # that of fig3
+    said = [line for line in done.stderr.splitlines() if line.startswith("item ")]
+    assert [line.partition(";")[0] for line in said] == [
+        "item 1 of 3: whfl table1",
+        "item 2 of 3: whfl fig2",  # nothing is left of it then
+        "item 3 of 3: whfl fig3",
+    ]
+    assert all("left for all" in line for line in said)
+    assert "6 min left" in said[0]  # four minutes for two runs, and two for the one that fig3 has alone
+    assert len(made) == 3
+    folder = here / "reproductions/whfl/quick"
+    assert {path.stem for path in folder.glob("*.json")} == {"table1", "fig2", "fig3"}
+
+
+def test_a_dry_run_of_all_says_what_all_take(here: Path, made: list[str]) -> None:
+    text = fedradio("--all", "--dry-run").stdout
+    assert "3 items, about 6 min in all; what they share is made once" in text
+    assert not made
+
+
+def test_an_interruption_of_all_says_how_to_go_on(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(make, "run_batch", stop)
+    for paper, words in (("whfl", "whfl --all"), (None, "--all")):
+        with pytest.raises(KeyboardInterrupt):
+            reproduce_command.reproduce(paper, every=True, seeds="2", jobs=2)
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"go on with: fedradio reproduce {words} --scale quick --seeds 2 --jobs 2" in said
+
+
+def test_stored_results_are_published_as_small_files(here: Path, made: list[str]) -> None:
+    assert isinstance(fedradio("--publish", "small").exception, StoreError)
+    fedradio("whfl", "table1", "--seeds", "2")
+    count = len(made)
+    done = fedradio("--publish", "small")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.split() == ["small/whfl/table1.json", "small/whfl/fig2.json", "small/whfl/fig3.json"]
+    assert len(made) == count
+    plain = json.loads((here / "small/whfl/table1.json").read_text())
+    assert plain["seeds"] == [1, 2]
+    assert plain["rows"]["met"]["accuracy"]["values"].keys() == {"1", "2"}
+    assert json.loads((here / "small/whfl/fig3.json").read_text())["left"]  # of which one run is table1's
+
+
+def test_shipped_results_are_printed_without_running(
+    here: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fedradio("whfl", "table1", "--seeds", "2")
+    fedradio("whfl", "table1", "--publish", "small")
+    text = (here / "small/whfl/table1.json").read_text()
+    found = {("whfl", "table1"): parse_shipped(text, "table1.json")}
+    monkeypatch.setattr(views, "shipped_results", lambda: found)
+    count = len(made)
+    listed = fedradio("--published-results").stdout
+    assert "quick, 2 seeds" in listed
+    assert "1 of 3 items have shipped results" in listed
+    one = fedradio("whfl", "table1", "--published-results").stdout
+    assert "what the paper claims:" in one
+    assert "made by: fedradio reproduce whfl table1 --scale quick --seeds 2" in " ".join(one.split())
+    assert "not run" in fedradio("whfl", "fig2", "--published-results").stdout
+    assert len(made) == count
+
+
+@pytest.mark.parametrize(
+    "words", [("--all", "--claims"), ("whfl", "table1", "--all"), ("--publish", "x", "--published-results")]
+)
+def test_options_that_do_not_go_together_are_refused(here: Path, made: list[str], words: tuple[str, ...]) -> None:
+    refused = fedradio(*words)
+    assert isinstance(refused.exception, SpecError)
+    assert "--" in str(refused.exception)
+    assert not made

@@ -63,6 +63,7 @@ def test_a_sweep_with_a_cell_that_diverges(
     assert "diverged: rule.lr=10000, algorithm=fedprox, seed 1 (sweeps/small/runs/" in done.stderr
     assert "test loss is NaN or infinite" in done.stderr
     assert "run again what has failed" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "3 of 8 runs are not complete: 3 diverged (exit code 3)"
     assert (
         "8 runs made, 0 were there before; sweep folder: sweeps/small\nfedradio compare sweeps/small\n" in done.stdout
     )
@@ -125,8 +126,9 @@ def test_failures_tell_how_to_run_them_again(
     options = "--seeds 7, --rounds 3 --jobs 2 --workers 2 --out 'a [b] :cat:'"
     again = f"fedradio sweep small.yaml rule.lr=0.1,0.2 {options}"
     assert "2 variants x 1 seed = 2 runs in a [b] :cat:\n" in err
-    assert "sweep folder: 'a [b] :cat:'\nfedradio compare 'a [b] :cat:'\nfedradio report 'a [b] :cat:'\n" in out
-    assert f"run again what has failed: {again}\n" in err
+    assert out.endswith("0 runs made, 0 were there before; sweep folder: 'a [b] :cat:'\n")
+    last = f"2 of 2 runs are not complete: 2 failed (exit code 1); run again what has failed: {again}\n"
+    assert err.endswith(last)
     assert re.search(r"rule.lr=0.1 +0/1 +- ", out)
 
     def interrupted(*_: object, **__: object) -> None:

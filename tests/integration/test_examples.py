@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from support.caches import view_of
 from support.receiver import knowledge
 from torch import Tensor
 from typer.main import get_command
@@ -59,20 +60,33 @@ def test_the_bound_of_figure_4(
     assert ideal < min(air) < 5000
 
 
+def test_the_bandit_finds_who_arrives(
+    example: Load, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More payloads of the bandit than of random selection, and all of the planner's."""
+    monkeypatch.setattr(sys, "argv", ["bandit.py", "--seeds", "1", "rounds=25"])
+    example("bandit/bandit").main()
+    random, bandit, planner = [float(line.split()[1].rstrip("%")) for line in capsys.readouterr().out.splitlines()[-3:]]
+    assert random < bandit < planner == 100
+
+
 @pytest.mark.parametrize(
     ("name", "lines", "word"),
     [
-        ("minimal", 10, "round 10  accuracy 0.9"),
+        ("minimal", 12, "round 10  accuracy 0.9"),
         ("from_spec", 3, "scaffold  final 0.9"),
+        ("results", 11, "Sweep demo: 2 variants, 4 runs, all complete"),
         ("own_algorithm", 2, "my_fedavgm"),
         ("own_policy", 2, "highest_loss"),
         ("own_link", 4, "inverse"),
         ("own_metric", 2, "brier_score"),
+        ("own_placement", 4, "borrowed       hits"),
         ("own_transform", 3, "rounded"),
         ("own_receiver", 2, "warm_up"),
         ("own_channel", 2, "of 20 arrive"),
         ("own_source", 2, "dirichlet"),
         ("own_transformer", 2, "714 numbers a payload"),
+        ("private_requests", 11, "demand of the cell: [0.875 0.75 ]"),
     ],
 )
 def test_examples_run(example: Load, capsys: pytest.CaptureFixture[str], name: str, lines: int, word: str) -> None:
@@ -137,6 +151,13 @@ def test_the_brier_score_by_hand(example: Load) -> None:
     assert metric.better == "less"
 
 
+def test_borrowed_counts_by_hand(example: Load) -> None:
+    """Counts 3 and 1 of one cell, 1 and 3 of the other, k = 4: 5/8 and 3/8 of .75 requests a slot."""
+    view = view_of(counts=((3, 1, 0), (1, 3, 0)))
+    scores = example("own_placement").borrowed(k=4.0).scores(view)
+    assert scores[0].tolist() == pytest.approx([0.75 * 5 / 8, 0.75 * 3 / 8, 0])
+
+
 def test_lost_payloads_have_a_reason(example: Load) -> None:
     example("own_link")
     sim = build(load_spec("digits_flat", ["hops.0.link={kind: erasure, loss: 0.5}", "algorithm.normalise=inverse"]))
@@ -181,17 +202,6 @@ def test_the_pages_name_every_field_of_a_run_folder() -> None:
     }
     names |= set(plain_environment("cpu", 1, {})) | set(REASON_NAMES.values())
     assert {name for name in names if f"`{name}`" not in page} == set()
-
-
-def test_the_page_of_parts_has_every_keyword(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = load(ROOT / "docs" / "hooks.py", monkeypatch).on_page_markdown("<!-- parts -->")
-    for part in parts():
-        section = page.split(f"{{ #{part.family}-{part.kind} }}")[1].split("\n### ")[0]
-        assert part.doc in section
-        assert part.paper in section
-        for parameter in part.parameters():
-            assert f"| `{parameter.name}` |" in section
-            assert parameter.arg.doc in section
 
 
 def test_every_command_on_the_pages_is_there() -> None:

@@ -32,12 +32,12 @@ class Keeping(Engine):
 
     def __init__(self) -> None:
         super().__init__(2)
-        self.trained: list[tuple[TrainJob, list[list[int]], Trained]] = []
+        self.first: list[tuple[TrainJob, list[list[int]], Trained]] = []
         self.scored: list[tuple[EvalJob, Scores]] = []
 
     def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
         trained = super().train(job, groups)
-        self.trained = self.trained or [(job, groups, trained)]
+        self.first = self.first or [(job, groups, trained)]
         return trained
 
     def evaluate(self, job: EvalJob) -> Scores:
@@ -73,7 +73,7 @@ def test_a_job_can_be_done_in_another_process(name: str, elsewhere: ProcessPoolE
     backend = Keeping()
     sim = build(load_spec(name, FAMILIES[name]), backend=backend)
     run_round(sim, begin(sim))
-    job, groups, trained = backend.trained[0]
+    job, groups, trained = backend.first[0]
     assert differing(trained, elsewhere.submit(Engine.train, Engine(1), job, groups).result()) == []
     question, scores = backend.scored[0]
     assert differing(scores, elsewhere.submit(Engine.evaluate, Engine(1), question).result()) == []

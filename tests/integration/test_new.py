@@ -78,7 +78,7 @@ def test_wrong_wishes(tmp_path: Path) -> None:
         (("algorihtm", "mine"), "did you mean 'algorithm'?"),
         (("algorithm", "Mine!"), "not a name"),
         (("algorithm", "class"), "not a name"),
-        (("algorithm", "fedavg"), "of that name already"),
+        (("algorithm", "fedavg"), "the algorithm fedavg exists already"),
     ):
         refused = invoke("new", *words, "--out", tmp_path).exception
         assert isinstance(refused, SpecError)

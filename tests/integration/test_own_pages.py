@@ -1,4 +1,4 @@
-"""The pages about data and channels of one's own: their commands print what the pages say."""
+"""Pages whose commands print what the pages say: the tutorial, data and channels of one's own, figures."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,9 @@ from fedradio.cli.app import err, out
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("name", "commands"), [("your_data", 6), ("your_channel", 7)])
+@pytest.mark.parametrize(
+    ("name", "commands"), [("tutorial", 17), ("your_data", 6), ("your_channel", 7), ("paper_figure", 10)]
+)
 def test_console_blocks(
     name: str, commands: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

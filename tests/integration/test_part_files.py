@@ -105,10 +105,23 @@ def test_resume_wants_the_same_file(here: Path) -> None:
 
 
 def test_runs_are_read_without_the_file(here: Path, tmp_path: Path) -> None:
-    for command in ("report", "export", "verify", "figures"):
+    for command in ("report", "export", "verify", "figures", "resume"):
         told = fedradio(tmp_path, command, here / "whole")
         assert told.returncode == 0, told.stderr
     assert fedradio(tmp_path, "compare", here / "whole", here / "whole").returncode == 0
+
+
+def test_theory_runs_rounds_again_and_wants_the_same_file(here: Path) -> None:
+    without = fedradio(here, "theory", "whole")
+    assert without.returncode == 5
+    assert "fedradio theory whole --parts parts.py" in without.stderr
+    (here / "another.py").write_text(HALVED + "# changed\n")
+    changed = fedradio(here, "theory", "whole", "--parts", "another.py")
+    assert changed.returncode == 5
+    assert "another.py is not the file that this run was made with" in changed.stderr.replace("\n", " ")
+    told = fedradio(here, "theory", "whole", "--parts", "parts.py")
+    assert "unknown algorithm" not in told.stderr
+    assert "no theorem covers this run" in told.stderr or told.returncode == 0
 
 
 def test_a_file_that_was_changed_between_runs_is_told(here: Path) -> None:
@@ -147,8 +160,10 @@ def test_a_folder_full_of_traps_springs_none(here: Path, tmp_path: Path) -> None
     (tmp_path / "mine.yaml").write_text(SPEC + "about: parts.py\n")
     for words in (
         ("run", "mine.yaml"),
+        ("sweep", "digits_flat", "--rounds", "1", "--seeds", "1", "--jobs", "2", "--out", "sweep"),
         ("resume", "run", "--rounds", "2"),
         ("report", "run"),
+        ("compare", "run", "sweep"),
         ("ls",),
         ("verify", "run"),
     ):

@@ -186,7 +186,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return without_wall_time(read_records(folder))
 
 
-WALL = ("wall_s", "checkpoint_s", "disk_bytes", "memory_bytes")
+WALL = ("wall_s", "cpu_s", "checkpoint_s", "disk_bytes", "memory_bytes")
 
 
 def assert_same(folder: Path, whole: Path) -> None:
@@ -431,7 +431,7 @@ def test_no_space_left_on_device(
 
 def test_a_second_process_is_refused(interrupted: Path, nursery: Nursery, tiny: Callable[..., Spec]) -> None:
     with RunFolder(interrupted, resumed=True):
-        assert "StoreError" in (error := nursery(folder=str(interrupted))[2])
+        assert "InUseError" in (error := nursery(folder=str(interrupted))[2])
         assert "is in use: another process" in error
         with pytest.raises(StoreError, match="in use"):
             resume(interrupted)

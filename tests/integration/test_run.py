@@ -51,6 +51,7 @@ def test_the_run_folder(cells: Callable[..., Spec], tmp_path: Path) -> None:
         "energy_j",
         "bits",
         "wall_s",
+        "cpu_s",
         "checkpoint_s",
         "disk_bytes",
         "memory_bytes",

@@ -76,6 +76,7 @@ PLACES = {
     "metric": ("metrics", 0),
     "transform": ("hops", 0, "transforms", 1),
     "receiver": ("hops", 0, "receiver"),
+    "placement": ("cache", "placements", 0),
 }
 
 
@@ -99,6 +100,7 @@ TINY: dict[tuple[str, str], dict[str, Any]] = {
     ("source", "npz"): {"path": str(OWN / "samples.npz")},
     ("source", "parquet"): {"path": str(OWN / "samples.parquet"), "label": "kind"},
     ("source", "image_folder"): {"path": str(OWN / "pictures")},
+    ("source", "own"): {"shape": [1, 8, 8], "classes": 10},
     ("partition", "file"): {"path": str(OWN / "owners.csv"), "missing": "leave_out"},
     ("transform", "noise"): {"multiplier": 0.1, "at": "client"},
 }
@@ -119,6 +121,13 @@ SAMPLES: dict[tuple[str, str], dict[str, Any]] = {
     ("model", "lstm"): {"kind": "video_files", "sample": "history", "history": 4, **TINY["source", "video_files"]},
 }
 """Samples that a model can read."""
+
+
+REQUESTS: dict[str, Any] = BASE | {
+    "data": {"source": {"kind": "videos"} | TINY["source", "videos"], "stream": {"kind": "growing", "history": 10}},
+    "cache": {"capacity": 2, "placements": ["lru"]},
+}
+"""A world in which clients ask for files."""
 
 
 def put(plain: dict[str, Any], place: tuple[str | int, ...], value: Any) -> dict[str, Any]:
@@ -164,7 +173,7 @@ def test_fields_of_parts(family: str, kind: str, name: str) -> None:
     if family == "policy" and name == "epochs":
         small.pop("steps", None)
     for value in BAD:
-        plain = put(BASE, place, small | {name: value})
+        plain = put(REQUESTS if family == "placement" else BASE, place, small | {name: value})
         plain["hops"][0] |= AROUND.get((family, kind), {})
         plain["data"]["source"] = SAMPLES.get((family, kind), plain["data"]["source"])
         if family == "topology" and kind == "flat":

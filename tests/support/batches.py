@@ -21,20 +21,24 @@ from fedradio.sweeps.pool import Outcome, RunTask, settled_outcome
 
 # A worker that needs no time to start: what it does is the name of the folder.
 FAKE = """
-import json, os, sys, time
-print("warming up\\n{half\\n1\\n{}", flush=True)
-for line in sys.stdin:
-    name = json.loads(line)["folder"].rpartition("/")[2]
+import json, sys, time
+from multiprocessing.connection import Connection
+tasks, answers = Connection(int(sys.argv[1])), Connection(int(sys.argv[2]))
+def say(**message):
+    answers.send_bytes(json.dumps(message).encode())
+while True:
+    try:
+        name = json.loads(tasks.recv_bytes())["folder"].rpartition("/")[2]
+    except EOFError:
+        break
     if name == "crash":
         sys.exit("no such luck")
     if name == "note":
-        print(json.dumps({"event": "unknown"}), flush=True)
-        print(json.dumps({"event": "noted", "text": "other torch"}), flush=True)
+        say(event="noted", text="other torch")
     if name == "wait":
-        print(json.dumps({"event": "round", "done": 1, "rounds": 2}), flush=True)
+        say(event="round", done=1, rounds=2)
         time.sleep(600)
-    end = {"event": "end", "status": "complete", "error": None, "exit_code": 0}
-    print(json.dumps(end), flush=True)
+    say(event="end", status="complete", error=None, exit_code=0)
 """
 
 
@@ -63,9 +67,9 @@ class Watch:
         self.said.append(("stopping",))
 
 
-def spy(monkeypatch: pytest.MonkeyPatch) -> dict[str, subprocess.Popen[str]]:
+def spy(monkeypatch: pytest.MonkeyPatch) -> dict[str, subprocess.Popen[bytes]]:
     """The process that got the job, by the name of its folder."""
-    found: dict[str, subprocess.Popen[str]] = {}
+    found: dict[str, subprocess.Popen[bytes]] = {}
 
     class Spied(module.WorkerProcess):
         def ask(self, message: Mapping[str, Any]) -> None:

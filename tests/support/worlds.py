@@ -17,6 +17,7 @@ from fedradio.algorithms.fedavg import fedavg
 from fedradio.core.contracts import (
     Algorithm,
     Backend,
+    Cache,
     Channel,
     Fleet,
     Grouping,
@@ -33,10 +34,12 @@ from fedradio.core.contracts import (
     Topology,
 )
 from fedradio.core.rng import Rng
+from fedradio.data.growing import growing
 from fedradio.data.partition import iid
 from fedradio.data.sources import digits
 from fedradio.data.streams import static
 from fedradio.data.tapes import make_tapes
+from fedradio.data.video import videos
 from fedradio.engine.rules import sgd
 from fedradio.fleet.profile import cellular
 from fedradio.links.ideal import ideal
@@ -109,6 +112,7 @@ def simulate(
     backend: Backend | None = None,
     grouping: Grouping = "auto",
     metrics: Sequence[Metric] = (),
+    cache: Cache | None = None,
     **labels: Any,
 ) -> Simulation:
     """Parts drawn from the world of ``seed``, each by the name of its own; ``labels`` as of ``make_tapes``."""
@@ -136,7 +140,15 @@ def simulate(
         backend=backend,
         grouping=grouping,
         metrics=metrics,
+        cache=cache,
     )
+
+
+def requesting(*, contents: int = 4, slots: int = 2, entry: Any = "zipf", **world: Any) -> Simulation:
+    """The two cells with clients that request videos of three genres, in so many slots an edge round."""
+    source = partial(videos, genres=3, contents_per_genre=contents, requests=200, test_requests=20, entry=entry)
+    world = {"source": source, "stream": partial(growing, history=20, slots=slots), **world}
+    return cells(**world)
 
 
 def after(sim: Simulation, rounds: int = 2) -> SimState:

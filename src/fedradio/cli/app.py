@@ -7,6 +7,7 @@ wait for nothing.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -17,6 +18,8 @@ import typer
 from typer.core import TyperGroup
 
 from fedradio._version import __version__
+from fedradio.cli import completion
+from fedradio.cli.logs import attach
 from fedradio.core.errors import suggest
 from fedradio.report.terminal.console import SafeConsole, say
 
@@ -50,8 +53,7 @@ COMMANDS = {
     "schema": CommandEntry("Print the JSON Schema of specs, by which editors complete and check them.", parts=True),
     "compare": CommandEntry("Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs."),
     "figures": CommandEntry(
-        "Draw all figures that these runs can have, in the width of a paper's column, and tell why others cannot be "
-        "drawn."
+        "Draw all figures that these runs can have, or those that you choose, for a column of a paper or in your size."
     ),
     "plan": CommandEntry(
         "Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules.",
@@ -59,6 +61,9 @@ COMMANDS = {
     ),
     "report": CommandEntry(
         "Write one HTML page that shows a run or a sweep: curves, map, who took part, energy, spec. It opens offline."
+    ),
+    "watch": CommandEntry(
+        "Serve the page of a run or a sweep on this machine while it goes on; the page updates itself."
     ),
     "reproduce": CommandEntry(
         "Make a table or figure of one of the four papers again, beside its published numbers, and judge its claims.",
@@ -73,9 +78,31 @@ COMMANDS = {
         "Run a spec with every combination of values, on the same seeds; what is complete already is not run again.",
         parts=True,
     ),
-    "export": CommandEntry("Write the records of a run or of all runs of a sweep as flat tables."),
+    "work": CommandEntry(
+        "Make runs of a sweep that nobody holds; start it as often as you like, wherever the folder is mounted.",
+        parts=True,
+    ),
+    "protocol": CommandEntry(
+        "Run the privacy protocol of RawHFL's Fig. 2 with real cryptography: who sees what, what is refused, attacks.",
+        parts=True,
+    ),
+    "export": CommandEntry(
+        "Write the records of a run or of all runs of a sweep as flat tables, or hand them to TensorBoard or MLflow."
+    ),
     "verify": CommandEntry("Check that the files of runs and sweeps are what was written: every byte has a checksum."),
     "data": CommandEntry("Data sets: list, fetch, locate."),
+    "keys": CommandEntry(
+        "Make certificates and keys of a federation: an authority, the server's certificate, a key for every device."
+    ),
+    "serve": CommandEntry(
+        "Serve a federation: wait for its devices (`fedradio join`), make the spec's rounds with them, write a run "
+        "folder.",
+        parts=True,
+    ),
+    "join": CommandEntry(
+        "Be a device of a federation: train when the server asks, until it says that the run is over, or Ctrl-C.",
+        parts=True,
+    ),
 }
 """Every command with the first line of its help; the module of the same name in this package holds it as ``app``."""
 
@@ -101,6 +128,8 @@ def load_parts(files: Iterable[Path]) -> None:
 
     for path in files:
         file = load_part_file(path)
+        if completion.completing():
+            continue
         say(err, f"parts of {path}: {file.named} (sha256 {file.sha256[:12]})")
 
 
@@ -113,14 +142,27 @@ def load_command(name: str) -> Any:
     """The command of that name, ready to be called."""
     command = typer.main.get_command(import_module(f"fedradio.cli.{name}").app)
     command.name = name
+    _escape_help(command)
     if COMMANDS[name].parts:
         from fedradio.core.config import configured_parts
         from fedradio.core.registry import load_plugins
 
-        for failure in load_plugins():
+        failures = load_plugins()
+        for failure in () if completion.completing() else failures:
             say(err, ("warning", "yellow"), f" {failure}")
         load_parts(configured_parts())
+    attach(command, err)
     return command
+
+
+def _escape_help(command: Any) -> None:
+    """Let the texts of a command's help stand as they are written: words in brackets would be taken for markup."""
+    for holder in (command, *command.params):
+        for text in ("help", "epilog"):
+            if getattr(holder, text, None):
+                setattr(holder, text, re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", getattr(holder, text)))
+    for inner in getattr(command, "commands", {}).values():
+        _escape_help(inner)
 
 
 def one_command() -> typer.Typer:
@@ -161,7 +203,10 @@ open_streams()
 out = _console(stderr=False)
 err = _console(stderr=True)
 
-SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)")]
+SpecArgument = Annotated[
+    str,
+    typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)", autocompletion=completion.specs),
+]
 PartFiles = Annotated[
     list[Path] | None,
     typer.Option(
@@ -174,7 +219,10 @@ PartFiles = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="replaces the spec's seed")]
 Rounds = Annotated[int | None, typer.Option(help="replaces the spec's rounds")]
-Overrides = Annotated[list[str] | None, typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist", autocompletion=completion.overrides),
+]
 
 
 def changes(overrides: list[str] | None, seed: int | None, rounds: int | None) -> list[str]:

@@ -1,30 +1,63 @@
-"""``fedradio export``: writes the records of a run or a sweep as flat tables."""
+"""``fedradio export``: writes the records of a run or a sweep as flat tables, or hands them to a tracker."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from fedradio.cli.app import err, one_command, out
+from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.export import Format
+from fedradio.report.trackers.track import TrackerName, track
 from fedradio.results.export import export as export_tables
 
 app = one_command()
 
 
+HELP = "tables: csv, parquet (pip install 'fedradio[parquet]'); trackers: tensorboard, mlflow (extras of the same name)"
+
+
 @app.command()
 def export(
     folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder or sweep folder")],
-    to: Annotated[Format, typer.Option("--to", help="parquet needs pip install 'fedradio[parquet]'")] = "csv",
-    out_dir: Annotated[Path | None, typer.Option("--out", help="where the tables go; default FOLDER/export")] = None,
+    to: Annotated[Literal["csv", "parquet", "tensorboard", "mlflow"], typer.Option("--to", help=HELP)] = "csv",
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="where the tables or the tracker's files go; default FOLDER/export")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="for trackers: go on until the run has ended, or until Ctrl-C")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
 ) -> None:
-    """Write the records of a run or of all runs of a sweep as flat tables."""
+    """Write the records of a run or of all runs of a sweep as flat tables, or hand them to TensorBoard or MLflow."""
+    if to == "tensorboard" or to == "mlflow":
+        _track(folder, to, out_dir, follow, quiet)
+        return
+    if follow:
+        raise SpecError(Problem("--follow", "tables are written once", "--to tensorboard or --to mlflow", to))
     with LateProgress(err) as progress:
-        files = export_tables(folder, to, out_dir, progress, note=lambda text: say(err, (f"note: {text}", "yellow")))
+        files = export_tables(folder, to, out_dir, progress, _note)
     for path, rows in {} if quiet else files.items():
         say(out, f"{path}: {rows} row{'s' * (rows != 1)}")
+
+
+def _track(folder: Path, to: TrackerName, out_dir: Path | None, follow: bool, quiet: bool) -> None:
+    """Hand runs to a tracker, and say how its pages are opened."""
+    if follow and not quiet:
+        say(err, f"following {folder} until it has ended; Ctrl-C stops")
+    with LateProgress(err) as progress:
+        where, runs = track(folder, to, out_dir, follow, progress, _note)
+    if quiet:
+        return
+    for run, rounds in runs.items():
+        say(out, f"{run.name}: {rounds} round{'s' * (rounds != 1)}")
+    command = ["tensorboard", "--logdir"] if to == "tensorboard" else ["mlflow", "ui", "--backend-store-uri"]
+    say(out, shlex.join([*command, where]) if "://" not in where or where.startswith("sqlite") else f"store: {where}")
+
+
+def _note(text: str) -> None:
+    say(err, (f"note: {text}", "yellow"))

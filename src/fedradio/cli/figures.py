@@ -1,8 +1,9 @@
-"""``fedradio figures``: draws all figures that runs can have."""
+"""``fedradio figures``: draws figures of runs, as a paper needs them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,17 @@ import typer
 
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders, print_drawings, read_runs
-from fedradio.core.errors import Problem, SpecError, StoreError, suggest
-from fedradio.report.figures.gallery import FORMATS, drawings, write
+from fedradio.core.errors import Problem, SpecError, suggest
+from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, names_of, split_labels
+from fedradio.report.figures.design import Limits, design
+from fedradio.report.figures.gallery import FORMATS, write
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.run import PastRun
+from fedradio.results.run import LeftOut, PastRun
 from fedradio.results.variants import variants
+
+WHICH, LOOK = "Which figures", "How they look"
+"""Panels of the help."""
 
 app = one_command()
 
@@ -27,43 +33,109 @@ def figures(
         Path | None, typer.Option("--out", metavar="DIR", help="where to; default: figures/ in the run or sweep")
     ] = None,
     formats: Annotated[str, typer.Option("--format", help="file formats: pdf, png, or pdf,png")] = ",".join(FORMATS),
+    only: Annotated[
+        str, typer.Option(metavar="NAMES", help="these figures alone, such as accuracy-joules", rich_help_panel=WHICH)
+    ] = "",
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="curves of this metric alone, such as loss", rich_help_panel=WHICH),
+    ] = None,
+    against: Annotated[
+        str, typer.Option(metavar="AXES", help="rounds, seconds, joules, bits, uses", rich_help_panel=WHICH)
+    ] = "",
+    target: Annotated[
+        float | None, typer.Option(help="a dotted line at this value of the metric, such as 0.9", rich_help_panel=WHICH)
+    ] = None,
+    order: Annotated[
+        str,
+        typer.Option(metavar="VARIANTS", help="first in the legend, such as scaffold,fedavg", rich_help_panel=WHICH),
+    ] = "",
+    without: Annotated[str, typer.Option(metavar="VARIANTS", help="not drawn", rich_help_panel=WHICH)] = "",
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VARIANT=NAME",
+            help='its name in the legend, such as fedprox="FedProx ($\\mu=0.01$)"; may be given several times',
+            rich_help_panel=LOOK,
+        ),
+    ] = None,
+    xlim: Annotated[
+        str,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="of the axis, in rounds, seconds, joules or bits; either may be left out",
+            rich_help_panel=LOOK,
+        ),
+    ] = "",
+    ylim: Annotated[
+        str, typer.Option(metavar="LOW,HIGH", help="of the metric, such as 0.8,1 for 80 to 100 %", rich_help_panel=LOOK)
+    ] = "",
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="WxH", help="such as 3.5x2.3 (inches), 8.8x6cm, 252pt", rich_help_panel=LOOK),
+    ] = None,
+    font: Annotated[
+        str | None, typer.Option(metavar="FAMILY", help="such as serif, or any that is installed", rich_help_panel=LOOK)
+    ] = None,
+    font_size: Annotated[
+        float | None, typer.Option(metavar="POINTS", help="of the axes' titles", rich_help_panel=LOOK)
+    ] = None,
+    style: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="a style file of matplotlib, or the name of a style", rich_help_panel=LOOK),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the files")] = False,
 ) -> None:
-    """Draw all figures that these runs can have, in the width of a paper's column, and tell why others cannot be drawn.
+    """Draw all figures that these runs can have, or those that you choose, for a column of a paper or in your size.
 
     Curves, distributions of energy and accuracies over clients; of a single run also its map and who took part.
     """
     endings = _formats(formats)
+    limits = _limits("--xlim", xlim), _limits("--ylim", ylim)
+    looks = design(size, font, font_size, style)
     if out_dir is None and len(folders) > 1:
         raise SpecError(Problem("--out", "is needed where there are several folders", "such as --out figures"))
     with LateProgress(err) as progress:
         runs, left_out = read_runs(folders, progress, participation=True)
-        drawn = runs if len(runs) == 1 and not runs[0].damage else _complete(runs)
-        figures_of_runs = drawings(variants(drawn))
-        files = write(figures_of_runs, out_dir or folders[0] / "figures", endings, progress)
-    notes = [
-        f"{'as far as it went' if run in drawn else 'left out'}, {run.trouble}: {run.folder}"
-        for run in runs
-        if run.status != "complete"
-    ]
-    for note in notes + [f"left out, {run.status}: {run.folder}" for run in left_out]:
+        drawn = drawable(runs)
+        chosen = chosen_variants(variants(drawn), _words(order), _words(without))
+        names = names_of(chosen, split_labels(label or (), chosen))
+        looks = replace(looks, x_limits=limits[0], y_limits=limits[1], names=names)
+        found = chosen_drawings(chosen, metric, _words(against), _words(only), target, looks)
+        files = write(found, out_dir or folders[0] / "figures", endings, progress, looks)
+    for note in _notes(runs, drawn, left_out):
         say(err, (f"note: {note}", "yellow"))
     if not quiet:
-        print_drawings(files, figures_of_runs)
+        print_drawings(files, found)
         return
     for file in files:
         say(out, str(file))
 
 
-def _complete(runs: Sequence[PastRun]) -> list[PastRun]:
-    """The complete runs; refused if there are none."""
-    complete = [run for run in runs if run.status == "complete"]
-    if not complete:
-        reasons = [f"{run.folder} is {run.trouble}" for run in runs if run.damage]
-        if len(reasons) < len(runs):
-            reasons.insert(0, "no run is complete: name a single run folder to see it as far as it went")
-        raise StoreError("\n".join(reasons))
-    return complete
+def _notes(runs: Sequence[PastRun], drawn: Sequence[PastRun], left_out: Sequence[LeftOut]) -> list[str]:
+    """Notes on runs that are not complete."""
+    unfinished = [run for run in runs if run.status != "complete"]
+    notes = [
+        f"{'as far as it went' if run in drawn else 'left out'}, {run.trouble}: {run.folder}" for run in unfinished
+    ]
+    return notes + [f"left out, {run.status}: {run.folder}" for run in left_out]
+
+
+def _words(given: str) -> list[str]:
+    """A list of names; with a semicolon in it, names may hold commas."""
+    return [word.strip() for word in given.split(";" if ";" in given else ",") if word.strip()]
+
+
+def _limits(option: str, given: str) -> Limits:
+    """Two numbers, of which either may be left out."""
+    if not given:
+        return None, None
+    try:
+        low, high = (float(piece) if piece.strip() else None for piece in given.split(","))
+    except ValueError:
+        remedy = f"such as {option} 0,1; either may be left out, as in {option} 0.8,"
+        raise SpecError(Problem(option, "not two numbers", remedy, given)) from None
+    return low, high
 
 
 def _formats(given: str) -> list[str]:

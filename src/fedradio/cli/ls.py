@@ -7,19 +7,23 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from fedradio.cli import completion
 from fedradio.cli.app import PartFiles, one_command, out
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parts_table
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import near_specs, shipped, spec_families
+from fedradio.spec.yaml import near_specs, shipped
 
 app = one_command()
 
 
 @app.command("ls")
 def list_parts(
-    family: Annotated[str | None, typer.Argument(help="one family of parts, or `spec` for the shipped specs")] = None,
+    family: Annotated[
+        str | None,
+        typer.Argument(help="one family of parts, or `spec` for the shipped specs", autocompletion=completion.families),
+    ] = None,
     beginning: Annotated[
         str, typer.Argument(metavar="[BEGINNING]", help="with `spec`: only those, such as rawhfl")
     ] = "",
@@ -40,8 +44,7 @@ def list_parts(
 def _specs_table(beginning: str) -> Table:
     names = [name for name in shipped() if name.startswith(beginning)]
     if not names:
-        remedy = near_specs(beginning) or f"such as: {', '.join(spec_families())}"
-        raise SpecError(Problem("BEGINNING", "no shipped spec begins so", remedy, beginning))
+        raise SpecError(Problem("BEGINNING", "no shipped spec begins so", near_specs(beginning), beginning))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("spec")
     table.add_column("what it runs")

@@ -25,11 +25,15 @@ USES = {
     "transform": "hops: [{transforms: [my_part]}]",
     "receiver": "hops: [{receiver: my_part}]",
     "metric": "metrics: [my_part]",
+    "placement": "rounds: 4\ncache: {placements: [my_part, cell_popular, oracle]}",
 }
 """The families of which a part can be begun, and the line of a spec that uses it."""
 
+BASES = {"placement": "rawhfl"}
+"""Shipped specs that new specs stand on, where it is not digits_flat: caches need requests."""
+
 SPEC = """# fedradio run my_part.yaml --parts my_part.py
-base: digits_flat
+base: {base}
 name: my_part
 about: my own {family}
 {use}
@@ -79,7 +83,7 @@ def files(family: str, name: str) -> dict[str, str]:
     part, test = (root.joinpath(f"{family}.{ending}.txt").read_text(encoding="utf-8") for ending in ("py", "test"))
     texts = {
         "my_part.py": part,
-        "my_part.yaml": SPEC.format(family=family, use=USES[family]),
+        "my_part.yaml": SPEC.format(base=BASES.get(family, "digits_flat"), family=family, use=USES[family]),
         "test_my_part.py": TEST.format(imports=_imports(test), body=test),
     }
     return {_named(file, name): _named(text, name) for file, text in texts.items()}
@@ -107,12 +111,13 @@ def _check(family: str, name: str) -> None:
     if family not in USES:
         remedy = suggest(family, list(USES)) or f"one of: {', '.join(USES)}"
         problems.append(Problem("FAMILY", "no such family, or none that can be begun", remedy, family))
-    if not re.fullmatch(r"[a-z][a-z0-9_]{1,40}", name) or keyword.iskeyword(name):
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name) or keyword.iskeyword(name):
         problems.append(Problem("NAME", "not a name", "small letters, digits and underscores, such as my_part", name))
     elif family in USES:
         from fedradio.core.registry import parts
 
         if any(part.kind == name for part in parts(family)):
-            problems.append(Problem("NAME", f"there is {family} of that name already", f"such as my_{name}", name))
+            reason = f"the {family} {name} exists already"
+            problems.append(Problem("NAME", reason, f"another name, such as my_{name}", name))
     if problems:
         raise SpecError(problems)

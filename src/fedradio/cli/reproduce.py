@@ -3,36 +3,66 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fedradio.cli import completion
 from fedradio.cli.app import err, one_command, out
-from fedradio.core.errors import DivergenceError
+from fedradio.cli.where import RAY_HELP, Place, pool_on
+from fedradio.core.errors import DivergenceError, Problem, SpecError, StoreError
 from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
 from fedradio.papers.collect import Result, collect, plain_result
 from fedradio.papers.form import Scale
+from fedradio.papers.items import Item
 from fedradio.papers.judge import judge, plain_claims
 from fedradio.papers.known import SCALES, known_claims
 from fedradio.papers.make import Trouble, blocked, load_specs, make_folder, make_runs, make_studies
-from fedradio.papers.plan import OUT, Reproduction, cost, expected, plan_reproduction, reproduce_command
+from fedradio.papers.order import Pace, cheapest, left_s
+from fedradio.papers.plan import (
+    OUT,
+    Reproduction,
+    cost,
+    expected,
+    plan_reproduction,
+    reproduce_all_command,
+    reproduce_command,
+)
 from fedradio.papers.published import items, matching
 from fedradio.papers.series import picture
+from fedradio.papers.ship import shipped, stored_reproduction
+from fedradio.papers.shipped import shipped_json
 from fedradio.report.terminal.claims import known_view
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.report.terminal.reproduction import list_view, reproduction_view, result_markdown, result_view
+from fedradio.report.terminal.shipped import opened, shipped_list_view, shipped_view
 from fedradio.report.terminal.sweep import BatchProgress
 from fedradio.report.terminal.words import rough
 from fedradio.sweeps.grid import parse_seeds
+from fedradio.sweeps.tasks import Pool
 
 LINE_EVERY_S = 10.0
 
 LONG_S = 60.0
 """An item that is expected to take longer says so before it starts."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where runs are made: a pool, how many at a time, and the name of the place."""
+
+    pool: Pool
+    jobs: int
+    on: Place
+
+    def command(self, text: str) -> str:
+        """A command that resumes there."""
+        return text if self.on == "local" else f"{text} --on {self.on}"
 
 
 app = one_command()
@@ -41,11 +71,20 @@ app = one_command()
 @app.command()
 def reproduce(
     paper: Annotated[
-        str | None, typer.Argument(metavar="PAPER", help="rawhfl, osafl, whfl or fedcpsl; without it all are listed")
+        str | None,
+        typer.Argument(
+            metavar="PAPER",
+            help="rawhfl, osafl, whfl or fedcpsl; without it all are listed",
+            autocompletion=completion.papers,
+        ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="ITEM", help="such as table4, or fig9 for all its panels; without it they are listed"),
+        typer.Argument(
+            metavar="ITEM",
+            help="such as table4, or fig9 for all its panels; without it they are listed",
+            autocompletion=completion.items,
+        ),
     ] = None,
     scale: Annotated[Scale, typer.Option(help="minutes on a laptop, or as published")] = "quick",
     seeds: Annotated[
@@ -55,11 +94,26 @@ def reproduce(
         int | None,
         typer.Option(min=0, max=2**63 - 1, help="all runs in the world of this seed; default: the specs' own worlds"),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="runs at a time")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="runs at a time; default: 1, on a cluster as many as it has room for")
+    ] = None,
+    on: Annotated[Place, typer.Option("--on", help=f"who makes the runs; {RAY_HELP}")] = "local",
     out_dir: Annotated[Path, typer.Option("--out", help="where runs and results go")] = OUT,
     claims: Annotated[
         bool, typer.Option("--claims", help="list the papers' claims with what is known so far; runs nothing")
     ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="all items, or all of a paper, in order of cost; shared runs are made once")
+    ] = False,
+    published_results: Annotated[
+        bool, typer.Option("--published-results", help="print the results that are shipped; runs nothing")
+    ] = False,
+    publish: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="write what is stored in --out as small files, as those shipped; runs nothing"
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="list what would be run and how long it takes")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the result files")] = False,
 ) -> None:
@@ -68,35 +122,114 @@ def reproduce(
     Runs that are there already are used, also those of the paper's other tables and figures; the rest is run. After
     Ctrl-C the same command goes on.
     """
+    _refuse_together({"--all": every, "--claims": claims, "--published-results": published_results}, name, publish)
     chosen = None if seeds is None else parse_seeds(seeds)
+    listed = items(paper) if paper is None or name is None else matching(paper, name)
     if claims:
-        listed = items(paper) if paper is None or name is None else matching(paper, name)
         out.print(known_view(known_claims(listed, out_dir, chosen, world_seed)))
-        return
-    if paper is None or name is None:
+    elif published_results:
+        _show_shipped(listed, name)
+    elif publish is not None:
+        _publish(listed, out_dir, world_seed, publish, quiet)
+    elif name is None and not every:
         costs = [
             (item, {size: cost(plan_reproduction(item, size, chosen, out_dir, world_seed)) for size in SCALES})
-            for item in items(paper)
+            for item in listed
         ]
         out.print(list_view(costs, out_dir))
-        return
+    else:
+        plans = [plan_reproduction(item, scale, chosen, out_dir, world_seed) for item in listed]
+        if dry_run:
+            _show_plans(plans, every)
+            return
+        made = _reproduce_all if every else _each
+        with pool_on(on, jobs) as pool:
+            trouble = made(plans, paper if every else name, Where(pool, jobs or 1, on), quiet)
+        if code := _exit_code(trouble):
+            raise typer.Exit(code)
+
+
+def _refuse_together(asked: Mapping[str, bool], name: str | None, publish: Path | None) -> None:
+    """Refuse options that do not go together."""
+    given = [option for option, set_ in asked.items() if set_] + ([] if publish is None else ["--publish"])
+    if len(given) > 1:
+        raise SpecError(Problem(given[1], f"does not go together with {given[0]}", "one of them"))
+    if asked["--all"] and name is not None:
+        raise SpecError(Problem("--all", "an item is named as well", "leave one of them out", name))
+
+
+def _each(plans: Sequence[Reproduction], name: str | None, where: Where, quiet: bool) -> dict[Path, Trouble]:
+    """Make, show and write one item, or all panels of a figure; returns what went wrong."""
     trouble: dict[Path, Trouble] = {}
-    for number, item in enumerate(matching(paper, name)):
-        reproduction = plan_reproduction(item, scale, chosen, out_dir, world_seed)
+    for number, reproduction in enumerate(plans):
         if number and not quiet:
             out.print()
-        if dry_run:
-            without_data = blocked(reproduction, load_specs(reproduction.units))
-            out.print(reproduction_view(reproduction, expected(reproduction), without_data))
-        else:
-            trouble |= _reproduce(reproduction, name, jobs, quiet)
-    if code := _exit_code(trouble):
-        raise typer.Exit(code)
+        command = where.command(reproduce_command(reproduction, name, where.jobs))
+        trouble |= _reproduce(reproduction, where.pool, command, quiet)
+    return trouble
 
 
-def _reproduce(reproduction: Reproduction, name: str, jobs: int, quiet: bool) -> dict[Path, Trouble]:
-    """Make, show and write one item; returns what went wrong."""
-    trouble = _make(reproduction, name, jobs, quiet)
+def _reproduce_all(plans: Sequence[Reproduction], paper: str | None, where: Where, quiet: bool) -> dict[Path, Trouble]:
+    """Make many items, always the one that takes least; says how long the rest takes, at the pace so far."""
+    rest = [plan for plan in plans if plan.units]
+    number, pace, trouble = len(rest), Pace(), dict[Path, Trouble]()
+    while rest:
+        plan = cheapest(rest)
+        if not quiet:
+            at = f"item {number - len(rest) + 1} of {number}: {plan.item.paper} {plan.item.name}"
+            say(err, f"{at}; about {rough(left_s(rest, pace))} left for all")
+        began, wanted_s = time.monotonic(), cost(plan).left_s
+        failed = _reproduce(plan, where.pool, where.command(reproduce_all_command(plan, paper, where.jobs)), quiet)
+        pace = pace if failed else pace.after(wanted_s, time.monotonic() - began)
+        trouble |= failed
+        rest.remove(plan)
+    return trouble
+
+
+def _show_plans(plans: Sequence[Reproduction], every: bool) -> None:
+    """Print what would be made; ``every``: in order of cost, with what all of them take."""
+    wanted = [plan for plan in plans if plan.units] if every else list(plans)
+    ordered = sorted(wanted, key=lambda plan: cost(plan).left_s) if every else wanted
+    for number, plan in enumerate(ordered):
+        if number:
+            out.print()
+        out.print(reproduction_view(plan, expected(plan), blocked(plan, load_specs(plan.units))))
+    if every:
+        out.print()
+        say(out, f"{len(ordered)} items, about {rough(left_s(ordered, Pace()))} in all; what they share is made once")
+
+
+def _show_shipped(listed: Sequence[Item], name: str | None) -> None:
+    """Print the shipped results of some items: a list, or one beside its paper."""
+    shown = opened(listed)
+    for number, one in enumerate([] if name is None else shown):
+        if number:
+            out.print()
+        out.print(shipped_view(one))
+    if name is None:
+        out.print(shipped_list_view(shown))
+
+
+def _publish(listed: Sequence[Item], out_dir: Path, world_seed: int | None, into: Path, quiet: bool) -> None:
+    """Write the stored results of some items as small files into a folder."""
+    written = 0
+    with LateProgress(err) as bar:
+        for number, item in enumerate(listed):
+            if not quiet:
+                bar(f"{item.paper} {item.name}", number / len(listed))
+            reproduction = stored_reproduction(item, out_dir, world_seed)
+            if reproduction is not None:
+                file = make_folder(into / item.paper) / f"{item.name}.json"
+                write_text(file, shipped_json(shipped(reproduction)))
+                written += 1
+                say(out, str(file))
+    if not written:
+        raise StoreError(f"nothing is stored in {out_dir}; make something first, or choose another --out")
+
+
+def _reproduce(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Trouble]:
+    """Make, show and write one item; returns what went wrong. ``command`` resumes it."""
+    trouble = _make(reproduction, pool, command, quiet)
     result = collect(reproduction, trouble)
     files = _write(result)
     if not quiet:
@@ -107,8 +240,8 @@ def _reproduce(reproduction: Reproduction, name: str, jobs: int, quiet: bool) ->
     return trouble
 
 
-def _make(reproduction: Reproduction, name: str, jobs: int, quiet: bool) -> dict[Path, Trouble]:
-    """Make what is missing, with progress; ``name`` is the item as it was asked for, for the command that resumes."""
+def _make(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Trouble]:
+    """Make what is missing, with progress; ``command`` resumes it."""
     specs = load_specs(reproduction.units)
     left = cost(reproduction)
     if left.left_s > LONG_S and not quiet:
@@ -119,9 +252,8 @@ def _make(reproduction: Reproduction, name: str, jobs: int, quiet: bool) -> dict
         with LateProgress(err) as bar:
             trouble |= make_studies(reproduction, specs, _progress(bar, quiet))
         with BatchProgress(err) as observer:
-            trouble |= make_runs(reproduction, specs, parallel=jobs, observer=None if quiet else observer)
+            trouble |= make_runs(reproduction, specs, pool=pool, observer=None if quiet else observer)
     except KeyboardInterrupt:
-        command = reproduce_command(reproduction, name, jobs)
         say(err, f"interrupted; what was done is in {reproduction.folder}; go on with: {command}")
         raise
     return trouble

@@ -9,6 +9,7 @@ import typer
 
 from fedradio.cli.app import PartFiles, one_command
 from fedradio.cli.running import show_run
+from fedradio.cli.where import Actors, On, backend_on
 from fedradio.runs.resume import resume as resume_run
 
 app = one_command()
@@ -19,6 +20,8 @@ def resume(
     run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
     rounds: Annotated[int | None, typer.Option(help="another end; makes a finished run longer")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    on: On = "local",
+    actors: Actors = None,
     parts: PartFiles = None,
     changed_parts: Annotated[
         bool, typer.Option("--changed-parts", help="go on although a file of parts was changed since the run began")
@@ -26,10 +29,17 @@ def resume(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
 ) -> None:
     """Go on with a run that was interrupted or killed; the result equals that of a run in one go."""
-    show_run(
-        lambda observer: resume_run(
-            run_dir, rounds=rounds, workers=workers, observer=observer, changed_parts=changed_parts
-        ),
-        run_dir,
-        quiet,
-    )
+    with backend_on(on, actors) as backend:
+        show_run(
+            lambda observer: resume_run(
+                run_dir,
+                rounds=rounds,
+                workers=workers,
+                observer=observer,
+                changed_parts=changed_parts,
+                backend=backend,
+            ),
+            run_dir,
+            quiet,
+            parts=parts or (),
+        )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from fedradio.cli.app import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes, one_command
-from fedradio.cli.running import show_run
+from fedradio.cli.running import live_page, show_run
+from fedradio.cli.where import Actors, On, backend_on
 from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.runs.folder import new_folder
 from fedradio.runs.run import run as run_spec
@@ -26,7 +28,12 @@ def run(
     rounds: Rounds = None,
     device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
     workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    on: On = "local",
+    actors: Actors = None,
     parts: PartFiles = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="also serve its live page on this machine; see `fedradio watch`")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
 ) -> None:
     """Run a spec and write its run folder."""
@@ -34,9 +41,13 @@ def run(
     checked = load_spec(spec, changed)
     folder = out_dir or new_folder(checked.name, checked.seed)
     check_outside_sweeps(folder)
-    show_run(
-        lambda observer: run_spec(checked, folder, device=device, workers=workers, observer=observer),
-        folder,
-        quiet,
-        changed,
-    )
+    with live_page(folder) if watch else nullcontext(), backend_on(on, actors, device) as backend:
+        show_run(
+            lambda observer: run_spec(
+                checked, folder, device=device, workers=workers, observer=observer, backend=backend
+            ),
+            folder,
+            quiet,
+            changed,
+            parts or (),
+        )

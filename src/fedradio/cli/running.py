@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from fedradio.cli.app import err, out
+from fedradio.report.live.companion import Companion
+from fedradio.report.terminal.caches import cache_table, cache_warnings
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.run_progress import RunProgress
 from fedradio.report.terminal.summary import participation_warning, summary_table
+from fedradio.results.caches import stationary
 from fedradio.results.run import ended_run
 from fedradio.runs.folder import SPEC_FILE
 from fedradio.runs.run import Observer
@@ -17,9 +21,14 @@ from fedradio.runs.summary import Summary
 
 
 def show_run(
-    make: Callable[[Observer | None], Summary], folder: Path, quiet: bool, changes: Sequence[str] = ()
+    make: Callable[[Observer | None], Summary],
+    folder: Path,
+    quiet: bool,
+    changes: Sequence[str] = (),
+    parts: Sequence[Path] = (),
 ) -> None:
-    """Make a run with progress and a table of its summary, or quietly."""
+    """Make a run with progress and a table of its summary, or quietly; ``parts`` are the files that it was given."""
+    files = [word for file in parts for word in ("--parts", str(file))]
     try:
         if quiet:
             make(None)
@@ -29,12 +38,26 @@ def show_run(
             summary = make(progress)
     except KeyboardInterrupt:
         if folder.is_dir():
-            command = shlex.join(["fedradio", "resume", str(folder)])
+            command = shlex.join(["fedradio", "resume", str(folder), *files])
             say(err, f"interrupted; what was done is in {folder}; go on with: {command}")
         raise
-    out.print(summary_table(ended_run(folder, summary)))
+    ended = ended_run(folder, summary)
+    out.print(summary_table(ended))
+    if summary.cache is not None:
+        out.print()
+        out.print(cache_table(summary.cache, stationary(ended.spec)))
+        for late in cache_warnings(summary.cache):
+            say(err, ("warning", "yellow"), f" {late}")
     if warning := participation_warning(summary):
-        command = shlex.join(["fedradio", "plan", str(folder / SPEC_FILE)])
+        command = shlex.join(["fedradio", "plan", str(folder / SPEC_FILE), *files])
         say(err, ("warning", "yellow"), f" {warning}; who is out, and why: {command}")
     say(out, f"run folder: {folder}")
     say(out, f"its page: {shlex.join(['fedradio', 'report', str(folder)])}")
+
+
+@contextmanager
+def live_page(folder: Path) -> Iterator[None]:
+    """The live page of a run that is about to be made, until it has ended, however that is."""
+    with Companion(folder) as page:
+        say(err, f"live page: {page.url}")
+        yield

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fedradio.cli import completion
 from fedradio.cli.app import PartFiles, one_command, out
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
@@ -18,7 +19,13 @@ app = one_command()
 
 @app.command()
 def show(
-    kind: Annotated[str, typer.Argument(help="kind of a part, such as fedprox, or family/kind; or a shipped spec")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="kind of a part, such as fedprox, or family/kind; or a shipped spec",
+            autocompletion=completion.parts_and_specs,
+        ),
+    ],
     files: PartFiles = None,
 ) -> None:
     """Show a part's parameters with units, bounds and defaults, and the paper it follows; or a shipped spec."""

@@ -9,13 +9,24 @@ from typing import Annotated, Literal
 
 import typer
 
+from fedradio.cli import completion
 from fedradio.cli.app import PartFiles, SpecArgument, err, one_command, out
+from fedradio.cli.where import RAY_HELP, pool_on
+from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.terminal.sweep import BatchProgress, results_view, size_text, trouble_lines, variants_table
+from fedradio.report.terminal.sweep import (
+    BatchProgress,
+    failures_line,
+    results_view,
+    size_text,
+    trouble_lines,
+    variants_table,
+)
 from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
-from fedradio.sweeps.sweep import SweepResult, check_variants, joined, results, run_sweep, sweep_folder
+from fedradio.sweeps.slurm import MOST_TASKS, slurm_script, write_script
+from fedradio.sweeps.sweep import Sweep, check_variants, joined, results, run_sweep, sweep_folder, written_sweep
 
 SWEEP_CODES = (
     "Exit codes: 0 all runs are complete; 3 some have diverged; else that of the first failure: 4 data, 5 folder, "
@@ -32,17 +43,29 @@ app = one_command()
 @app.command(epilog=SWEEP_CODES)
 def sweep(
     spec: SpecArgument,
-    changes: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES)] = None,
+    changes: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES, autocompletion=completion.overrides)
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="5 is the seeds 1 to 5; 1,2,7 are these seeds; default: the spec's own")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=256, help="runs at a time; results do not depend on it")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, max=10_000, help="runs at a time; results do not depend on it; default: 1, or all of --on"),
+    ] = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="sweep folder, new or of a sweep to go on with; default sweeps/NAME")
     ] = None,
     rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
     device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
     workers: Annotated[int | None, typer.Option(min=1, help="threads of a run; default: all cores, shared")] = None,
+    on: Annotated[
+        Literal["local", "ray", "slurm"],
+        typer.Option("--on", help=f"who makes the runs; {RAY_HELP}; slurm: write the script of an array"),
+    ] = "local",
+    sbatch: Annotated[
+        str, typer.Option("--sbatch", metavar="OPTIONS", help="with --on slurm: options of sbatch, such as '-p short'")
+    ] = "",
     parts: PartFiles = None,
     only_list: Annotated[bool, typer.Option("--list", help="list the variants and stop")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the sweep folder")] = False,
@@ -57,19 +80,26 @@ def sweep(
         say(out, f"{size_text(whole)} in {folder}")
         return
     check_outside_sweeps(folder)
-    command = _resume_command([spec, *(changes or ())], _options(seeds, rounds, jobs, device, workers, folder))
+    if sbatch and on != "slurm":
+        raise SpecError(Problem("--sbatch", "is for Slurm", "--on slurm", sbatch))
+    options = _options(seeds, rounds, jobs, device, workers, on, folder)
+    command = _resume_command([spec, *(changes or ())], options, parts or ())
     _check(plan, folder, device, quiet)
-    with BatchProgress(err) as progress:
+    if on == "slurm":
+        _write_array(plan, folder, jobs, workers, sbatch, parts or [])
+        return
+    with pool_on(on, jobs, device) as pool, BatchProgress(err) as progress:
         try:
             observer = None if quiet else progress
-            result = run_sweep(plan, folder, parallel=jobs, device=device, workers=workers, observer=observer)
+            result = run_sweep(plan, folder, device=device, workers=workers, observer=observer, pool=pool)
         except KeyboardInterrupt:
             say(err, f"interrupted; what was done is in {folder}; go on with: {command}")
             raise
     _show(result, quiet)
-    if any(outcome.status not in ("complete", "diverged") for outcome in result.outcomes):
-        say(err, f"run again what has failed: {command}")
     if result.exit_code:
+        failed = any(outcome.status not in ("complete", "diverged") for outcome in result.outcomes)
+        remedy = f"; run again what has failed: {command}" if failed else ""
+        say(err, (failures_line(result.outcomes), "red"), f" (exit code {result.exit_code}){remedy}")
         raise typer.Exit(result.exit_code)
 
 
@@ -84,7 +114,18 @@ def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
         say(err, ("warning", "yellow"), f" {warning}")
 
 
-def _show(result: SweepResult, quiet: bool) -> None:
+def _write_array(
+    plan: SweepPlan, folder: Path, jobs: int | None, workers: int | None, options: str, parts: Sequence[Path]
+) -> None:
+    """Write the sweep and the script of a Slurm array, and print the command that submits it."""
+    with written_sweep(plan, folder) as whole:
+        tasks = min(jobs or MOST_TASKS, whole.runs)
+        text = slurm_script(folder, tasks, name=whole.name, options=options, cpus=workers or 1, part_files=parts)
+        path = write_script(folder, text)
+    say(out, shlex.join(["sbatch", str(path)]))
+
+
+def _show(result: Sweep, quiet: bool) -> None:
     """Print failures, the table of results, and commands that show more."""
     for text in trouble_lines(result.outcomes):
         say(err, text)
@@ -92,22 +133,26 @@ def _show(result: SweepResult, quiet: bool) -> None:
         say(out, str(result.folder))
         return
     out.print(results_view(results(result.folder), out.width))
-    before = sum(not outcome.fresh for outcome in result.outcomes)
-    made = len(result.outcomes) - before
+    ended = [outcome for outcome in result.outcomes if outcome.status in ("complete", "diverged")]
+    before = sum(not outcome.fresh for outcome in ended)
+    made = len(ended) - before
     folder = shlex.quote(str(result.folder))
-    say(out, f"{made} runs made, {before} were there before; sweep folder: {folder}")
-    say(out, f"fedradio compare {folder}\nfedradio report {folder}")
+    say(out, f"{made} run{'s' * (made != 1)} made, {before} were there before; sweep folder: {folder}")
+    if ended:
+        say(out, f"fedradio compare {folder}\nfedradio report {folder}")
 
 
 def _options(
-    seeds: str | None, rounds: int | None, jobs: int, device: str, workers: int | None, folder: Path
+    seeds: str | None, rounds: int | None, jobs: int | None, device: str, workers: int | None, on: str, folder: Path
 ) -> dict[str, object]:
     """The options that are not at their defaults, and the folder."""
-    given: dict[str, object] = {"--seeds": seeds, "--rounds": rounds, "--jobs": None if jobs == 1 else jobs}
+    given: dict[str, object] = {"--seeds": seeds, "--rounds": rounds, "--jobs": jobs}
+    given |= {"--on": None if on == "local" else on}
     given |= {"--device": None if device == "cpu" else device, "--workers": workers, "--out": folder}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _resume_command(arguments: Sequence[str], options: Mapping[str, object]) -> str:
-    """The command that makes what is still missing."""
-    return shlex.join(["fedradio", "sweep", *arguments, *(str(word) for pair in options.items() for word in pair)])
+def _resume_command(arguments: Sequence[str], options: Mapping[str, object], parts: Sequence[Path]) -> str:
+    """The command that makes what is still missing, with the files of ``parts`` that it needs."""
+    pairs = [*options.items(), *(("--parts", file) for file in parts)]
+    return shlex.join(["fedradio", "sweep", *arguments, *(str(word) for pair in pairs for word in pair)])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import err, one_command, out
+from fedradio.cli.app import PartFiles, err, one_command, out
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.bounds.assess import assess
 from fedradio.report.terminal.bound import assessment_view
@@ -30,6 +30,7 @@ def theory(
     client_divergence: Annotated[float | None, typer.Option(help="RawHFL's eps_0^2, clients from their edge")] = None,
     edge_divergence: Annotated[float | None, typer.Option(help="RawHFL's eps_1^2, edges from the global mean")] = None,
     gap: Annotated[float | None, typer.Option(help="f(w0) - f_inf, for the whole run")] = None,
+    parts: PartFiles = None,
 ) -> None:
     """Evaluate a paper's convergence bounds on a run, beside what the run did."""
     named = {

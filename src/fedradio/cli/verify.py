@@ -16,6 +16,7 @@ from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
+from fedradio.results.run import why_no_run
 from fedradio.results.sweep_file import ListedRun, is_sweep, listed_runs
 from fedradio.runs.folder import SPEC_FILE, is_run
 from fedradio.runs.manifest import Damage
@@ -24,9 +25,14 @@ from fedradio.runs.verify import Verdict, check_run
 app = one_command()
 
 
+WRONG = ("damaged", "no run")
+"""Findings that make the command fail; all other folders are checked nevertheless."""
+
+
 @dataclass(frozen=True)
 class Finding:
-    """What was found about a folder: ``whole``, ``unfinished``, ``old``, ``not begun`` or ``damaged``, and in words."""
+    """What was found about a folder: ``whole``, ``unfinished``, ``old``, ``not begun``, ``damaged`` or ``no run``;
+    and in words."""
 
     folder: str
     status: str
@@ -43,12 +49,14 @@ def verify(
     """Check that the files of runs and sweeps are what was written: every byte has a checksum."""
     with LateProgress(err) as progress:
         findings = list(_findings(folders, progress))
-    damaged = any(finding.status == "damaged" for finding in findings)
+    damaged = any(finding.status in WRONG for finding in findings)
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for finding in findings:
-            if finding.status == "damaged" or not quiet:
+            if finding.status == "no run":
+                say(err, ("error", "red"), f" {finding.folder} is {finding.words}")
+            elif finding.status == "damaged" or not quiet:
                 style = "red" if finding.status == "damaged" else ""
                 say(out, f"{finding.folder}: ", (finding.words, style))
     if damaged:
@@ -74,8 +82,9 @@ def _findings(folders: Sequence[Path], progress: Progress) -> Iterator[Finding]:
 
 def _run(folder: Path, listed: ListedRun | None = None) -> Finding:
     """What is found about a run, which must be the one that a sweep lists, if it does."""
-    if listed is not None and not is_run(folder):
-        return Finding(str(folder), "not begun", "not begun", [])
+    if not is_run(folder):
+        found = "no run" if listed is None else "not begun"
+        return Finding(str(folder), found, why_no_run(folder) if listed is None else found, [])
     verdict = check_run(folder, thorough=True)
     damage = list(verdict.damage)
     if listed is not None and verdict.spec is not None and verdict.spec.sha256() != listed.spec.sha256():

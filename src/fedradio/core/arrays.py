@@ -24,6 +24,18 @@ SHOWN = 5
 """Labels and classes that a message names."""
 
 
+def check_options(classes: Any, test_fraction: Any, rng: Any, sample_bits: Any) -> None:
+    """Refuse what stands beside the arrays and is no number, or no generator of random numbers."""
+    if classes is not None and (isinstance(classes, bool) or not isinstance(classes, int | np.integer)):
+        raise DataError(f"classes is the number of classes, a whole number, and is {classes!r:.40}")
+    if isinstance(test_fraction, bool) or not isinstance(test_fraction, int | float | np.number):
+        raise DataError(f"test_fraction must be a share from 0 to below 1, and is {test_fraction!r:.40}")
+    if rng is not None and not isinstance(rng, Rng):
+        raise DataError(f"rng must be a fedradio.Rng, such as Rng(1), and is {type(rng).__name__}")
+    if sample_bits is not None and not (isinstance(sample_bits, int | float | np.number) and 0 < sample_bits < np.inf):
+        raise DataError(f"sample_bits must be a number above 0, and is {sample_bits!r:.40}")
+
+
 def as_array(value: Any, name: str) -> Array:
     """What a user gives as a numpy array of at least one sample."""
     if hasattr(value, "toarray"):
@@ -31,8 +43,7 @@ def as_array(value: Any, name: str) -> Array:
     if isinstance(value, Tensor):
         if value.layout is not torch.strided:
             raise DataError(f"{name} is a sparse tensor: give {name}.to_dense()")
-        plain = value.detach().cpu()
-        array: Array = (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
+        array: Array = _plain(value, name)
     elif hasattr(value, "to_numpy"):
         array = value.to_numpy()
     elif isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
@@ -91,7 +102,8 @@ def labels(given: Mapping[str, Any], classes: int | None, relabel: bool) -> tupl
         outside = (array < 0) | (array >= count)
         if outside.any():
             reason = f"{name} is {array[outside][0]} at {_place(outside)}"
-            raise DataError(f"{reason}: labels are 0 to {count - 1}, for {count} classes")
+            remedy = "; relabel numbers any labels" if bool((array < 0).any()) and not relabel else ""
+            raise DataError(f"{reason}: labels are 0 to {count - 1}, for {count} classes{remedy}")
     if count < 2:
         raise DataError(f"all of {' and '.join(arrays)} is one label: there is nothing to tell apart")
     return {name: torch.from_numpy(array.astype(np.int64)) for name, array in arrays.items()}, count
@@ -146,6 +158,16 @@ def sample_bits(array: Array) -> float:
     return float(np.prod(array.shape[1:]) * (8 if array.dtype.itemsize == 1 else 32))
 
 
+def _plain(value: Tensor, name: str) -> Array:
+    """A tensor as an array; one without values, of parts or in codes is refused."""
+    if value.is_nested or value.is_quantized or value.is_meta:
+        kind = "nested" if value.is_nested else "quantised" if value.is_quantized else "meta"
+        raise DataError(f"{name} is a {kind} tensor: give a plain one")
+    plain = value.detach().cpu()
+    array: Array = (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
+    return array
+
+
 def _stacked(value: Any, name: str) -> Array:
     """A list as an array; samples of different shapes are refused by their number."""
     try:
@@ -168,10 +190,18 @@ def _numbers(array: Array, name: str) -> Array:
             if not isinstance(item, int | float | np.number):
                 at = _words(place)
                 raise DataError(f"{name} is {item!r:.40} at {at}: numbers are needed, all samples of one shape")
-        return array.astype(np.float64)
+        return _objects(array, name)
     if array.dtype.kind == "U":
         raise DataError(f"{name} is text, such as {str(array.flat[0])!r:.40}: numbers are needed")
     raise DataError(f"{name} is of type {array.dtype}: real numbers are needed")
+
+
+def _objects(array: Array, name: str) -> Array:
+    """Numbers of Python as float64."""
+    try:
+        return array.astype(np.float64)
+    except OverflowError:  # Python's whole numbers have no end
+        raise DataError(f"{name} has a whole number that is too large for any float: scale it") from None
 
 
 def _ids(array: Array, name: str) -> Tensor:

@@ -66,6 +66,14 @@ class StoreError(FedradioError):
     exit_code = 5
 
 
+class InUseError(StoreError):
+    """Another process is at work in a folder."""
+
+
+class NotEmptyError(StoreError):
+    """A folder for something new holds something already."""
+
+
 def _short(value: Any, limit: int = 80) -> str:
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."

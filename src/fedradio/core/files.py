@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import InUseError, StoreError
 from fedradio.core.text import short_path
 
 LOCK_FILE = ".lock"
@@ -194,7 +194,7 @@ def locked(folder: Path, wait_s: float = 0.0) -> Iterator[None]:
     try:
         lock.acquire(timeout=wait_s, blocking=wait_s > 0, poll_interval=0.1)
     except Timeout:
-        raise StoreError(f"{folder} is in use: another process is running in it") from None
+        raise InUseError(f"{folder} is in use: another process is running in it") from None
     except OSError as error:
         reason = error.strerror or error
         raise StoreError(f"{folder} cannot be locked ({reason}); choose another folder or file system") from None

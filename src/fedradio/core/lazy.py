@@ -25,3 +25,8 @@ def lazy(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
         return value
 
     return getattr_
+
+
+def offered(name: str) -> Any:
+    """A name that the package itself offers, for modules below the one that defines it."""
+    return getattr(import_module("fedradio"), name)

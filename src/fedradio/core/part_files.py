@@ -98,10 +98,10 @@ def _execute(name: str, path: Path, data: bytes) -> None:
     try:
         exec(compile(data, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
-        raise SpecError(Problem(OPTION, _reason(error, path), "mend the file", str(path))) from error
+        raise SpecError(Problem(OPTION, reason_in(error, path), "mend the file", str(path))) from error
 
 
-def _reason(error: BaseException, path: Path) -> str:
+def reason_in(error: BaseException, path: Path) -> str:
     """What went wrong, and in which line of the file."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}" if error.lineno else str(error.msg)

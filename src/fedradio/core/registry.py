@@ -31,10 +31,11 @@ FAMILIES: dict[str, str] = {
     "schedule": "the learning rate over time",
     "algorithm": "what clients send and receivers do with it",
     "metric": "what predictions are judged by",
+    "placement": "which files an edge keeps",
 }
 """Families of parts, in the order in which people meet them."""
 
-PART_LISTS: dict[str, str] = {"metrics": "metric", "transforms": "transform"}
+PART_LISTS: dict[str, str] = {"metrics": "metric", "transforms": "transform", "placements": "placement"}
 """Keys of a spec that hold a list of parts, and the family of these."""
 
 BUILT_IN = "fedradio._parts"

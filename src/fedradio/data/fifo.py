@@ -143,6 +143,25 @@ class Fifo(Window):
             raise SpecError(Problem("data.stream", reason, remedy))
         return state | {"lo": lo, "hi": hi}
 
+    @property
+    def request_rate(self) -> Tensor:
+        return torch.from_numpy(self.activity)
+
+    def chances_at(self, clock: Clock) -> Tensor:
+        """Slots ``[C]`` before a round; none before the first one, and none within a round."""
+        return torch.from_numpy(np.where(clock.t == 0 or clock.e > 0, 0, self.chances))
+
+    def ahead(self, state: Slots) -> Tensor:
+        place = state["hi"].cpu().numpy()
+        there = (place < self._size) | (self.at_end == "repeat")
+        numbers = self.tapes.index.cpu().numpy()[self._offset[:-1] + place % self._size]
+        return torch.from_numpy(np.where(there, numbers, -1))
+
+    def asked(self, before: Slots, after: Slots) -> list[Tensor]:
+        first, last = before["hi"].cpu().numpy(), after["hi"].cpu().numpy()
+        tapes, index = zip(self._offset[:-1], self._size, first, last, strict=True), self.tapes.index.cpu()
+        return [index[start + torch.arange(a, b) % size] for start, size, a, b in tapes]
+
     def _arrivals(self, rng: Rng) -> Ints:
         """Numbers ``[C]`` of new samples between two rounds."""
         if self.arrivals == "single":

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from fedradio.core.contracts import Clock, Slots, Stream, Tapes
 from fedradio.core.errors import Problem, SpecError
@@ -79,3 +80,10 @@ class Growing(Window):
             reason = f"the samples of client {int(over.nonzero()[0])} have run out in round {clock.t}"
             raise SpecError(Problem("data.stream", reason, "fewer rounds, or more samples per client"))
         return state | {"hi": grown}
+
+    @property
+    def request_rate(self) -> Tensor:
+        return torch.from_numpy(self.activity)
+
+    def chances_at(self, clock: Clock) -> Tensor:
+        return torch.full((self.clients,), self.chances, dtype=torch.int64)

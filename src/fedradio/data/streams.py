@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Batches, Clock, Picks, Slots, Stream, Tapes, TestSet
+from fedradio.core.contracts import Batches, Clock, Fetch, Law, Picks, Slots, Stream, Tapes, TestSet
 from fedradio.core.registry import register
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints, Segments, draw_epochs
@@ -96,6 +96,33 @@ class Window:
 
     def reference(self, state: Slots) -> dict[str, float]:
         return dict(self.tapes.reference)
+
+    @property
+    def law(self) -> Law | None:
+        return self.tapes.law
+
+    @property
+    def fetch(self) -> Fetch:
+        return self.tapes.fetch
+
+    @property
+    def request_rate(self) -> Tensor:
+        """Probabilities ``[C]`` to use a slot: 0, nothing arrives."""
+        return torch.zeros(self.clients, dtype=torch.float64)
+
+    def chances_at(self, clock: Clock) -> Tensor:
+        return torch.zeros(self.clients, dtype=torch.int64)
+
+    def ahead(self, state: Slots) -> Tensor:
+        place = state["hi"].cpu().numpy()
+        there = place < np.diff(self._offset)
+        numbers = self.tapes.index.cpu().numpy()[self._offset[:-1] + np.where(there, place, 0)]
+        return torch.from_numpy(np.where(there, numbers, -1))
+
+    def asked(self, before: Slots, after: Slots) -> list[Tensor]:
+        first, last = before["hi"].cpu().numpy(), after["hi"].cpu().numpy()
+        index = self.tapes.index.cpu()
+        return [index[start + torch.arange(a, b)] for start, a, b in zip(self._offset[:-1], first, last, strict=True)]
 
     def _window(self, state: Slots) -> tuple[Ints, Ints]:
         """Start and end of every window on the concatenated tapes, ``[C]`` each."""

@@ -7,8 +7,8 @@ every client and content.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints
-from fedradio.data.requests import Floats, Requests
+from fedradio.data.requests import Floats, RequestLaw, Requests, drifting, ranks, zipf_mandelbrot
 
 MAX_VALUES = 250_000_000
 """Most numbers in the table of features: 1 GB."""
@@ -27,7 +27,11 @@ MAX_VALUES = 250_000_000
 MAX_REQUESTS = 10_000_000
 """Most requests of all clients, training and test together: 240 MB of random numbers while they are drawn."""
 
+MAX_RANKS = 100_000_000
+"""Most ranks of all slots of a drifting popularity: 200 MB."""
+
 Range = tuple[float, float]
+Entry = Literal["favourite", "zipf"]
 
 
 @register("source", "videos", paper="RawHFL, sections II-B and V-A")
@@ -48,6 +52,13 @@ def videos(
     ] = (0.1, 0.8),
     requests: Annotated[int, Arg("samples of every client, history and future together", ge=1, le=10**6)] = 600,
     test_requests: Annotated[int, Arg("held-out samples of every client", ge=1, le=10**6)] = 1000,
+    entry: Annotated[
+        Entry, Arg("how a genre is entered: by its most popular content, or by any, in proportion to popularity")
+    ] = "favourite",
+    zipf_gamma: Annotated[float, Arg("skewness of the popularity (Zipf), where entry is zipf", ge=0, le=1e6)] = 1.0,
+    drift: Annotated[
+        float, Arg("probability that a genre swaps two neighbouring ranks of its popularity before a slot", ge=0, le=1)
+    ] = 0.0,
 ) -> Tapes:
     """Next-request prediction for a video service: 43 features, 256 contents, one test group per client.
 
@@ -64,11 +75,20 @@ def videos(
     ``bayes`` is the best expected accuracy on the test samples, the mean of
     ``max(v, (1-v) * max_{h != g} p_h / (1 - p_g))``; ``top_popular`` that of always predicting the content that is
     requested most often on all tapes together.
+
+    With ``entry: zipf`` a genre is entered by its content of popularity rank ``r`` with probability in proportion to
+    ``r^-zipf_gamma``; with ``favourite`` only the favourites and the few that follow them are ever asked for. With
+    ``drift`` the popularity changes from slot to slot, where a slot is a place on the tapes: a client that asks twice
+    as often lives through twice as many changes. Test requests live through the same slots, and ``bayes`` is the mean
+    over them of the best accuracy in the slot of each.
     """
     v = (similarity, similarity) if isinstance(similarity, int | float) else similarity
+    slots = max(requests, test_requests) + 1
     _check(clients, genres, contents_per_genre, preferences, v, requests + test_requests)
+    check_drift(drift, slots * genres * contents_per_genre)
     taste = preference if preferences is None else preferences
     world, cosine = draw_world(clients, genres, contents_per_genre, content_features, taste, v, rng)
+    world = _with_popularity(world, entry, zipf_gamma, drift, slots, rng)
     run = rng.of_run()
     train, test = world.simulate(requests + 1, run.child("tape")), world.simulate(test_requests + 1, run.child("test"))
     return _tapes(world, _features(world, cosine), train, test)
@@ -90,6 +110,17 @@ def draw_world(
     stay = v[0] + (v[1] - v[0]) * rng.child("similarity").numpy().random(clients)
     certain = np.eye(contents)
     return Requests(preference, stay, near=certain[_most_similar(cosine)], entry=certain[popular]), cosine
+
+
+def _with_popularity(world: Requests, entry: Entry, gamma: float, drift: float, slots: int, rng: Rng) -> Requests:
+    """The world with genres entered by this popularity, which drifts."""
+    if entry == "favourite" and drift == 0:
+        return world
+    genres, contents = world.entry.shape
+    rank = ranks(rng.child("popularity").numpy().random((genres, contents)))
+    popularity = zipf_mandelbrot(contents, gamma, 0.0) if entry == "zipf" else np.eye(contents)[0]
+    drifted = drifting(rank, popularity, drift, slots, rng.child("drift"))
+    return replace(world, entry=popularity[rank], drift=drifted)
 
 
 @dataclass(frozen=True)
@@ -150,6 +181,8 @@ def _tapes(world: Requests, table: Tensor, train: Ints, test: Ints) -> Tapes:
     number, client = torch.arange(len(label)), torch.arange(world.clients)
     test_set = TestSet(number[trained:], client.repeat_interleave(test.shape[1] - 1), world.clients, True, pairs)
     favourite = np.bincount(label[:trained]).argmax()
+    law = RequestLaw(world, pairs.row, (train.shape[1] - 1, test.shape[1] - 1))
+    best = world.ceiling().ravel()[row[trained:]] if world.drift is None else law.highest(number[trained:])
     return Tapes(
         index=number[:trained],
         offset=torch.arange(world.clients + 1) * (train.shape[1] - 1),
@@ -161,9 +194,10 @@ def _tapes(world: Requests, table: Tensor, train: Ints, test: Ints) -> Tapes:
         classes=world.contents,
         sample_bits=32.0 * table.shape[1],
         reference={
-            "bayes": float(world.ceiling().ravel()[row[trained:]].mean()),
+            "bayes": float(best.mean()),
             "top_popular": float((label[trained:] == favourite).mean()),
         },
+        law=law,
     )
 
 
@@ -186,6 +220,13 @@ def _check(
         )
     if problems:
         raise SpecError(problems)
+
+
+def check_drift(drift: float, ranks: int) -> None:
+    """Refuse a drift whose ``ranks`` of all slots would fill the memory."""
+    if drift > 0 and ranks > MAX_RANKS:
+        reason = f"the popularity of all slots has {ranks:,} ranks, above {MAX_RANKS:,}"
+        raise SpecError(Problem("data.source.drift", reason, "fewer requests, test_requests or contents", drift))
 
 
 def _check_preferences(preferences: tuple[float, ...], genres: int) -> list[Problem]:

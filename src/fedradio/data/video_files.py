@@ -15,7 +15,8 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints
-from fedradio.data.requests import Floats, Requests, nearest, zipf_mandelbrot
+from fedradio.data.requests import Floats, RequestLaw, Requests, drifting, nearest, zipf_mandelbrot
+from fedradio.data.video import check_drift
 from fedradio.data.video_features import (
     Catalogue,
     Features,
@@ -72,6 +73,9 @@ def video_files(
     genre: Annotated[Genre, Arg("the genre among the features: its number over genres, or as printed its number")] = (
         "unit"
     ),
+    drift: Annotated[
+        float, Arg("probability that a genre swaps two neighbouring ranks of its popularity before a slot", ge=0, le=1)
+    ] = 0.0,
 ) -> Tapes:
     """Next-request prediction for a video service: images or past requests, 100 files, one test group per client.
 
@@ -97,6 +101,10 @@ def video_files(
     ``bayes`` is the best expected accuracy on the test samples: the mean, over the last requests, of the highest
     probability of the next one. ``top_popular`` is that of always predicting the file that is requested most often on
     all tapes together.
+
+    With ``drift`` the popularity orders change from slot to slot, where a slot is a place in a client's requests: a
+    client that asks twice as often lives through twice as many changes. Test requests live through the same slots, and
+    ``bayes`` takes the law of the slot of each.
     """
     window = 1 if sample == "features" else history
     problems = _law_problems(files_per_genre, stay, top_k, zipf_q)
@@ -104,12 +112,14 @@ def video_files(
     problems += _image_problems(genres * files_per_genre, sample, images, image_std, genre)
     if problems:
         raise SpecError(problems)
+    slots = max(requests, test_requests)
+    check_drift(drift, slots * genres * files_per_genre)
     if images == "cifar100":
         catalogue = photographs(genres, files_per_genre)
     else:
         catalogue = draw_catalogue(genres, files_per_genre, rng)
     popularity = zipf_mandelbrot(files_per_genre, zipf_gamma, zipf_q)
-    law = draw_law(catalogue, clients, preference, stay, top_k, popularity, rng)
+    law = draw_law(catalogue, clients, preference, stay, top_k, popularity, rng, drift, slots)
     run = rng.of_run()
     train, test = law.simulate(requests, run.child("tape")), law.simulate(test_requests, run.child("test"))
     request = np.concatenate([train.ravel(), test.ravel()])
@@ -122,9 +132,18 @@ def video_files(
 
 
 def draw_law(
-    catalogue: Catalogue, clients: int, preference: float, stay: Range, top_k: int, popularity: Floats, rng: Rng
+    catalogue: Catalogue,
+    clients: int,
+    preference: float,
+    stay: Range,
+    top_k: int,
+    popularity: Floats,
+    rng: Rng,
+    drift: float = 0.0,
+    slots: int = 1,
 ) -> Requests:
-    """Random law of the clients' requests for a catalogue; ``popularity [M]`` is the law of ranks in every genre."""
+    """Random law of the clients' requests for a catalogue; ``popularity [M]`` is the law of ranks in every genre, whose
+    order drifts from slot to slot."""
     genres, files, _ = catalogue.cosine.shape
     rank = rng.child("popularity").numpy().random((genres, files)).argsort(axis=1)
     return Requests(
@@ -132,6 +151,7 @@ def draw_law(
         stay=stay[0] + (stay[1] - stay[0]) * rng.child("stay").numpy().random(clients),
         near=nearest(catalogue.cosine, top_k),
         entry=popularity[rank],
+        drift=drifting(rank, popularity, drift, slots, rng.child("drift")),
     )
 
 
@@ -153,6 +173,8 @@ def _tapes(
     )
     label, test_label = train[:, window:].ravel(), test[:, window:].ravel()
     last = test[:, window - 1 : -1]  # [C, samples]
+    true = RequestLaw(law, fetch.request, (train.shape[1], test.shape[1]), window - 1)
+    best = np.take_along_axis(law.ceiling(), last, axis=1) if law.drift is None else true.highest(test_index)
     client = torch.arange(law.clients)
     return Tapes(
         index=index,
@@ -165,9 +187,10 @@ def _tapes(
         classes=law.contents,
         sample_bits=float(sample_bits),
         reference={
-            "bayes": float(np.take_along_axis(law.ceiling(), last, axis=1).mean()),
+            "bayes": float(best.mean()),
             "top_popular": float((test_label == np.bincount(label).argmax()).mean()),
         },
+        law=true,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torch import Tensor
+
 from fedradio.core.contracts import Backend, EvalJob, Model, Scores, Trained, TrainJob
 from fedradio.engine.coordinates import in_coordinates
 from fedradio.engine.dense import Dense
@@ -32,7 +34,7 @@ class Engine(Backend):
     def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
         check_groups(job.updates.tolist(), groups)
         training = prepare(job)
-        self._memo.trained(job.start.ids)
+        self.trained(job.start.ids)
         kernel = self._kernel(job.model, job.rule.objective is not None)
         workers = 1 if job.start.w.is_cuda else self.workers
         if isinstance(kernel, Dense):
@@ -40,6 +42,11 @@ class Engine(Backend):
                 training = in_coordinates(training, kernel.layers)
         parallel_map(lambda rows: kernel.train(training, rows), groups, workers)
         return finish(training)
+
+    def trained(self, ids: Tensor | None) -> None:
+        """Note that these clients have trained, here or elsewhere (None: unknown which): what is remembered of their
+        models is out of date."""
+        self._memo.trained(ids)
 
     def evaluate(self, job: EvalJob) -> Scores:
         return evaluate(job, self.workers, memo=self._memo)

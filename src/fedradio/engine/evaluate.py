@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import EvalJob, Metric, Scores
+from fedradio.core.contracts import Ensemble, EvalJob, Metric, Model, Scores
 from fedradio.core.params import group_sum
 from fedradio.engine.coordinates import in_space, narrow_members
 from fedradio.engine.layers import dense_layers
@@ -19,7 +19,7 @@ from fedradio.metrics.accuracy import rank
 
 
 @dataclass(frozen=True)
-class _Scored:
+class Scored:
     """Loss and hits (0 or 1) among the ``1..top`` likeliest classes of a part's samples or questions, ``[n, 1 + top]``
     float64; how many samples each stands for, ``count [n]`` (None: one); the ``group [n]`` of each; and the
     log-probabilities ``[n, C]`` that metrics judge (None without metrics), with labels ``y``; on the CPU."""
@@ -34,17 +34,34 @@ class _Scored:
 def evaluate(job: EvalJob, workers: int, chunk: int | None = None, memo: Memo | None = None) -> Scores:
     """Scores of an ensemble; up to ``chunk`` inputs go through a model at once (default: 1000 for dense stacks, 250 for
     others). ``memo`` is what is known from earlier jobs."""
-    memo, clients, networks = memo or Memo(), models(job), _Networks(job)
-    plan = memo.plan(job, clients, chunk or (1000 if dense_layers(job.model) else 250))
+    memo = memo or Memo()
+    plan = plan_of(job, memo, chunk)
     known = memo.known(job, plan)
+    return summed(job, plan, score(job, plan, plan.parts, workers, known))
+
+
+def plan_of(job: EvalJob, memo: Memo, chunk: int | None = None) -> Plan:
+    """The parts in which a job is done; they depend on the job alone."""
+    return memo.plan(job, models(job), chunk or (1000 if dense_layers(job.model) else 250))
+
+
+def score(
+    job: EvalJob, plan: Plan, parts: Sequence[Part], workers: int, known: Likelihoods | None = None
+) -> list[Scored]:
+    """Scores of some parts of a job, which depend on no others; ``known``: what is known, to be added to."""
+    networks = _Networks(job)
     if known is not None:
-        new = missing(known, job.ensemble.members, plan.parts)
+        new = missing(known, job.ensemble.members, parts)
         parallel_map(lambda part: _learn(networks, plan, known, part), new, workers)
-    results = parallel_map(lambda part: _score(networks, plan, known, part), plan.parts, workers)
-    groups = clients if _everybody(job) else job.test.groups
+    return parallel_map(lambda part: _score(networks, plan, known, part), parts, workers)
+
+
+def summed(job: EvalJob, plan: Plan, results: Sequence[Scored]) -> Scores:
+    """Scores of a job from those of all its parts, in the order of these: the same sums."""
+    groups = models(job) if _everybody(job) else job.test.groups
     total = torch.zeros(groups, 1 + job.top, dtype=torch.float64)
     count = torch.zeros(groups, dtype=torch.float64)
-    for scored in results:  # in the order of the parts: the same sums
+    for scored in results:
         total += group_sum(scored.losses_and_hits, scored.group, groups)
         count += torch.bincount(scored.group, scored.count, minlength=groups)
     mean = total / count[:, None]
@@ -60,6 +77,24 @@ def models(job: EvalJob) -> int:
     if clients > 1 and job.test.per_client and clients != job.test.groups:
         raise ValueError(f"{clients} models for {job.test.groups} clients with samples of their own")
     return clients
+
+
+def probabilities(model: Model, ensemble: Ensemble, x: Tensor, client: Tensor, local: Tensor | None = None) -> Tensor:
+    """Probabilities ``[n, classes]`` of the labels of inputs ``x [n, *shape]`` of clients ``[n]``, float64 on the CPU.
+
+    Members, weights and ``local`` parts as of an :class:`EvalJob`; inputs of all clients go through a model at once
+    where it is the same for all.
+    """
+    rows = [*ensemble.members, *([] if local is None else [local])]
+    own = any(len(each) > 1 for each in rows) or any(isinstance(weight, Tensor) for weight in ensemble.weight)
+    mixed = torch.empty(len(x), model.classes, dtype=torch.float64)
+    for number in sorted(set(client.tolist())) if own else [0]:
+        chosen = (client == number) if own else torch.ones_like(client, dtype=torch.bool)
+        inputs = x[chosen.to(x.device)]
+        likelihoods = [model.apply(_row(each, local, number), inputs).log_softmax(dim=1) for each in ensemble.members]
+        weights = [_of(weight, number) for weight in ensemble.weight]
+        mixed[chosen.cpu()] = _mix(likelihoods, weights).double().exp().cpu()
+    return mixed
 
 
 def judge(metrics: Sequence[Metric], logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
@@ -109,7 +144,7 @@ def _likelihoods(networks: _Networks, plan: Plan, known: Likelihoods | None, par
     return [networks.likelihood(number, part, x) for number in range(len(members))]
 
 
-def _score(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Part) -> _Scored:
+def _score(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Part) -> Scored:
     """Scores of the samples of a part, or of the questions put to its inputs."""
     job, asked, chosen = networks.job, plan.asked, slice(part.lo, part.hi)
     weights = [_of(weight, part.client) for weight in job.ensemble.weight]
@@ -128,7 +163,7 @@ def _score(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Par
     if count is not None:
         scores *= count[:, None]
     group = torch.full_like(group, part.client) if _everybody(job) else group
-    return _Scored(scores, count, group.cpu(), mixed.cpu() if job.metrics else None, y[:, 0].cpu())
+    return Scored(scores, count, group.cpu(), mixed.cpu() if job.metrics else None, y[:, 0].cpu())
 
 
 def _everybody(job: EvalJob) -> bool:
@@ -136,7 +171,7 @@ def _everybody(job: EvalJob) -> bool:
     return models(job) > 1 and not job.test.per_client
 
 
-def _judged(job: EvalJob, plan: Plan, results: Sequence[_Scored]) -> dict[str, float]:
+def _judged(job: EvalJob, plan: Plan, results: Sequence[Scored]) -> dict[str, float]:
     """Scores of the job's metrics, which judge samples, however few inputs went through the models."""
     likelihood = torch.cat([scored.likelihood for scored in results if scored.likelihood is not None])
     if plan.asked is None:

@@ -1,16 +1,21 @@
 """Groups of clients that are trained together, cut by the coordinator of a run for whatever backend it has.
 
 Sums over stacked clients round differently from sums of one client, so that results depend on the groups. They depend
-on the cohort and the model alone: not on the number of cores, nor on the machines that train them.
+on the cohort and the model alone: not on the number of cores, nor on the machines that train them. A client's result
+depends on its group alone, so that a cohort may be cut between groups, and its parts trained apart.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 
-from fedradio.core.contracts import Grouping, TrainJob
+import torch
+from torch import Tensor
+
+from fedradio.core.contracts import Batches, Grouping, Picks, PseudoLabels, Trained, TrainJob
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.local import largest_batch
 
@@ -57,3 +62,63 @@ def check_groups(updates: Sequence[int], groups: Sequence[Sequence[int]]) -> Non
         raise ValueError("groups must name every client with updates once, and nobody else")
     if any(updates[a] < updates[b] for rows in groups for a, b in pairwise(rows)):
         raise ValueError("the clients of a group must be sorted by falling number of updates")
+
+
+def job_of_rows(job: TrainJob, rows: list[int]) -> TrainJob:
+    """The job of some rows of a cohort, in this order; mini-batches that none of them uses are left out."""
+    start, labels, batches = job.start, job.start.labels, job.batches
+    chosen = torch.tensor(rows, dtype=torch.long)
+    most = max(job.updates[chosen].tolist(), default=0)
+
+    def of(values: Tensor) -> Tensor:
+        return values[chosen.to(values.device)]
+
+    def maybe(values: Tensor | None) -> Tensor | None:
+        return None if values is None else of(values)
+
+    def picked(picks: Picks) -> Picks:
+        return Picks(of(picks.index)[:, :most], of(picks.count)[:, :most])
+
+    return replace(
+        job,
+        start=replace(
+            start,
+            group=of(start.group),
+            shift=maybe(start.shift),
+            local=maybe(start.local),
+            ids=chosen if start.ids is None else of(start.ids),
+            own=maybe(start.own),
+            mixture=maybe(start.mixture),
+            labels=None if labels is None else PseudoLabels(of(labels.number), of(labels.nu)),
+            slots={name: of(values) for name, values in start.slots.items()},
+        ),
+        batches=Batches(
+            picked(batches.labelled),
+            None if batches.unlabelled is None else picked(batches.unlabelled),
+            batches.fetch,
+        ),
+        updates=of(job.updates),
+    )
+
+
+def put_together(parts: Sequence[tuple[list[int], Trained]]) -> Trained:
+    """The result of a cohort whose rows are those of the parts, each in one of them."""
+    first = parts[0][1]
+
+    def of(name: str) -> Tensor | None:
+        pieces = [(rows, getattr(trained, name)) for rows, trained in parts]
+        return None if pieces[0][1] is None else _joined(pieces)
+
+    delta, loss = of("delta"), of("loss")
+    assert delta is not None
+    assert loss is not None
+    slots = {name: _joined([(rows, trained.slots[name]) for rows, trained in parts]) for name in first.slots}
+    return Trained(delta, of("local"), loss, slots, of("own"), of("pseudo"), of("nu"))
+
+
+def _joined(pieces: Sequence[tuple[list[int], Tensor]]) -> Tensor:
+    clients = sum(len(rows) for rows, _ in pieces)
+    whole = pieces[0][1].new_empty(clients, *pieces[0][1].shape[1:])
+    for rows, values in pieces:
+        whole[torch.tensor(rows, dtype=torch.long, device=whole.device)] = values
+    return whole

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
-from torch.nn.functional import cross_entropy
 
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
 from fedradio.models.dropout import SeededDropout, set_generator
+from fedradio.models.own import type_problem
 
 PARAMETER_LIMIT = 200_000_000
 """Most parameters of a network; larger ones are refused before memory is taken (a cohort has many float32 rows)."""
@@ -37,6 +36,11 @@ def check_module(module: nn.Module) -> None:
         for name, layer in module.named_modules()
         if isinstance(layer, nn.modules.batchnorm._NormBase) and layer.track_running_stats and layer.momentum is None
     ]
+    problems += [
+        Problem(f"model.{name}", "has no values (device meta)", "make the module on the CPU")
+        for name, buffer in module.named_buffers()
+        if buffer.is_meta
+    ]
     if not problems and not any(p.requires_grad for p in module.parameters()):
         problems.append(Problem("model", "no parameter of the module trains", "requires_grad_() on some of them"))
     if problems:
@@ -56,6 +60,8 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
     if not isinstance(logits, Tensor) or tuple(logits.shape) != expected:
         given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
         raise SpecError(Problem("model", f"two samples must give logits of shape {expected}", "change the head", given))
+    if not logits.is_floating_point():
+        raise SpecError(type_problem(logits))
     if random_layers:
         reason = "the layer draws from torch's global generator"
         raise SpecError(Problem(f"model.{random_layers[0]}".rstrip("."), reason, "use nn.Dropout, or no randomness"))
@@ -63,18 +69,6 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
     if changed:
         reason = "training changes an integer buffer, which a row cannot hold"
         raise SpecError(Problem(f"model.{changed[0]}", reason, "make it a floating-point buffer"))
-
-
-def without_gradient(module: nn.Module, values: Mapping[str, Tensor], x: Tensor, y: Tensor) -> list[str]:
-    """Trainable parameters that a backward pass of the cross entropy on these samples does not reach, at ``values``."""
-    trained = [name for name, p in module.named_parameters() if p.requires_grad]
-    leaves = {name: values[name].detach().clone().requires_grad_() for name in trained}
-    probe = copy.deepcopy(module).to(x.device).eval()
-    loss = cross_entropy(functional_call(probe, {**values, **leaves}, (x,)), y)
-    if not loss.requires_grad:
-        return trained
-    found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
-    return [name for name, gradient in zip(leaves, found, strict=True) if gradient is None]
 
 
 def refuses_single(module: nn.Module, shape: Sequence[int]) -> bool:
@@ -142,6 +136,8 @@ def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:
     path = f"model.{name}"
     if isinstance(parameter, nn.UninitializedParameter):
         return Problem(path, "a lazy layer has no shape yet", "run one batch through the module before wrapping it")
+    if parameter.is_meta:
+        return Problem(path, "has no values (device meta)", "module.to_empty(device='cpu'), then fill it")
     if not parameter.is_floating_point():
         return Problem(path, "parameters must be real floating-point numbers", value=str(parameter.dtype))
     return None
@@ -153,7 +149,7 @@ def _forward(probe: nn.Module, shape: Sequence[int]) -> object:
     for dtype in DTYPES:
         try:
             return probe(torch.zeros(2, *shape, dtype=dtype))
-        except Exception as error:  # whatever the user's code raises is a property of the input, reported below
+        except (Exception, SystemExit) as error:  # whatever the user's code raises is reported below
             failures.append(f"{type(error).__name__}: {error}")
     reason = f"the module failed on zeros of shape {[2, *shape]} ({failures[0]})"
     raise SpecError(Problem("model", reason, "check the module against the shape of the samples"))

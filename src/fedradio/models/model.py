@@ -7,7 +7,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
 from fedradio.models.checks import check_module, check_size, trial
 from fedradio.models.dropout import seed_dropout
+from fedradio.models.own import check_given, copied
 from fedradio.models.redraw import can_be_redrawn, redrawn
 
 NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
@@ -25,6 +26,10 @@ NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
 
 Norms = Literal["local", "shared"]
 """Whether norm layers stay with the client, or are averaged on a side channel."""
+
+
+Start = Literal["redrawn", "given"]
+"""Whether start values are drawn from the run's seed, or taken as they are."""
 
 
 class FlatModel:
@@ -64,6 +69,21 @@ class FlatModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _copies=threading.local())
+
+    def described(self) -> dict[str, Any]:
+        """What it is made of: the network, and the values that no seed draws. Those of networks of this package are all
+        drawn."""
+        fixed = _fixed(self.module) if self.own else []
+        return {
+            "network": repr(self.module),
+            "layers": list(dict.fromkeys(type(layer) for layer in self.module.modules())),
+            "shape": self.shape,
+            "classes": self.classes,
+            "norms": self.norms,
+            "shared": self.shared.size,
+            "start": self._initial,
+            "fixed": fixed,
+        }
 
     @property
     def frozen(self) -> int:
@@ -106,7 +126,7 @@ def wrap(
     shape: Sequence[int],
     classes: int,
     norms: Norms = "shared",
-    start: Literal["redrawn", "given"] = "redrawn",
+    start: Start = "redrawn",
 ) -> FlatModel:
     """Flat model of any torch classifier ``x [n, *shape] -> logits [n, classes]``.
 
@@ -116,15 +136,16 @@ def wrap(
     ``local``. ``nn.Dropout`` draws from the run's generators; a module that is random in any other way, lazy or of
     another output shape is refused. Inputs may be floating point or integers (ids).
     """
+    check_given(module, shape, classes, {"norms": (norms, get_args(Norms)), "start": (start, get_args(Start))})
     shape = tuple(shape)
     check_size(sum(p.numel() for p in module.parameters() if not isinstance(p, nn.UninitializedParameter)))
     check_module(module)
-    module = seed_dropout(copy.deepcopy(module)).cpu().float()
+    module = seed_dropout(copied(module)).cpu().float()
     trial(module, shape, classes)
     if start == "redrawn" and can_be_redrawn(module):
-        return FlatModel(module, shape, classes, _redrawn_row, norms, _checksum(_frozen(module)), own=True)
+        return FlatModel(module, shape, classes, _redrawn_row, norms, _checksum(_fixed(module)), own=True)
     row = row_of(module)
-    return FlatModel(module, shape, classes, _Given(row), norms, _checksum([*_frozen(module), row]), own=True)
+    return FlatModel(module, shape, classes, _Given(row), norms, _checksum([*_fixed(module), row]), own=True)
 
 
 def row_of(module: nn.Module) -> Tensor:
@@ -141,11 +162,17 @@ def _frozen(module: nn.Module) -> list[Tensor]:
     return [p.detach() for p in module.parameters() if not p.requires_grad]
 
 
+def _fixed(module: nn.Module) -> list[Tensor]:
+    """Values of a module of the user's own that no seed draws: frozen parameters, and buffers beside norm layers."""
+    layers = [layer for layer in module.modules() if not isinstance(layer, NORMS)]
+    return [*_frozen(module), *(buffer for layer in layers for buffer in layer.buffers(recurse=False))]
+
+
 def _checksum(values: Sequence[Tensor]) -> str | None:
     """SHA-256 of values that no spec tells; None without any."""
     digest = hashlib.sha256()
     for tensor in values:
-        digest.update(tensor.contiguous().numpy().tobytes())
+        digest.update(tensor.detach().contiguous().numpy().tobytes())
     return digest.hexdigest() if values else None
 
 
@@ -187,7 +214,7 @@ def prefers_channels_last(module: nn.Module, shape: Sequence[int]) -> bool:
     try:
         with torch.no_grad():
             probe(as_input(torch.zeros(2, *shape), torch.float32, channels_last=True))
-    except RuntimeError:
+    except Exception:  # whatever the user's code raises
         return False
     return True
 

@@ -18,8 +18,23 @@ Reset = Callable[[], None]
 
 
 def can_be_redrawn(module: nn.Module) -> bool:
-    """Whether every layer with trainable parameters of its own, or a module around it, can fill them anew."""
-    return None not in _resets(module).values()
+    """Whether every layer with trainable parameters of its own, or a module around it, can fill them anew.
+
+    It is tried: of parameters without values (NaN) none may be left, and the same generator must give the same values.
+    """
+    if None in _resets(module).values():
+        return False
+    blank = copy.deepcopy(module)
+    with torch.no_grad():
+        for parameter in blank.parameters():
+            if parameter.requires_grad:
+                parameter.fill_(torch.nan)
+    try:
+        first, second = (dict(redrawn(blank, Rng(0)).named_parameters()) for _ in range(2))
+    except Exception:  # whatever a method of the user's raises
+        return False
+    drawn = [(p, second[name]) for name, p in first.items() if p.requires_grad]
+    return all(not bool(p.isnan().any()) and torch.equal(p, again) for p, again in drawn)
 
 
 def redrawn(module: nn.Module, rng: Rng) -> nn.Module:

@@ -57,7 +57,7 @@ class Claim(Strict):
     """A claim of a paper: what it ``says`` in one sentence, its ``source``, and either tests or why it has none.
 
     ``scale: paper`` is a claim about the published scale alone. ``note`` tells how the sentence was turned into tests,
-    and which margins are ours.
+    and which margins are ours; ``tried`` what else was tried where ours disagrees.
     """
 
     id: Key
@@ -67,6 +67,7 @@ class Claim(Strict):
     tests: Annotated[tuple[ClaimTest, ...], Field(min_length=1)] | None = None
     not_testable: Text | None = None
     note: Text | None = None
+    tried: Text | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Claim:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedradio._version import __version__
+from fedradio.core.commit import source_commit
 from fedradio.core.errors import DataError, FedradioError, Problem, SpecError, StoreError
 from fedradio.core.files import sealed, write_bytes
 from fedradio.core.progress import Progress, silent
 from fedradio.data import download as data_sets
 from fedradio.papers.items import Source
 from fedradio.papers.plan import Reproduction, Unit
-from fedradio.papers.studies import STUDIES
-from fedradio.papers.studies.planned import ShareProgress
+from fedradio.papers.studies import SAME_PLAN, STUDIES
+from fedradio.papers.studies.planned import Finding, ShareProgress
 from fedradio.runs.place import check_place
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import PoolObserver, RunTask, run_batch, settled_outcome
+from fedradio.sweeps.tasks import Pool
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,12 @@ def make_studies(
 
 
 def make_runs(
-    reproduction: Reproduction, specs: Mapping[Path, Spec], *, parallel: int = 1, observer: PoolObserver | None = None
+    reproduction: Reproduction,
+    specs: Mapping[Path, Spec],
+    *,
+    parallel: int = 1,
+    observer: PoolObserver | None = None,
+    pool: Pool | None = None,
 ) -> dict[Path, Trouble]:
     """Make every missing run that can be made; returns the failures, which do not stop other runs.
 
@@ -93,7 +101,7 @@ def make_runs(
     tasks = [RunTask(specs[unit.path], unit.path, unit.label) for unit in runs]
     settled = {task.folder: outcome for task in tasks if (outcome := settled_outcome(task)) is not None}
     pending = [task for task in tasks if task.folder not in settled]
-    made = run_batch(pending, parallel=parallel, observer=observer) if pending else []
+    made = run_batch(pending, parallel=parallel, observer=observer, pool=pool) if pending else []
     return {
         outcome.task.folder: Trouble(
             f"{outcome.status}: {outcome.error}" if outcome.error else outcome.status, outcome.exit_code
@@ -121,10 +129,23 @@ def _current(unit: Unit, spec: Spec) -> bool:
 
 
 def _study(unit: Unit, spec: Spec, progress: ShareProgress) -> None:
-    """Compute a study and store its finding."""
-    began = time.perf_counter()
+    """Compute a study and store its finding, and those of the same plan, which other items of the paper may need.
+
+    The time of the plan counts for each of them.
+    """
+    began, began_cpu = time.perf_counter(), time.process_time()
     progress(0.0)
-    finding = STUDIES[str(unit.study)](spec, progress)
+    _store(unit, spec, STUDIES[str(unit.study)](spec, progress), began, began_cpu)
+    for name in SAME_PLAN if unit.study in SAME_PLAN else ():
+        beside = unit.path.with_name(f"{name}{unit.path.name.removeprefix(str(unit.study))}")
+        other = replace(unit, study=name, path=beside)
+        if not _current(other, spec):
+            with suppress(SpecError):  # nobody has asked for it
+                _store(other, spec, STUDIES[name](spec, progress), began, began_cpu)
+
+
+def _store(unit: Unit, spec: Spec, finding: Finding, began: float, began_cpu: float) -> None:
+    """Store the finding of a study that began at this wall and CPU time."""
     document = {
         "study": unit.study,
         "spec": unit.source.spec,
@@ -134,6 +155,8 @@ def _study(unit: Unit, spec: Spec, progress: ShareProgress) -> None:
         "fedradio": __version__,
         "wall_s": time.perf_counter() - began,
         "found": finding,
+        "cpu_s": time.process_time() - began_cpu,
+        "commit": source_commit(),
     }
     write_bytes(make_folder(unit.path.parent) / unit.path.name, sealed(document))
 

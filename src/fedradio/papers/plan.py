@@ -41,6 +41,8 @@ class StudyFile(Frame):
     fedradio: str
     wall_s: float
     found: dict[str, Any]
+    cpu_s: float | None = None
+    commit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -209,14 +211,26 @@ def stored_seeds(item: Item, scale: Scale, out: Path = OUT, world_seed: int | No
 
 def reproduce_command(reproduction: Reproduction, name: str | None = None, jobs: int = 1) -> str:
     """The command that makes what is missing of a reproduction; ``name`` is that of the item as it was asked for."""
-    item, seeds = reproduction.item, reproduction.seeds
+    item = reproduction.item
     words = ["fedradio", "reproduce", item.paper, name or item.name, "--scale", reproduction.scale]
+    return shlex.join(words + _options(reproduction, jobs))
+
+
+def reproduce_all_command(reproduction: Reproduction, paper: str | None, jobs: int = 1) -> str:
+    """The command that makes what is missing of all items, or of all of a paper, as it was asked for this one."""
+    words = ["fedradio", "reproduce", *([] if paper is None else [paper]), "--all", "--scale", reproduction.scale]
+    return shlex.join(words + _options(reproduction, jobs))
+
+
+def _options(reproduction: Reproduction, jobs: int) -> list[str]:
+    """The options of a command that asks for these seeds, this world and this folder."""
+    words, seeds = [], reproduction.seeds
     if reproduction.changed_seeds:
         count = seeds == numbered(len(seeds))
         words += ["--seeds", str(len(seeds)) if count else ",".join(map(str, seeds)) + "," * (len(seeds) == 1)]
     words += [] if reproduction.world_seed is None else ["--world-seed", str(reproduction.world_seed)]
     words += ["--jobs", str(jobs)] if jobs > 1 else []
-    return shlex.join(words + (["--out", str(reproduction.out)] if reproduction.out != OUT else []))
+    return words + (["--out", str(reproduction.out)] if reproduction.out != OUT else [])
 
 
 def expected(reproduction: Reproduction) -> dict[Path, float]:

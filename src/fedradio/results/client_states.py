@@ -16,10 +16,10 @@ Ints = NDArray[np.int64]
 ARRIVED = 0
 """State of a client whose payload arrived."""
 
-LOST = {name: 1 + number for number, name in REASON_NAMES.items()}
+LOST = {name: 1 + place for place, name in enumerate(REASON_NAMES.values())}
 """State of an active client whose payload did not arrive, by the name of the reason."""
 
-OUT = {name: 1 + len(REASON_NAMES) + number for number, name in REASON_NAMES.items()}
+OUT = {name: 1 + len(REASON_NAMES) + place for place, name in enumerate(REASON_NAMES.values())}
 """State of an idle client, by the name of the reason."""
 
 STATES = 1 + len(LOST) + len(OUT)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
+from fedradio.results.caches import CacheRow, cache_rows
 from fedradio.results.quantities import QUANTITIES, axes, entry, spent
 from fedradio.results.run import LeftOut, PastRun, undamaged
 from fedradio.results.statistics import Band, Interval, band, mean_of, paired
-from fedradio.results.variants import Variant, variants
+from fedradio.results.variants import Variant, matching, variants
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
 
@@ -34,13 +35,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of a variant to the baseline over common seeds; ``worlds``: keys by which their worlds differ."""
+    """Difference of a variant to the baseline over common seeds; keys by which their worlds and their models differ."""
 
     label: str
     seeds: list[int]
     last: Interval | None
     best: Interval | None
     worlds: list[str]
+    models: list[str]
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Reach:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of variants. ``rising``: a higher metric is better. ``reaches`` is empty without a target."""
+    """A comparison of variants. ``rising``: a higher metric is better. ``reaches`` is empty without a target,
+    ``caches`` without caches."""
 
     metric: str
     rising: bool
@@ -66,6 +69,7 @@ class Comparison:
     reaches: list[Reach]
     left_out: list[LeftOut]
     notes: list[str]
+    caches: list[CacheRow]
 
 
 def compare(
@@ -85,7 +89,7 @@ def compare(
     done = [complete(variant) for variant in every]
     _refuse_nothing(done, damaged)
     _check(done, metric, baseline, target)
-    base = next(variant for variant in done if variant.runs) if baseline is None else _matching(done, baseline)[0]
+    base = next(variant for variant in done if variant.runs) if baseline is None else matching(done, baseline)[0]
     others = [variant for variant in done if variant is not base]
     rising = entry(metric, [run for variant in done for run in variant.runs.values()]).better != "less"
     return Comparison(
@@ -105,6 +109,7 @@ def compare(
         + [LeftOut(run.spec.name, run.spec.seed, str(run.folder), run.trouble) for run in damaged]
         + list(absent),
         notes=[*_notes(done, base), *_changed_parts(done)],
+        caches=cache_rows(done),
     )
 
 
@@ -156,7 +161,8 @@ def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> D
         seeds=sorted(variant.runs.keys() & base.runs.keys()),
         last=paired(_ends(variant, metric, rising), _ends(base, metric, rising)),
         best=paired(_ends(variant, metric, rising, best=True), _ends(base, metric, rising, best=True)),
-        worlds=_worlds(variant, base),
+        worlds=_differing(variant, base, world),
+        models=_differing(variant, base, lambda spec: dict(flatten({"model": spec.plain["model"]}))),
     )
 
 
@@ -183,16 +189,16 @@ def _ends(variant: Variant, metric: str, rising: bool, best: bool = False) -> di
     """The metric of every seed, at the last evaluation or at the best."""
     by_seed = {}
     for seed, run in variant.runs.items():
-        y = [record.metrics[metric] for record in run.evaluations]
+        y = [record.metrics[metric] for record in run.evaluations if metric in record.metrics]
         by_seed[seed] = y[-1] if not best else max(y) if rising else min(y)
     return by_seed
 
 
-def _worlds(variant: Variant, base: Variant) -> list[str]:
-    """Keys by which the worlds of two variants differ."""
+def _differing(variant: Variant, base: Variant, of: Callable[[Spec], dict[str, Any]]) -> list[str]:
+    """Keys by which something of the specs of two variants differs."""
     if not variant.runs or not base.runs:
         return []
-    first, second = (world(next(iter(each.runs.values())).spec) for each in (variant, base))
+    first, second = (of(next(iter(each.runs.values())).spec) for each in (variant, base))
     missing = object()
     keys = dict.fromkeys([*second, *first])
     return [key for key in keys if first.get(key, missing) != second.get(key, missing)]
@@ -237,18 +243,6 @@ def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
     return notes
 
 
-def _matching(done: Sequence[Variant], baseline: str) -> list[Variant]:
-    """The variant of that label, else those whose label or algorithm contains all of its pieces."""
-    exact = [variant for variant in done if variant.label == baseline]
-    pieces = _pieces(baseline)
-    return exact or [variant for variant in done if pieces <= _pieces(variant.label) | {variant.algorithm}]
-
-
-def _pieces(label: str) -> set[str]:
-    """The ``key=value`` pieces of a label, in any order."""
-    return {piece.strip().removeprefix("algorithm=") for piece in label.replace(": ", ", ").split(", ")}
-
-
 def _refuse_nothing(done: Sequence[Variant], damaged: Sequence[PastRun]) -> None:
     """Refuse a comparison without any complete run; damage is named, for it may be the reason."""
     if not any(variant.runs for variant in done):
@@ -258,8 +252,8 @@ def _refuse_nothing(done: Sequence[Variant], damaged: Sequence[PastRun]) -> None
 
 def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: float | None) -> None:
     """Raise all problems of a request for a comparison at once."""
-    problems = _metric_problems(done, metric)
-    if baseline is not None and len(matches := _matching(done, baseline)) != 1:
+    problems = metric_problems(done, metric)
+    if baseline is not None and len(matches := matching(done, baseline)) != 1:
         known = [variant.label for variant in matches or done]
         reason = "several variants match" if matches else "no such variant"
         remedy = f"one of: {'; '.join(known)}" if matches else suggest(baseline, known) or f"one of: {'; '.join(known)}"
@@ -272,7 +266,7 @@ def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: f
         raise SpecError(problems)
 
 
-def _metric_problems(done: Sequence[Variant], metric: str) -> list[Problem]:
+def metric_problems(done: Sequence[Variant], metric: str) -> list[Problem]:
     """The problem of a metric that some complete run lacks; empty if all have it."""
     known = {variant.label: [run.metrics() for run in variant.runs.values()] for variant in done if variant.runs}
     lists = [names for of_runs in known.values() for names in of_runs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ GROUP_ROWS = 20_000
 FORMULA = ("=", "+", "-", "@")
 """Characters with which a formula of a spreadsheet begins."""
 
-NOT_LISTED = ("status", "name", "seed", "metrics", "hop_bits")
+NOT_LISTED = ("status", "name", "seed", "metrics", "hop_bits", "cache")
 """Fields of a summary that get columns of other names in the table of runs, or none."""
 
 NOT_COMPARED = ("seed", "name", "about")
@@ -42,7 +42,7 @@ NOT_COMPARED = ("seed", "name", "about")
 
 @dataclass(frozen=True)
 class _Target:
-    """Destination of the tables: folder, format, how a file is opened; ``many`` runs get a column ``run``."""
+    """Destination of the tables: folder, format, how a file is opened; rows of ``many`` runs say of which."""
 
     out: Path
     to: Format
@@ -95,14 +95,15 @@ def export(
 
 def _write_records(runs: Sequence[PastRun], shape: Shape, target: _Target, progress: Progress) -> dict[str, int]:
     """Write the tables of all records in one pass; returns how many rows each has."""
-    head: Columns = {"run": str} if target.many else {}
+    firsts = _axes(runs) if target.many else [{} for _ in runs]
+    head: Columns = {name: kind_of(first[name] for first in firsts) for name in firsts[0]}
     by_table = columns(shape)
     counts = dict.fromkeys(by_table, 0)
     with ExitStack() as stack:
         tables = {name: stack.enter_context(target.table(name, head | own)) for name, own in by_table.items()}
         for number, run in enumerate(runs):
             progress(f"writing {run.folder.name}", 0.5 + number / (2 * len(runs)))
-            first = [run.folder.name] if target.many else []
+            first = list(firsts[number].values())
             header = read_header(run.folder)
             rows = Rows(shape, [] if header is None else header.senders, run.network.get("parents", []))
             for record in run.records():
@@ -112,18 +113,14 @@ def _write_records(runs: Sequence[PastRun], shape: Shape, target: _Target, progr
     return counts
 
 
+def run_rows(runs: Sequence[PastRun]) -> list[dict[str, Any]]:
+    """The table of runs, one row each: label, the keys by which the specs differ, numbers."""
+    return [first | {"status": run.status} | _numbers(run) for first, run in zip(_axes(runs), runs, strict=True)]
+
+
 def _write_runs(runs: Sequence[PastRun], target: _Target) -> int:
-    """Write the table of runs, one row each: label, the keys by which the specs differ, numbers."""
-    label = {run.folder: variant.label for variant in variants(runs) for run in variant.runs.values()}
-    flat = [dict(flatten(run.spec.plain)) for run in runs]
-    keys = {key: None for spec in flat for key in spec if key not in NOT_COMPARED}
-    differ = [key for key in keys if len({json.dumps(spec.get(key)) for spec in flat}) > 1]
-    table = [
-        {"run": run.folder.name, "label": label[run.folder], "seed": run.spec.seed, "status": run.status}
-        | {f"spec.{key}": _plain(spec.get(key)) for key in differ}
-        | _numbers(run)
-        for run, spec in zip(runs, flat, strict=True)
-    ]
+    """Write the table of runs."""
+    table = run_rows(runs)
     names = {name: None for row in table for name in row}
     with target.table("runs", {name: kind_of(row.get(name) for row in table) for name in names}) as write:
         for row in table:
@@ -131,14 +128,33 @@ def _write_runs(runs: Sequence[PastRun], target: _Target) -> int:
     return len(table)
 
 
+def _axes(runs: Sequence[PastRun]) -> list[dict[str, Any]]:
+    """The columns that tell the runs apart: folder, label, seed, and the keys by which their specs differ."""
+    label = {run.folder: variant.label for variant in variants(runs) for run in variant.runs.values()}
+    flat = [dict(flatten(run.spec.plain)) for run in runs]
+    keys = {key: None for spec in flat for key in spec if key not in NOT_COMPARED}
+    differ = [key for key in keys if len({json.dumps(spec.get(key)) for spec in flat}) > 1]
+    return [
+        {"run": run.folder.name, "label": label[run.folder], "seed": run.spec.seed}
+        | {f"spec.{key}": _plain(spec.get(key)) for key in differ}
+        for run, spec in zip(runs, flat, strict=True)
+    ]
+
+
 def _numbers(run: PastRun) -> dict[str, Any]:
     """The columns of a run's numbers: its summary, bits one per hop, metrics one each, then all other quantities."""
     summary = run.summary or {}
     fields = {key: value for key, value in summary.items() if key not in NOT_LISTED}
     hops = {f"bits_hop_{h}": value for h, value in enumerate(summary.get("hop_bits", ()))}
-    known = fields | hops | {key: value for key, value in run.last.items() if key not in fields}
+    known = fields | hops | {key: value for key, value in run.last.items() if key not in fields} | _shelves(summary)
     others = {each.column: each.of(run) for each in QUANTITIES.values() if each.column not in known}
     return known | {key: value for key, value in others.items() if value is not None}
+
+
+def _shelves(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of caches: every number of every placement."""
+    shelves = (summary.get("cache") or {}).get("shelves", {})
+    return {f"cache.{label}.{name}": value for label, shelf in shelves.items() for name, value in shelf.items()}
 
 
 def _plain(value: Any) -> Any:

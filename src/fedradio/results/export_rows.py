@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord, Record, RoundRecord
+from fedradio.core.contracts.records import CacheRecord, EvaluationRecord, ExchangeRecord, Record, RoundRecord
+from fedradio.results.quantities import axes
+from fedradio.runs.records import OF_DEVICES
 
 Columns = dict[str, type]
 """Columns by name, units included, with their type: ``bool``, ``int``, ``float`` or ``str``; any value may be None."""
@@ -30,19 +32,41 @@ ROUND: Columns = {"time_s": float, "energy_j": float, "compute_j": float, "train
 BEST: Columns = {"best_accuracy": float, "best_round": int}
 """Columns of an evaluation beside its metrics: the best accuracy so far."""
 
+SHELF: Columns = {
+    "hits": int,
+    "misses": int,
+    "moved": int,
+    "expected": float,
+    "miss_bits": float,
+    "moved_bits": float,
+    "seconds": float,
+    "stored_bits": float,
+}
+"""Columns of a cache's record, per shelf and edge."""
+
+CACHE: Columns = {"t": int, "e": int, "shelf": str, "edge": int, "requests": int, "wanted": float, **SHELF}
+"""Columns of the table of caches."""
+
+SPENT = [each for each in axes() if each.name != "rounds"]
+TOTALS: Columns = {f"total_{each.column}": float for each in SPENT}
+"""Columns of an evaluation that curves are drawn against: what had been spent by then."""
+
 PLACE: Columns = {"t": int, "hop": int, "e": int}
 """Columns that say which exchange a row belongs to."""
 
 
 @dataclass
 class Shape:
-    """What differs between the records of runs: number of hops, metrics of evaluations and of clients, notes."""
+    """What differs between the records of runs: number of hops, metrics of evaluations and clients, notes, caches, and
+    columns of real devices."""
 
     hops: int = 0
     metrics: Columns = field(default_factory=dict)
     groups: Columns = field(default_factory=dict)
     sender_notes: Columns = field(default_factory=dict)
     receiver_notes: Columns = field(default_factory=dict)
+    devices: Columns = field(default_factory=dict)
+    cached: bool = False
 
     def see(self, record: Record) -> None:
         """Take a record into account."""
@@ -51,7 +75,11 @@ class Shape:
         elif isinstance(record, EvaluationRecord):
             self.metrics |= dict.fromkeys(record.metrics, float)
             self.groups |= dict.fromkeys(record.groups, float)
+        elif isinstance(record, CacheRecord):
+            self.cached = True
         else:
+            if record.measured_s is not None:
+                self.devices = dict.fromkeys(OF_DEVICES, float)
             for name, note in record.notes.items():
                 notes = self.receiver_notes if note.axis == "receiver" else self.sender_notes
                 notes[name] = kind_of(note.values, notes.get(name))
@@ -70,9 +98,9 @@ def columns(shape: Shape) -> dict[str, Columns]:
     per_hop = {f"{name}_hop_{h}": float for name in ("tx_j", "bits") for h in range(shape.hops)}
     return {
         "rounds": {"t": int, **ROUND, **per_hop},
-        "evaluations": {"t": int, "rounds": int, **shape.metrics, **BEST},
+        "evaluations": {"t": int, "rounds": int, **shape.metrics, **BEST, **TOTALS},
         "hops": {**PLACE, "active": int, "arrived": int, "bits": float, "uses": float},
-        "exchanges": {**PLACE, "sender": int, "receiver": int, **SENDER, **_notes(shape.sender_notes)},
+        "exchanges": {**PLACE, "sender": int, "receiver": int, **SENDER, **shape.devices, **_notes(shape.sender_notes)},
         "receivers": {
             **PLACE,
             "receiver": int,
@@ -81,6 +109,7 @@ def columns(shape: Shape) -> dict[str, Columns]:
             **_notes(shape.receiver_notes),
         },
         "clients": {"t": int, "rounds": int, "client": int, **shape.groups},
+        **({"cache": CACHE} if shape.cached else {}),
     }
 
 
@@ -93,15 +122,35 @@ class Rows:
     def __init__(self, shape: Shape, senders: Sequence[int], parents: Sequence[Sequence[int]]) -> None:
         self.shape, self.senders, self.parents = shape, senders, parents
         self._best: tuple[float, int] | None = None
+        self._totals: dict[str, float | None] = {}
 
     def of(self, record: Record) -> Iterator[tuple[str, list[Any]]]:
         """The rows of a record, each with the name of its table."""
+        self._count(record)
         if isinstance(record, RoundRecord):
             yield "rounds", self._round(record)
         elif isinstance(record, EvaluationRecord):
             yield from self._evaluation(record)
+        elif isinstance(record, CacheRecord):
+            yield from self._cache(record)
         else:
             yield from self._exchange(record)
+
+    def _cache(self, record: CacheRecord) -> Iterator[tuple[str, list[Any]]]:
+        for label, shelf in record.shelves.items():
+            for edge, requests in enumerate(record.requests):
+                amounts = [getattr(shelf, name)[edge] for name in SHELF]
+                yield "cache", [record.t, record.e, label, edge, requests, record.wanted[edge], *amounts]
+
+    def _count(self, record: Record) -> None:
+        """Add what a record spent; a round without a defined amount makes the sum undefined."""
+        kind = "round" if isinstance(record, RoundRecord) else "exchange"
+        for each in SPENT if not isinstance(record, EvaluationRecord | CacheRecord) else ():
+            if each.per != kind or each.amount is None:
+                continue
+            amount, before = each.amount(record), self._totals.get(each.name, 0.0)
+            if kind == "round" or amount is not None:
+                self._totals[each.name] = None if amount is None or before is None else before + amount
 
     def _round(self, record: RoundRecord) -> list[Any]:
         per_hop = [_at(values, h) for values in (record.tx_j, record.bits) for h in range(self.shape.hops)]
@@ -112,8 +161,8 @@ class Rows:
         accuracy = record.metrics["accuracy"]
         if self._best is None or accuracy > self._best[0]:
             self._best = accuracy, record.round
-        place = [record.round - 1, record.round]
-        yield "evaluations", [*place, *(record.metrics.get(name) for name in self.shape.metrics), *self._best]
+        place, totals = [record.round - 1, record.round], [self._totals.get(each.name) for each in SPENT]
+        yield "evaluations", [*place, *(record.metrics.get(name) for name in self.shape.metrics), *self._best, *totals]
         for client in range(max(map(len, record.groups.values()), default=0)):
             yield "clients", [*place, client, *(_at(record.groups.get(name), client) for name in self.shape.groups)]
 
@@ -122,6 +171,7 @@ class Rows:
         yield "hops", [*place, len(record.ids), sum(record.arrived), record.bits, record.uses]
         row, parent = record.dense(self.senders[record.hop]), _at(self.parents, record.hop)
         of_senders = [getattr(row, name) for name in SENDER]
+        of_senders += [_spread(getattr(record, name), record.ids, len(row.active)) for name in self.shape.devices]
         of_senders += [row.notes.get(name) for name in self.shape.sender_notes]
         for sender in range(len(row.active)):
             yield "exchanges", [*place, sender, _at(parent, sender), *(_at(values, sender) for values in of_senders)]
@@ -132,6 +182,14 @@ class Rows:
 
 def _notes(notes: Columns) -> Columns:
     return {f"note_{name}": kind for name, kind in notes.items()}
+
+
+def _spread(values: Sequence[Any] | None, ids: Sequence[int], senders: int) -> list[Any] | None:
+    """Values of the active senders ``ids`` in a list of all; None for the others."""
+    if values is None:
+        return None
+    known = dict(zip(ids, values, strict=True))
+    return [known.get(sender) for sender in range(senders)]
 
 
 def _at(values: Sequence[Any] | None, position: int) -> Any:

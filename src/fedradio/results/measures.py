@@ -18,6 +18,7 @@ import numpy as np
 from fedradio.core.contracts.records import ExchangeRecord
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.data.popular import popular_of
+from fedradio.results.quantities import QUANTITIES
 from fedradio.results.run import Curve, PastRun
 from fedradio.spec.build import build
 
@@ -234,6 +235,11 @@ def _tx_power(run: PastRun, uses: bool) -> float | None:
     return total / (len(records) * run.clients) if records else None
 
 
+def _of_cache(name: str, about: str) -> MeasureKind:
+    """Measure of the first placement over the whole run."""
+    return MeasureKind(lambda run, _: QUANTITIES[name].of(run), f"{about}, of the first placement over the whole run")
+
+
 MEASURES: dict[str, MeasureKind] = {
     "accuracy": _metric("accuracy", "test accuracy"),
     "accuracy_percent": _metric("accuracy", "test accuracy in percent", times=100.0),
@@ -267,6 +273,9 @@ MEASURES: dict[str, MeasureKind] = {
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),
+    "hit_ratio": _of_cache("hit_ratio", "share of the requests that a cache served"),
+    "net_bits": _of_cache("net_bits", "backhaul bits of files, control and learning"),
+    "payback": _of_cache("payback", "the first round from which on learning has paid for its own backhaul"),
     "tx_power": MeasureKind(
         lambda run, _: _tx_power(run, uses=False), "mean power of the clients' symbols, where these are analogue"
     ),

@@ -69,6 +69,17 @@ def _bits_per_client(run: PastRun) -> float | None:
     return None if bits is None or not run.clients else bits / run.clients
 
 
+def _of_cache(name: str) -> Callable[[PastRun], float | None]:
+    """A number of the first placement over the whole run; None without caches."""
+
+    def read(run: PastRun) -> float | None:
+        told = (run.summary or {}).get("cache")
+        shelf: dict[str, float | None] = next(iter(told["shelves"].values()), {}) if told else {}
+        return shelf.get(name)
+
+    return read
+
+
 METRICS = (
     replace(_by_name("accuracy"), field="accuracy", shown="variants", long="test accuracy"),
     replace(
@@ -84,6 +95,27 @@ METRICS = (
     replace(_by_name("bayes"), title="Bayes ceiling, expected", unit="%", format="percent", reference=True),
     replace(_by_name("top_popular"), title="Top-Popular", unit="%", format="percent", reference=True),
     replace(_by_name("mixture"), better=None),
+    replace(
+        _by_name("hit_ratio"),
+        title="hit ratio",
+        unit="%",
+        format="percent",
+        read=_of_cache("hit_ratio"),
+        shown="variants",
+        short="hits",
+        long="hit ratio of the first placement",
+    ),
+    replace(
+        _by_name("net_bits"),
+        title="net backhaul",
+        unit="bit",
+        format="prefix",
+        better="less",
+        read=_of_cache("net_bits"),
+        shown="variants",
+        long="net backhaul of the first placement",
+    ),
+    Quantity("payback", "payback round", format="count", better="less", read=_of_cache("payback"), shown="export"),
     Quantity("best_round", "best round", format="count", read=_best_round, field="best_round", shown="export"),
     Quantity(
         "train_loss",
@@ -207,6 +239,10 @@ SPENT = (
         field="wall_s",
         shown="run",
     ),
+    Quantity("planned_s", "planned upload", "s", "clock", field="planned_s", shown="run"),
+    Quantity("measured_s", "measured upload", "s", "clock", field="measured_s", shown="run"),
+    Quantity("slower", "measured over planned", field="slower", shown="run"),
+    Quantity("planned_j", "planned energy of an upload", "J", "prefix", field="planned_j", shown="run"),
     Quantity("disk_bytes", "disk", "B", "prefix", "less", field="disk_bytes", shown="run"),
     Quantity("memory_bytes", "peak memory", "B", "prefix", "less", field="memory_bytes", shown="run"),
 )

@@ -82,7 +82,7 @@ class Quantity:
         formats = {"percent": show_percent, "clock": show_seconds, "count": show_count, "number": show_number}
         return formats[self.format](value)
 
-    def listed(self, values: Iterable[float | None]) -> bool:
+    def listed(self, values: Iterable[object]) -> bool:
         """Whether a table of these values has a column for them."""
         return bool(self.absent) or any(value is not None for value in values)
 

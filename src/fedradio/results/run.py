@@ -5,8 +5,8 @@ Everything that looks at results (compare, report, export, figures, reproduce) r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -14,11 +14,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fedradio.core.contracts.reasons import REASON_NAMES, Reason
-from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord, Record, RoundRecord
+from fedradio.core.contracts.records import CacheRecord, EvaluationRecord, ExchangeRecord, Record, RoundRecord
 from fedradio.core.errors import StoreError
+from fedradio.core.lazy import offered
+from fedradio.results import frames, shown
+from fedradio.results.participation import Participation, participation_of
 from fedradio.results.quantities import QUANTITIES, counted
 from fedradio.results.sweep_file import MARKER, ListedRun, is_sweep, listed_runs
+from fedradio.runs.cache_summary import CacheSummary, stored_cache
 from fedradio.runs.folder import (
     DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
@@ -30,44 +33,25 @@ from fedradio.runs.folder import (
 from fedradio.runs.manifest import Damage
 from fedradio.runs.records import R, read_header, read_records
 from fedradio.runs.stored import read_description, read_environment, read_network
-from fedradio.runs.summary import Summary
+from fedradio.runs.summary import Summary, plain_summary
 from fedradio.runs.verify import check_run
 from fedradio.spec.spec import Spec, stored_spec
 from fedradio.spec.yaml import Plain
 
-NUMBERS = {name: number for number, name in REASON_NAMES.items()}
-"""Number of every reason by its name in the records."""
+CACHE_METRICS = ("hit_ratio", "net_bits")
+"""Metrics of caches, which an evaluation lacks if nothing was requested before it."""
 
 Floats = NDArray[np.float64]
 Curve = tuple[Floats, Floats]
 """``x`` and ``y`` of the same length, ``x`` rising."""
 
 
-@dataclass(frozen=True)
-class Participation:
-    """Participation of clients on hop 0, ``[E, C]``: one row per edge round; ``joules`` of computing and sending.
+@dataclass(frozen=True, repr=False)
+class Run:
+    """A run, read from its folder when asked; ``summary`` is None if the process was killed before it.
 
-    ``reason`` holds :class:`~fedradio.core.contracts.Reason` numbers: why a client's payload did not count.
-    """
-
-    active: NDArray[np.bool_]
-    arrived: NDArray[np.bool_]
-    reason: NDArray[np.int8]
-    steps: NDArray[np.int32]
-    joules: Floats | None
-
-    def reasons(self) -> dict[str, NDArray[np.int64]]:
-        """Clients out for every reason in every edge round, ``name -> [E]``; reasons that never occur are left out."""
-        reasons = [reason for reason in Reason if reason != Reason.NONE]
-        counts = {reason.name.lower(): (self.reason == reason).sum(axis=1) for reason in reasons}
-        return {name.replace("_", " "): count for name, count in counts.items() if count.any()}
-
-
-@dataclass(frozen=True)
-class PastRun:
-    """A stored run, read from its folder when asked; ``summary`` is None if the process was killed before it.
-
-    ``damage``: files that are not what the run wrote. Such a run may be shown, as *damaged*, but enters no mean.
+    ``damage``: files that are not what the run wrote. Such a run may be shown, as *damaged*, but enters no mean. The
+    headline of the summary can be asked for by name (``run.accuracy``); None is undefined.
     """
 
     folder: Path
@@ -80,6 +64,56 @@ class PastRun:
         if self.damage:
             return "damaged"
         return "unfinished" if self.summary is None else str(self.summary["status"])
+
+    def __repr__(self) -> str:
+        return shown.run_text(self)
+
+    def _repr_html_(self) -> str:
+        return shown.run_html(self)
+
+    @property
+    def name(self) -> str:
+        """The name of its spec."""
+        return self.spec.name
+
+    @property
+    def seed(self) -> int:
+        return self.spec.seed
+
+    @property
+    def accuracy(self) -> float | None:
+        """Test accuracy of the last evaluation, from 0 to 1."""
+        return self.last.get("accuracy")
+
+    @property
+    def best_accuracy(self) -> float | None:
+        """Test accuracy of the best evaluation."""
+        return None if self.best is None else self.best.metrics["accuracy"]
+
+    @property
+    def loss(self) -> float | None:
+        """Test loss of the last evaluation."""
+        return self.last.get("loss")
+
+    @property
+    def time_s(self) -> float | None:
+        """Simulated seconds of all rounds; None is undefined."""
+        return QUANTITIES["seconds"].of(self)
+
+    @property
+    def energy_j(self) -> float | None:
+        """Joules of all clients and edges; None is undefined."""
+        return QUANTITIES["joules"].of(self)
+
+    @property
+    def bits(self) -> float | None:
+        """Bits sent over all hops; None is undefined."""
+        return QUANTITIES["bits"].of(self)
+
+    @property
+    def arrived(self) -> float | None:
+        """Clients whose payloads arrived in an edge round, on average."""
+        return None if self.summary is None else self.summary.get("arrived")
 
     @property
     def trouble(self) -> str:
@@ -97,6 +131,16 @@ class PastRun:
     @cached_property
     def evaluations(self) -> list[EvaluationRecord]:
         return self._of_rounds(list(self.records(EvaluationRecord)), len(self.rounds))
+
+    @property
+    def cache(self) -> CacheSummary | None:
+        """The balance of the caches as the summary tells it; None without caches, or without a summary."""
+        return None if self.summary is None else stored_cache(self.summary.get("cache"))
+
+    @cached_property
+    def caches(self) -> list[CacheRecord]:
+        """The records of the caches, one an edge round; empty without any."""
+        return [] if self.spec.plain.get("cache") is None else list(self.records(CacheRecord))
 
     @property
     def best(self) -> EvaluationRecord | None:
@@ -182,7 +226,7 @@ class PastRun:
                 yield record
             elif isinstance(record, RoundRecord):
                 rounds.append(record)
-            else:
+            elif isinstance(record, EvaluationRecord):
                 evaluations.append(record)
         known = {"rounds": self._in_order(rounds), "evaluations": self._of_rounds(evaluations, len(rounds))}
         vars(self).update(known, tallies=tallies)
@@ -207,9 +251,9 @@ class PastRun:
         return len(self.rounds) + len(self.evaluations) + (len(self.participation.active) if participation else 0)
 
     def metrics(self) -> list[str]:
-        """Names of the metrics that every evaluation has."""
+        """Names of the metrics that every evaluation has, and of caches that had no request at first."""
         every = [record.metrics for record in self.evaluations]
-        return [name for name in every[-1] if all(name in metrics for metrics in every)] if every else []
+        return [n for n in every[-1] if n in CACHE_METRICS or all(n in metrics for metrics in every)] if every else []
 
     @cached_property
     def tallies(self) -> dict[str, list[tuple[int, float]]]:
@@ -232,23 +276,17 @@ class PastRun:
         at, values = zip(*points, strict=True)
         return totals[np.array(at) - 1], np.array(values, dtype=np.float64)
 
+    def to_pandas(self, table: frames.Table = "evaluations") -> Any:
+        """A table of ``fedradio export`` as a pandas DataFrame; evaluations also say what had been spent by then."""
+        return frames.frame([self], table)
 
-def participation_of(records: Sequence[ExchangeRecord], clients: int) -> Participation:
-    """Participation of ``clients`` in the exchanges of hop 0."""
-    shape = (len(records), clients)
-    active, arrived = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
-    reason, steps = np.zeros(shape, dtype=np.int8), np.zeros(shape, dtype=np.int32)
-    joules = np.zeros(shape) if records and all(record.joules is not None for record in records) else None
-    for e, record in enumerate(records):
-        ids = np.array(record.ids, dtype=np.int64)
-        active[e, ids], arrived[e, ids], steps[e, ids] = True, record.arrived, record.steps
-        reason[e] = NUMBERS[record.rest]
-        for name, idle in record.idle.items():
-            reason[e, idle] = NUMBERS[name]
-        reason[e, ids] = [NUMBERS[name] for name in record.why]
-        if joules is not None:
-            joules[e, ids] = record.joules
-    return Participation(active, arrived, reason, steps, joules)
+    def plot(self, metric: str = "accuracy", against: str = "rounds", target: float | None = None) -> Any:
+        """The curve of a metric against rounds, seconds, joules or bits, as a matplotlib figure."""
+        return offered("plot")([self], metric, against, target)
+
+
+PastRun = Run
+"""The name that readers of stored runs use."""
 
 
 @dataclass(frozen=True)
@@ -261,30 +299,30 @@ class LeftOut:
     status: str
 
 
-def open_run(folder: Path | str) -> PastRun:
+def open_run(folder: Path | str) -> Run:
     """The run of a folder; it need not be complete, nor whole as long as its spec can be read."""
     folder = Path(folder)
     if not is_run(folder):
-        raise StoreError(_no_run(folder))
+        raise StoreError(f"{folder} is {why_no_run(folder)}")
     verdict = check_run(folder)
     if verdict.spec is None:
         raise StoreError(f"{folder} is damaged: {damage_words(verdict.damage)}")
-    return PastRun(folder, verdict.spec, verdict.summary, verdict.damage)
+    return Run(folder, verdict.spec, verdict.summary, verdict.damage)
 
 
-def ended_run(folder: Path | str, summary: Summary) -> PastRun:
+def ended_run(folder: Path | str, summary: Summary) -> Run:
     """The run that has just ended in this folder, with this summary."""
-    return PastRun(Path(folder), stored_spec(Path(folder) / SPEC_FILE), asdict(summary))
+    return Run(Path(folder), stored_spec(Path(folder) / SPEC_FILE), plain_summary(summary))
 
 
-def open_runs(*folders: Path | str) -> list[PastRun]:
+def open_runs(*folders: Path | str) -> list[Run]:
     """The runs of run folders and of sweeps, in that order, each once; all other folders are refused together."""
     return open_all(*folders)[0]
 
 
-def open_all(*folders: Path | str) -> tuple[list[PastRun], list[LeftOut]]:
+def open_all(*folders: Path | str) -> tuple[list[Run], list[LeftOut]]:
     """The runs of run folders and of sweeps, and the runs of these sweeps that have not begun or cannot be read."""
-    runs: dict[Path, PastRun] = {}
+    runs: dict[Path, Run] = {}
     left_out: list[LeftOut] = []
     wrong: list[str] = []
     for folder in map(Path, folders):
@@ -307,7 +345,7 @@ def open_all(*folders: Path | str) -> tuple[list[PastRun], list[LeftOut]]:
     return list(runs.values()), left_out
 
 
-def open_listed(entry: ListedRun) -> PastRun | LeftOut:
+def open_listed(entry: ListedRun) -> Run | LeftOut:
     """A run that a sweep lists; its spec must be that of the list."""
     if not is_run(entry.folder):
         return LeftOut(entry.label, entry.spec.seed, str(entry.folder), "not begun")
@@ -321,7 +359,7 @@ def open_listed(entry: ListedRun) -> PastRun | LeftOut:
     return replace(run, damage=(*run.damage, Damage(SPEC_FILE, f"is not the spec that {MARKER} lists for this run")))
 
 
-def undamaged(runs: Iterable[PastRun]) -> list[PastRun]:
+def undamaged(runs: Iterable[Run]) -> list[Run]:
     """The runs whose files are what they wrote, complete or not."""
     return [run for run in runs if not run.damage]
 
@@ -331,10 +369,10 @@ def damage_words(damage: Iterable[Damage]) -> str:
     return "; ".join(map(str, damage))
 
 
-def _no_run(folder: Path) -> str:
+def why_no_run(folder: Path) -> str:
     """Why a folder is not that of a run, and what may have been meant."""
     if not folder.is_dir():
-        return f"{folder} is not a run folder: {'it is a file' if folder.exists() else 'it does not exist'}"
+        return f"not a run folder: {'it is a file' if folder.exists() else 'it does not exist'}"
     inside = sum(map(is_run, folder.glob("*/")))
     hint = f"; {inside} of the folders in it are: write {folder / '*'}" if inside else ""
-    return f"{folder} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it{hint}"
+    return f"not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it{hint}"

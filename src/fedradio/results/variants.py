@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fedradio.core.errors import StoreError
 from fedradio.results.run import PastRun
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
@@ -23,31 +24,57 @@ class Variant:
 
 
 def variants(runs: Sequence[PastRun]) -> list[Variant]:
-    """The variants of some runs: grouped by everything in their specs but the seed, and labelled."""
+    """The variants of some runs: grouped by everything in their specs but the seed, and labelled.
+
+    A run that was made twice counts in no mean twice: runs of the same spec and seed are variants of their own.
+    """
     groups: dict[str, list[PastRun]] = {}
     for run in runs:
         plain = {key: value for key, value in run.spec.plain.items() if key not in ("seed", "about")}
         groups.setdefault(json.dumps(plain, sort_keys=True), []).append(run)
-    _refuse_twins(groups.values())
     names = labels([group[0].spec for group in groups.values()])
     return [
-        Variant(label, group[0].algorithm, {run.spec.seed: run for run in sorted(group, key=lambda run: run.spec.seed)})
+        Variant(own, copy[0].algorithm, {run.spec.seed: run for run in sorted(copy, key=lambda run: run.spec.seed)})
         for label, group in zip(names, groups.values(), strict=True)
+        for own, copy in _copies(label, group)
     ]
 
 
-def _refuse_twins(groups: Iterable[Sequence[PastRun]]) -> None:
-    """Refuse runs of the same spec and seed: the same run would count twice in a mean."""
-    twins = []
-    for group in groups:
-        by_seed: dict[int, list[str]] = {}
-        for run in group:
-            by_seed.setdefault(run.spec.seed, []).append(str(run.folder))
-        twins += [(seed, ", ".join(folders)) for seed, folders in by_seed.items() if len(folders) > 1]
-    if twins:
-        raise StoreError(
-            "\n".join(f"runs of the same spec and seed {seed}, leave one: {paths}" for seed, paths in twins)
-        )
+def _copies(label: str, group: Sequence[PastRun]) -> list[tuple[str, list[PastRun]]]:
+    """Runs of one spec, each seed once, with a label; runs of the same seed are copies, told apart by their folders."""
+    copies: list[list[PastRun]] = []
+    for run in group:
+        free = (copy for copy in copies if all(run.spec.seed != other.spec.seed for other in copy))
+        copy = next(free, None)
+        copies += [[run]] if copy is None else []
+        if copy is not None:
+            copy.append(run)
+    if len(copies) == 1:
+        return [(label, copies[0])]
+    places = [os.path.commonpath([os.path.abspath(run.folder) for run in copy]) for copy in copies]
+    if len({*places}) < len(places):
+        return [(f"{label}, copy {number}", copy) for number, copy in enumerate(copies, 1)]
+    return [
+        (f"{label} in {min(place, os.path.relpath(place), key=len)}", copy)
+        for place, copy in zip(places, copies, strict=True)
+    ]
+
+
+def matching(every: Sequence[Variant], words: str) -> list[Variant]:
+    """The variant of that label, else those whose label or algorithm contains all of these words."""
+    exact = [variant for variant in every if variant.label == words]
+    wanted = pieces(words)
+    return exact or [variant for variant in every if wanted <= pieces(variant.label) | {variant.algorithm}]
+
+
+def pieces(label: str) -> set[str]:
+    """The ``key=value`` pieces of a label, in any order."""
+    return {shortened(piece.strip()) for piece in label.replace(": ", ", ").split(", ")}
+
+
+def shortened(label: str) -> str:
+    """A label for legends, without the word that names of algorithms and of their keywords explain."""
+    return re.sub(r"(^|[ :])algorithm[=.]", r"\1", label)
 
 
 def labels(specs: Sequence[Spec]) -> list[str]:

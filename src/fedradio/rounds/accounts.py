@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,6 +13,7 @@ from fedradio.core.contracts import Airtime, Allocation, Exchange, ExchangeRecor
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import NOTHING
 from fedradio.fleet.costs import compute_j, transmit_j
+from fedradio.rounds.clients import Measured
 from fedradio.rounds.exchange import Outcome
 from fedradio.rounds.planning import Planned
 
@@ -44,6 +47,7 @@ def exchange_record(
     if bits is not None and outcome.bits is not None:
         bits = float(outcome.bits.sum())
     rest, idle = _idle_reasons(alloc)
+    real = {} if outcome.measured is None else _beside(planned, outcome.measured, ids)
     return ExchangeRecord(
         t=x.clock.t,
         hop=x.hop,
@@ -65,7 +69,23 @@ def exchange_record(
         effective=outcome.effective,
         now_s=x.clock.now_s,
         notes={name: Note(note.axis, note.values.tolist(), note.rest) for name, note in notes.items()},
+        **real,
     )
+
+
+def _beside(planned: Planned, measured: Measured, ids: Tensor) -> dict[str, Any]:
+    """Planned seconds and joules of the active senders beside the measurements of real devices; None: there is none."""
+
+    def known(values: Tensor) -> list[float | None]:
+        return [value if math.isfinite(value) else None for value in values.double().tolist()]
+
+    return {
+        "planned_s": _of_active(planned.airtime.done_s, ids),
+        "planned_j": _of_active(planned_j(planned), ids),
+        "measured_s": known(measured.seconds),
+        "train_s": known(measured.train_s),
+        "wire_bits": known(measured.wire_bits),
+    }
 
 
 def forwarded(record: ExchangeRecord, payload_bits: float | None, payloads: int) -> ExchangeRecord:
@@ -75,7 +95,8 @@ def forwarded(record: ExchangeRecord, payload_bits: float | None, payloads: int)
 
 def _idle_reasons(alloc: Allocation) -> tuple[str, dict[str, list[int]]]:
     """The commonest reason of the idle, and the idle senders of every other reason; no list of all senders is made."""
-    counts = torch.bincount(torch.where(alloc.active, len(REASON_NAMES), alloc.reason))[: len(REASON_NAMES)]
+    beyond = max(REASON_NAMES) + 1
+    counts = torch.bincount(torch.where(alloc.active, beyond, alloc.reason))[:beyond]
     if not bool(counts.any()):
         return NOTHING, {}
     rest = int(counts.argmax())

@@ -13,6 +13,7 @@ from fedradio.core.contracts import (
     Clock,
     Cohort,
     Exchange,
+    LocalRule,
     Picks,
     PseudoLabels,
     SimState,
@@ -27,12 +28,30 @@ from fedradio.engine.groups import cut
 from fedradio.rounds.norm_layers import LOCAL, sends_norms
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.pseudo_labels import draw, kept, label_slots, recalled
-from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.simulation import Learner, Simulation
 from fedradio.rounds.tiers import Tiers
 from fedradio.transforms.chain import damping, lossy
 
 RULE = "rule/"
 """Prefix of the client slots with the optimiser's kept memory."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What clients ``ids [A]`` train from in an exchange, and how much.
+
+    ``got [G, d]`` are the received vectors, of which client ``i`` has row ``row[i]``; ``norms [A, n]`` the received
+    norm layers where these are sent; ``slots [A, ...]`` their own; ``stream`` the state of the data.
+    """
+
+    ids: Tensor
+    row: Tensor
+    got: Slots
+    norms: Tensor | None
+    slots: Slots
+    stream: Slots
+    steps: Tensor
+    clock: Clock
 
 
 @dataclass(frozen=True)
@@ -46,16 +65,16 @@ class Training:
     labels: PseudoLabels | None = None
 
 
-def client_slots(sim: Simulation, row: Tensor) -> Slots:
+def client_slots(learner: Learner, row: Tensor, clients: int) -> Slots:
     """Client slots of pseudo-labels, norm layers and optimiser memory, beside the algorithm's, as one row for all
-    clients each; ``row [D]`` is the initial model."""
-    clients, shared = sim.topology.clients, sim.model.shared.size
-    slots: Slots = label_slots(sim, row)
-    if len(row) > shared and not sends_norms(sim):
+    ``clients`` each; ``row [D]`` is the initial model."""
+    shared = learner.model.shared.size
+    slots: Slots = label_slots(learner, row, clients)
+    if len(row) > shared and not sends_norms(learner):
         slots[LOCAL] = row[shared:].clone().expand(clients, -1)
-    if sim.rule.keep_state:
-        width = shared + sim.model.local.size
-        for name in sim.rule.state_names:
+    if learner.rule.keep_state:
+        width = shared + learner.model.local.size
+        for name in learner.rule.state_names:
             start = row.new_zeros(() if name == "adam_n" else width)
             slots[RULE + name] = start.expand(clients, *start.shape)
     return slots
@@ -64,45 +83,62 @@ def client_slots(sim: Simulation, row: Tensor) -> Slots:
 def train(sim: Simulation, state: SimState, tiers: Tiers, x: Exchange) -> Training:
     """Local training of the active clients of hop 0, from the vectors that their receivers have, and from these
     receivers' norm layers where norm layers are sent too."""
-    clock, ids = x.clock, x.alloc.active.nonzero().squeeze(1)
-    row, norms = x.parent[ids].to(sim.device), tiers.norms[0]
-    client_ids = ids.to(sim.device)
-    slots = {name: rows[client_ids] for name, rows in state.memory.client.items()}
+    ids, norms = x.alloc.active.nonzero().squeeze(1), tiers.norms[0]
+    row, client_ids = x.parent[ids].to(sim.device), ids.to(sim.device)
+    assignment = Assignment(
+        ids=ids,
+        row=row,
+        got=tiers.shared[0],
+        norms=None if norms is None else norms[row],
+        slots={name: rows[client_ids] for name, rows in state.memory.client.items()},
+        stream=recall(state.parts, STREAM),
+        steps=x.alloc.steps[ids],
+        clock=x.clock,
+    )
+    return train_assigned(sim, assignment)
+
+
+def train_assigned(learner: Learner, given: Assignment) -> Training:
+    """Local training of clients as they were told; the same for one client alone and in a cohort, but for the groups
+    that they are trained in."""
+    clock, ids, slots, steps, rule = given.clock, given.ids, given.slots, given.steps, learner.rule
     mine = {name: rows for name, rows in slots.items() if "/" not in name}
-    rng = sim.rng.child("client", clock.t, clock.e)
-    transforms = sim.hops[0].transforms
-    factor = damping(transforms, sim.message(0))
-    cohort = Cohort(ids, row, tiers.shared[0], mine, clock, rng, factor, lossy(transforms))
+    rng, transforms = learner.rng.child("client", clock.t, clock.e), learner.transforms
+    factor = damping(transforms, learner.message(0))
+    cohort = Cohort(ids, given.row, given.got, mine, clock, rng, factor, lossy(transforms))
     start = replace(
-        sim.algorithm.start(cohort),
-        local=slots.get(LOCAL) if norms is None else norms[row],
+        learner.algorithm.start(cohort),
+        local=slots.get(LOCAL) if given.norms is None else given.norms,
         ids=ids,
         slots={name.removeprefix(RULE): rows for name, rows in slots.items() if name.startswith(RULE)},
     )
-    steps = x.alloc.steps[ids]
-    updates = steps * sim.rule.updates_per_step
-    rng = sim.rng.child("train", clock.t, clock.e)
-    stream = recall(state.parts, STREAM)
-    batches = draw(sim, stream, ids, updates, rng.child("batches"))
-    start = replace(start, labels=recalled(sim, stream, ids, slots, rng.child("labels")))
-    job = TrainJob(sim.model, sim.rule, clock.t, start, batches, updates, rng)
-    trained = train_by_steps(sim, job, steps) if sim.rule.lr_per_step else _train(sim, job)
+    updates = steps * rule.updates_per_step
+    rng = learner.rng.child("train", clock.t, clock.e)
+    batches = draw(learner, given.stream, ids, updates, rng.child("batches"))
+    start = replace(start, labels=recalled(learner, given.stream, ids, slots, rng.child("labels")))
+    job = TrainJob(learner.model, rule, clock.t, start, batches, updates, rng)
+    trained = train_by_steps(learner, job, steps) if rule.lr_per_step else _train(learner, job)
     _refuse_divergence(trained, clock, ids)
-    rates = torch.tensor([0.0, *sim.rule.rates(clock.t, int(updates.max()))], dtype=torch.float64).cumsum(0)
-    rate = rates[updates] / steps.clamp(min=1) if sim.rule.lr_per_step else rates[updates]
-    work = Work(steps, updates, sim.rule.effective_steps(updates), rate)
-    return Training(cohort, trained, work, start.labels)
+    return Training(cohort, trained, work_of(rule, steps, clock.t), start.labels)
 
 
-def _train(sim: Simulation, job: TrainJob) -> Trained:
-    return sim.backend.train(job, cut(job, sim.grouping))
+def work_of(rule: LocalRule, steps: Tensor, t: int) -> Work:
+    """The local work of ``steps [A]`` in round ``t``."""
+    updates = steps * rule.updates_per_step
+    rates = torch.tensor([0.0, *rule.rates(t, int(updates.max()))], dtype=torch.float64).cumsum(0)
+    rate = rates[updates] / steps.clamp(min=1) if rule.lr_per_step else rates[updates]
+    return Work(steps, updates, rule.effective_steps(updates), rate)
 
 
-def train_by_steps(sim: Simulation, job: TrainJob, steps: Tensor) -> Trained:
+def _train(learner: Learner, job: TrainJob) -> Trained:
+    return learner.backend.train(job, cut(job, learner.grouping))
+
+
+def train_by_steps(learner: Learner, job: TrainJob, steps: Tensor) -> Trained:
     """Training in which a client divides the rate by its own ``steps [A]``: one job for every number of steps."""
     rows = [(steps == number).nonzero().flatten() for number in sorted(set(steps.tolist()))]
-    done = [_train(sim, _part(job, chosen.to(sim.device), int(steps[chosen[0]]))) for chosen in rows]
-    back = torch.cat(rows).argsort().to(sim.device)
+    done = [_train(learner, _part(job, chosen.to(learner.device), int(steps[chosen[0]]))) for chosen in rows]
+    back = torch.cat(rows).argsort().to(learner.device)
 
     def joined(pieces: Sequence[Tensor | None]) -> Tensor | None:
         present = [piece for piece in pieces if piece is not None]
@@ -149,23 +185,28 @@ def _part(job: TrainJob, rows: Tensor, steps: int) -> TrainJob:
     )
 
 
-def upload(sim: Simulation, training: Training) -> Tensor:
+def upload(learner: Learner, training: Training) -> Tensor:
     """The cohort's payload ``[A, k, d]``."""
-    return sim.algorithm.upload(training.cohort, training.trained, training.work)
+    return learner.algorithm.upload(training.cohort, training.trained, training.work)
+
+
+def kept_slots(learner: Learner, training: Training, heard: Tensor, acked: Tensor) -> Slots:
+    """The active clients' new slots ``[A, ...]``; ``heard [A, k, d]`` is what receivers decode of their payloads,
+    ``acked [A]`` marks those that arrived."""
+    cohort, trained = training.cohort, training.trained
+    slots = dict(learner.algorithm.keep(cohort, trained, training.work, heard, acked))
+    slots |= {RULE + name: rows for name, rows in trained.slots.items()}
+    if trained.local is not None and not sends_norms(learner):
+        slots[LOCAL] = trained.local
+    if training.labels is not None and trained.nu is not None:
+        slots |= kept(training.labels, trained.nu)
+    return slots
 
 
 def keep(sim: Simulation, client: Slots, training: Training, heard: Tensor, acked: Tensor) -> None:
-    """Write the active clients' new state into the client slots, in place; ``heard [A, k, d]`` is what receivers decode
-    of their payloads, ``acked [A]`` marks those that arrived."""
-    cohort, trained = training.cohort, training.trained
-    new_slots = dict(sim.algorithm.keep(cohort, trained, training.work, heard, acked))
-    new_slots |= {RULE + name: rows for name, rows in trained.slots.items()}
-    if LOCAL in client and trained.local is not None:
-        new_slots[LOCAL] = trained.local
-    if training.labels is not None and trained.nu is not None:
-        new_slots |= kept(training.labels, trained.nu)
-    for name, rows in new_slots.items():
-        write_rows(client[name], cohort.ids.to(sim.device), rows)
+    """Write the active clients' new slots into those of all clients, in place; see :func:`kept_slots`."""
+    for name, rows in kept_slots(sim, training, heard, acked).items():
+        write_rows(client[name], training.cohort.ids.to(sim.device), rows)
 
 
 def _refuse_divergence(trained: Trained, clock: Clock, ids: Tensor) -> None:

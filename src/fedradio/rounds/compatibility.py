@@ -10,16 +10,16 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, get_args
 
 import torch
-from torch import Tensor
 
-from fedradio.core.contracts import SUPERPOSITION, VARIATE, Ensemble, Fading, Hop, Link, Memory, Model, Piece, Work
+from fedradio.core.contracts import SUPERPOSITION, VARIATE, Ensemble, Fading, Hop, Link, Memory, Piece, Work
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
 from fedradio.core.registry import parts
 from fedradio.core.units import show
-from fedradio.models.checks import without_gradient
 from fedradio.models.model import FlatModel, as_input
+from fedradio.models.own import sample_problems
 from fedradio.network.trace import Trace
+from fedradio.rounds.cache_rules import cache_problems
 from fedradio.rounds.coding import coding_problems, coding_warnings
 from fedradio.rounds.label_drift import START_COUNTS, START_SEEN
 from fedradio.theory.fedcpsl import reinforcement
@@ -52,7 +52,7 @@ def problems_of(sim: Simulation) -> list[Problem]:
         for h in range(len(sim.hops)):
             problems += _hop_problems(sim, h)
         problems += _forwarding_problems(sim) if sim.topology.forwards else []
-    return problems + _learning_problems(sim) + _metric_problems(sim) + _memory_problems(sim)
+    return problems + _learning_problems(sim) + _metric_problems(sim) + _memory_problems(sim) + cache_problems(sim)
 
 
 def warnings_of(sim: Simulation) -> list[str]:
@@ -115,28 +115,23 @@ def _shape_problems(sim: Simulation) -> list[Problem]:
 
 
 def _sample_problems(sim: Simulation) -> list[Problem]:
-    """Trial of the model on two samples: ids are not images, whatever their shape."""
-    test = sim.stream.test()
+    """Trial of the model on two samples: ids are not images, whatever their shape; a module of the user's own is also
+    trained on them."""
+    test, model = sim.stream.test(), sim.model
     x, y = test.fetch(test.index[:2])
     try:
-        row = sim.model.init(sim.rng.child("trial")).to(x.device)
-        sim.model.apply(row, x)
+        row = model.init(sim.rng.child("trial")).to(x.device)
+        if isinstance(model, FlatModel) and model.own:
+            own = as_input(x, row.dtype, channels_last=False)
+            if problems := sample_problems(model.module, model.views(row), own, y, model.classes):
+                return problems
+        model.apply(row, x)
     except SpecError as error:
         return list(error.problems)
     except RuntimeError:
         kind = "numbers" if x.is_floating_point() else "whole numbers (ids)"
         return [Problem("model", f"cannot read these samples, {kind} of shape {tuple(x.shape[1:])}", "another kind")]
-    return [
-        Problem(f"model.{name}", "trains, but gets no gradient", "use it, or freeze it with requires_grad_(False)")
-        for name in _idle_parameters(sim.model, row, x, y)
-    ]
-
-
-def _idle_parameters(model: Model, row: Tensor, x: Tensor, y: Tensor) -> list[str]:
-    """Trainable parameters of a module of the user's own that two real samples give no gradient."""
-    if not isinstance(model, FlatModel) or not model.own:
-        return []
-    return without_gradient(model.module, model.views(row), as_input(x, row.dtype, channels_last=False), y)
+    return []
 
 
 def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
@@ -284,6 +279,7 @@ def _metric_problems(sim: Simulation) -> list[Problem]:
     logits = torch.full((len(y), classes), -math.log(classes))
     taken = {"accuracy": "accuracy", "loss": "loss"}
     taken |= {f"top_{m}_accuracy": f"eval_top={sim.eval_top}" for m in range(2, sim.eval_top + 1)}
+    taken |= {} if sim.cache is None else dict.fromkeys(("hit_ratio", "net_bits"), "cache")
     for number, metric in enumerate(sim.metrics):
         path = f"metrics.{number}"
         if known := [name for name in metric.names if name in taken]:

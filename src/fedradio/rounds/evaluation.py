@@ -39,7 +39,7 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
         prefix = "" if number == 0 else f"{name}_"
         if ensemble.learned:
-            ensemble, b = _learned(sim, ensemble)
+            ensemble, b = fitted(sim, ensemble)
             result.metrics[f"{prefix}mixture"] = float(b.mean())
             result.metrics[f"{prefix}mixture_spread"] = float(b.std(correction=0))
         scores = sim.backend.evaluate(EvalJob(sim.model, ensemble, test, local, sim.eval_top, sim.metrics))
@@ -60,7 +60,7 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     return result
 
 
-def _learned(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
+def fitted(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
     """The ensemble with fitted weights of every client, and those of its first member ``[C]``."""
     validation = sim.stream.validation()
     assert validation is not None  # refused before the run
@@ -69,7 +69,9 @@ def _learned(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
 
 
 def _measures(sim: Simulation, state: SimState) -> dict[str, float]:
-    """Further metrics of the algorithm."""
+    """Further metrics of the algorithm; those of the clients' state are unknown where it is somewhere else."""
+    if sim.clients is not None:
+        return {}
     known = {name: rows for name, rows in state.signals.items() if name in sim.algorithm.reveals}
     return sim.algorithm.measures(state.memory, sim.algorithm.importance(known, sim.topology.clients))
 

@@ -18,15 +18,15 @@ from fedradio.core.contracts import (
     Sent,
     SimState,
     Slots,
-    Trained,
     Work,
     noted,
 )
 from fedradio.core.params import group_share, group_sum
-from fedradio.rounds.cohort import keep, train, upload
+from fedradio.rounds.clients import SIMULATED, Measured
+from fedradio.rounds.cohort import work_of
 from fedradio.rounds.norm_layers import averaged_norms
 from fedradio.rounds.parts import of_hop, recall, remember
-from fedradio.rounds.payload import Encoded, decode, encode
+from fedradio.rounds.payload import Encoded, decode, encode, memories_of, write_memories
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.receiving import stepped
 from fedradio.rounds.simulation import Simulation
@@ -40,7 +40,8 @@ class Outcome:
     ``mass [R]`` that arrived, the number of ``effective [R]`` senders, ``notes`` for the records.
 
     ``delivery`` is None if nobody sent, ``bits [A]`` are those really sent where they are fewer than foreseen, ``loss``
-    the mean training loss of the clients that trained.
+    the mean training loss of the clients that trained. ``planned`` is the plan with who arrived in the end, where
+    clients are real; then they are ``measured``, too.
     """
 
     shared: Slots
@@ -51,6 +52,8 @@ class Outcome:
     delivery: Delivery | None = None
     bits: Tensor | None = None
     loss: float | None = None
+    planned: Planned | None = None
+    measured: Measured | None = None
 
 
 def run_exchange(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Outcome, SimState]:
@@ -67,33 +70,34 @@ def run_exchange(sim: Simulation, state: SimState, tiers: Tiers, planned: Planne
 
 def _gather_clients(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Outcome, SimState]:
     """An exchange of hop 0: the active clients train and send, the algorithm weighs and merges what arrives."""
-    x, norms = planned.x, tiers.norms[0]
-    training = train(sim, state, tiers, x)
-    ids, trained = training.cohort.ids, training.trained
-    held = _held(state, tiers)
-    info = _info(sim, state, planned, ids, {name: getattr(training.work, name) for name in _revealed_work(sim)})
-    weight = sim.algorithm.weights(held, info) * info.arrived
-    encoded = _encode(sim, state, planned, Sent(ids, info.group, upload(sim, training), weight))
-    keep(sim, state.memory.client, training, encoded.heard, info.arrived)
+    returned = (sim.clients or SIMULATED).work(sim, state, tiers, planned)
+    planned, norms, loss = returned.planned, tiers.norms[0], returned.loss
+    x = planned.x
+    ids = x.alloc.active.nonzero().squeeze(1)
+    held, work = _held(state, tiers), work_of(sim.rule, x.alloc.steps[ids], x.clock.t)
+    info = _info(sim, state, planned, ids, {name: getattr(work, name) for name in _revealed_work(sim)})
+    encoded = returned.send(sim.algorithm.weights(held, info) * info.arrived)
     sent = encoded.sent
     heard = _heard_weight(planned, sent)
-    if norms is not None and trained.local is not None:
-        norms = averaged_norms(norms, trained.local, heard, info.group)
+    if norms is not None and returned.local is not None:
+        norms = averaged_norms(norms, returned.local, heard, info.group)
     delivery, state = _combine(sim, state, planned, sent)
     merged, state = _stepped(sim, state, planned, held, sim.algorithm.merge(held, delivery, info))
-    loss = trained.loss.double().cpu()
-    state = replace(state, signals=state.signals | {"loss": state.signals["loss"].index_copy(0, ids, loss)})
+    known = loss.isfinite()
+    losses = state.signals["loss"].index_copy(0, ids[known], loss[known])
     outcome = Outcome(
         shared=merged.held.shared,
         norms=norms,
         mass=_arrived_mass(sim, info),
         effective=effective_clients(heard, sent.group, x.receivers),
-        notes=_training_notes(trained) | encoded.notes,
+        notes=_training_notes(returned.pseudo) | encoded.notes | returned.notes,
         delivery=delivery,
         bits=encoded.bits,
-        loss=float(loss.mean()),
+        loss=float(loss[known].mean()) if bool(known.any()) else None,
+        planned=planned,
+        measured=returned.measured,
     )
-    return _after_merge(outcome, state, planned, merged)
+    return _after_merge(outcome, replace(state, signals=state.signals | {"loss": losses}), planned, merged)
 
 
 def _merge_remembered(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Outcome, SimState]:
@@ -156,10 +160,12 @@ def _combine(sim: Simulation, state: SimState, planned: Planned, sent: Sent) -> 
 
 
 def _encode(sim: Simulation, state: SimState, planned: Planned, sent: Sent) -> Encoded:
-    """The payloads of an exchange through the transforms of its hop; their memories are updated in place."""
-    x, arrived = planned.x, planned.airtime.arrived[sent.ids]
-    hop, message = sim.hops[x.hop], sim.message(x.hop)
-    return encode(hop.transforms, message, x, sent, arrived, state.parts, sim.rng)
+    """The payloads of an outer hop through its transforms, whose memories are updated in place."""
+    x, arrived, transforms = planned.x, planned.airtime.arrived[sent.ids], sim.hops[planned.x.hop].transforms
+    memories = memories_of(state.parts, x.hop, transforms, sent.ids)
+    encoded = encode(transforms, sim.message(x.hop), x, sent, memories, sim.rng)
+    write_memories(state.parts, x.hop, sent.ids, encoded.kept(arrived))
+    return encoded
 
 
 def _stepped(
@@ -246,9 +252,9 @@ def _heard_weight(planned: Planned, sent: Sent) -> Tensor:
     return sent.weight * planned.airtime.expect[sent.ids] if SUPERPOSITION in planned.x.link.offers else sent.weight
 
 
-def _training_notes(trained: Trained) -> dict[str, Noted]:
-    """Accuracy of pseudo-labels, where there were any; -1 for a client without."""
-    if trained.pseudo is None:
+def _training_notes(pseudo: Tensor | None) -> dict[str, Noted]:
+    """Accuracy ``pseudo [A]`` of pseudo-labels, where there were any; -1 for a client without."""
+    if pseudo is None:
         return {}
-    accuracy = trained.pseudo.double().cpu().nan_to_num(nan=-1.0)
+    accuracy = pseudo.double().cpu().nan_to_num(nan=-1.0)
     return {"pseudo_accuracy": Noted("active", accuracy, rest=-1.0)}

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedradio.core.contracts import Memory, Slots
 from fedradio.core.params import group_share
 from fedradio.links.ideal import weighted_total
-from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.simulation import Learner
 
 NORMS = "model/norms"
 """Name of norm layers' vector ``[d_local + d_buffers]`` among a state's shared vectors, where it is sent."""
@@ -22,15 +22,17 @@ NORM_BITS = 32.0
 """Bits of one number on the side channel."""
 
 
-def sends_norms(sim: Simulation) -> bool:
+def sends_norms(learner: Learner) -> bool:
     """Whether norm layers are sent; in central training they are not."""
-    numbers = sim.model.local.size + sim.model.buffers.size
-    return sim.model.norms == "shared" and numbers > 0 and not sim.pooled
+    numbers = learner.model.local.size + learner.model.buffers.size
+    return learner.model.norms == "shared" and numbers > 0 and not learner.pooled
 
 
-def norm_bits(sim: Simulation, senders: int) -> float | None:
+def norm_bits(learner: Learner, senders: int) -> float | None:
     """Bits of ``senders`` on the side channel; None where norm layers are not sent."""
-    return NORM_BITS * (sim.model.local.size + sim.model.buffers.size) * senders if sends_norms(sim) else None
+    return (
+        NORM_BITS * (learner.model.local.size + learner.model.buffers.size) * senders if sends_norms(learner) else None
+    )
 
 
 def without_norms(shared: Slots) -> Slots:

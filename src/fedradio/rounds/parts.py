@@ -14,7 +14,7 @@ from fedradio.transforms.chain import messages
 
 Parts = dict[str, Slots]
 
-STREAM = "data.stream"
+STREAM, CACHE = "data.stream", "cache"
 
 
 def of_hop(h: int, part: Literal["policy", "link", "channel", "receiver"]) -> str:

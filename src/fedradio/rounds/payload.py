@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 
-from fedradio.core.contracts import Coded, Delivery, Exchange, Message, Noted, Sent, Slots, Transform
+from fedradio.core.contracts import Coded, Delivery, Exchange, Message, Noted, Sent, Slots, Transform, View
 from fedradio.core.mapped import write_rows
 from fedradio.core.rng import Rng
 from fedradio.rounds.parts import Parts, of_transform, recall
@@ -19,44 +19,70 @@ from fedradio.transforms.chain import messages
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A transform with a memory ``mine [A, ...]``, and its part of an exchange: ``coded [A, k, d]`` is what it gave,
+    ``heard [A, k, d]`` what receivers make of that."""
+
+    transform: Transform
+    coded: Tensor
+    heard: Tensor
+    mine: Slots
+
+
+@dataclass(frozen=True)
 class Encoded:
     """Payloads on the link: ``sent``; what receivers decode of each, ``heard [A, k, d]``; the ``bits [A]`` of each
-    where they are fewer than foreseen; notes of the transforms."""
+    where they are fewer than foreseen; notes of the transforms; the ``stages`` of those with a memory, by their place.
+    """
 
     sent: Sent
     heard: Tensor
     bits: Tensor | None = None
     notes: dict[str, Noted] = field(default_factory=dict)
+    stages: dict[int, Stage] = field(default_factory=dict)
+
+    def kept(self, arrived: Tensor) -> dict[int, Slots]:
+        """Memories ``[A, ...]`` of the transforms after the exchange, by place; ``arrived [A]``: whose payloads did."""
+        return {
+            i: stage.transform.keep(stage.coded, stage.heard, arrived, stage.mine) for i, stage in self.stages.items()
+        }
 
 
 def encode(
-    transforms: tuple[Transform, ...], first: Message, x: Exchange, sent: Sent, arrived: Tensor, parts: Parts, rng: Rng
+    transforms: tuple[Transform, ...], first: Message, x: View, sent: Sent, memories: list[Slots], rng: Rng
 ) -> Encoded:
-    """Code the payloads of an exchange; ``first`` is the message of a plain payload, ``arrived [A]`` whose will arrive,
-    ``rng`` the run's.
-
-    Memories of the active senders are updated in place. Without transforms the payloads are what is heard.
-    """
+    """Code the payloads of an exchange; ``first`` is the message of a plain payload, ``memories`` those of the
+    transforms, of the active senders, ``rng`` the run's. Without transforms the payloads are what is heard."""
     if not transforms:
         return Encoded(sent, sent.payload)
     views, rng = [replace(x, message=message) for message in messages(transforms, first)], _draws(rng, x)
-    memories = [_mine(parts, x.hop, i, sent) for i in range(len(transforms))]
     payload, coded = sent.payload, list[Coded]()
     for i, transform in enumerate(transforms):
         coded.append(transform.encode(views[i], replace(sent, payload=payload), memories[i], rng.child(i)))
         payload = coded[-1].payload
-    on_link = replace(sent, payload=payload)
-    heard = payload
+    on_link, heard = replace(sent, payload=payload), payload
+    stages: dict[int, Stage] = {}
     for i, transform in reversed(list(enumerate(transforms))):
         if memories[i]:
-            kept = transform.keep(coded[i].payload, heard, arrived, memories[i])
-            for name, rows in kept.items():
-                slot = parts[of_transform(x.hop, i)][name]
-                write_rows(slot, sent.ids.to(slot.device), rows)
+            stages[i] = Stage(transform, coded[i].payload, heard, memories[i])
         if not transform.conceals:
             heard = transform.decode(views[i], on_link, heard, rng.child(i))
     notes = {name: note for one in coded for name, note in one.notes.items()}
-    return Encoded(on_link, heard, _fewest([one.bits for one in coded]), notes)
+    return Encoded(on_link, heard, _fewest([one.bits for one in coded]), notes, stages)
+
+
+def memories_of(parts: Parts, h: int, transforms: tuple[Transform, ...], ids: Tensor) -> list[Slots]:
+    """Memories of the transforms of hop ``h``, of the senders ``ids [A]``."""
+    slots = [recall(parts, of_transform(h, i)) for i in range(len(transforms))]
+    return [{name: rows[ids.to(rows.device)] for name, rows in each.items()} for each in slots]
+
+
+def write_memories(parts: Parts, h: int, ids: Tensor, kept: dict[int, Slots]) -> None:
+    """Write new memories of the senders ``ids [A]`` in place, by the place of their transform."""
+    for i, slots in kept.items():
+        for name, rows in slots.items():
+            slot = parts[of_transform(h, i)][name]
+            write_rows(slot, ids.to(slot.device), rows)
 
 
 def decode(
@@ -73,15 +99,9 @@ def decode(
     return replace(delivery, total=total, rows=rows)
 
 
-def _draws(run: Rng, x: Exchange) -> Rng:
+def _draws(run: Rng, x: View) -> Rng:
     """Randomness of the transforms of an exchange, the same for senders and receivers."""
     return run.child("transform", x.hop, x.clock.t, x.clock.e)
-
-
-def _mine(parts: Parts, h: int, i: int, sent: Sent) -> Slots:
-    """Memory of transform ``i`` of the active senders, ``[A, ...]``."""
-    slots = recall(parts, of_transform(h, i))
-    return {name: rows[sent.ids.to(rows.device)] for name, rows in slots.items()}
 
 
 def _fewest(bits: list[Tensor | None]) -> Tensor | None:

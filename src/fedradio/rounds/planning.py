@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import torch
@@ -26,6 +26,7 @@ from fedradio.core.contracts import (
     View,
     noted,
 )
+from fedradio.core.rng import Rng
 from fedradio.data.streams import arrivals_rng
 from fedradio.engine.threads import one_torch_thread
 from fedradio.fleet.costs import compute_s, cycles_per_step
@@ -39,17 +40,29 @@ from fedradio.transforms.chain import messages
 @dataclass(frozen=True)
 class Planned:
     """Plan of one exchange, before anything is sent: the exchange ``x``, the link's forecast, and ``notes`` on the
-    data, per client, for the records."""
+    data, per client, for the records. ``stream_before``: the stream before the samples of an edge round arrived."""
 
     x: Exchange
     airtime: Airtime
     notes: dict[str, Noted]
+    stream_before: Slots = field(default_factory=dict)
 
     @property
     def sending(self) -> Tensor:
         """Senders ``[S]`` that put something on the link: all active ones, late or not; on the air, whose symbols must
         end together, whoever would be late stays silent."""
         return self.airtime.arrived if SUPERPOSITION in self.x.link.offers else self.x.alloc.active
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is known of an exchange before anybody decides: the policy's ``view``, the memory ``gains`` of the channel
+    after it, ``notes`` on the data, per client, for the records, and the stream before the samples arrived."""
+
+    view: View
+    gains: Slots
+    notes: dict[str, Noted]
+    stream_before: Slots
 
 
 def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planned]:
@@ -64,20 +77,47 @@ def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planne
 
 def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock) -> tuple[Planned, SimState]:
     """Plan an exchange: samples arrive, the channel is realised, the policy decides, the link forecasts arrivals."""
+    seen, state = observe(sim, state, tiers, h, clock)
+    alloc, memory = decide(sim, state, seen)
+    return settle(sim, state, tiers, seen, alloc, memory)
+
+
+def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock) -> tuple[Seen, SimState]:
+    """What the policy of a hop sees of an exchange: samples have arrived, the channel is realised."""
     notes: dict[str, Noted] = {}
+    before = recall(state.parts, STREAM)
     if h == 0:
         notes, state = _arrive(sim, state, clock)
-    hop, parts, rng = sim.hops[h], state.parts, sim.rng.child("hop", h, clock.t, clock.e)
-    channel, gains = realise(sim, h, tiers.topology.site(h, clock), recall(parts, of_hop(h, "channel")))
-    view = _view(sim, state, tiers, h, clock, channel)
-    alloc, decided = hop.policy.decide(view, recall(parts, of_hop(h, "policy")), rng.child("policy"))
+    site = tiers.topology.site(h, clock)
+    channel, gains = realise(sim, h, site, recall(state.parts, of_hop(h, "channel")))
+    return Seen(_view(sim, state, tiers, h, clock, channel), gains, notes, before), state
+
+
+def decide(sim: Simulation, state: SimState, seen: Seen) -> tuple[Allocation, Slots]:
+    """The decision of the hop's own policy, and its memory after it."""
+    view = seen.view
+    memory = recall(state.parts, of_hop(view.hop, "policy"))
+    return sim.hops[view.hop].policy.decide(view, memory, _rng(sim, view).child("policy"))
+
+
+def settle(
+    sim: Simulation, state: SimState, tiers: Tiers, seen: Seen, alloc: Allocation, memory: Slots
+) -> tuple[Planned, SimState]:
+    """The plan of an exchange in which ``alloc`` was decided; ``memory`` is that of the policy after it."""
+    view, parts = seen.view, state.parts
+    h, link = view.hop, sim.hops[view.hop].link
     alloc = _drop_unable(view, alloc)
-    if SUPERPOSITION in hop.link.offers:  # the power of analogue symbols is that of the payload
+    if SUPERPOSITION in link.offers:  # the power of analogue symbols is that of the payload
         alloc = replace(alloc, power_w=None)
     x = Exchange.of(view, alloc, _ready(tiers, view, alloc))
-    airtime = hop.link.plan(x, recall(parts, of_hop(h, "link")), rng.child("plan"))
-    state = remember(remember(state, of_hop(h, "channel"), gains), of_hop(h, "policy"), decided)
-    return Planned(x, airtime, notes), state
+    airtime = link.plan(x, recall(parts, of_hop(h, "link")), _rng(sim, view).child("plan"))
+    state = remember(remember(state, of_hop(h, "channel"), seen.gains), of_hop(h, "policy"), memory)
+    return Planned(x, airtime, seen.notes, seen.stream_before), state
+
+
+def _rng(sim: Simulation, view: View) -> Rng:
+    """The randomness of policy and link in one exchange."""
+    return sim.rng.child("hop", view.hop, view.clock.t, view.clock.e)
 
 
 def data_signals(sim: Simulation, stream: Slots) -> Slots:

@@ -1,7 +1,7 @@
 """One round of federated learning as a function of parts and state, without I/O.
 
-``climb(h)`` runs the hop below ``period`` times, then one exchange of hop ``h``, then broadcasts the result. Merging
-happens on hop 0; outer hops relay the change of every shared vector.
+A hop is run ``period`` times for one exchange of the hop above, whose result is broadcast. Merging happens on hop 0;
+outer hops relay the change of every shared vector.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import EvaluationRecord, ExchangeRecord, RoundRecord, SimState, Slots
+from fedradio.core.contracts import CacheRecord, Clock, EvaluationRecord, ExchangeRecord, RoundRecord, SimState, Slots
 from fedradio.core.errors import DivergenceError
 from fedradio.core.mapped import make_room, release_memory
 from fedradio.core.units import add
 from fedradio.engine.threads import one_torch_thread
 from fedradio.rounds import accounts
+from fedradio.rounds.caching import cache_metrics, count_learning, forget_since, serve_edge_round, start_cache
 from fedradio.rounds.cohort import client_slots
 from fedradio.rounds.evaluation import evaluation
 from fedradio.rounds.exchange import run_exchange
 from fedradio.rounds.label_drift import start_signals
 from fedradio.rounds.norm_layers import NORMS, norm_bits, sends_norms
-from fedradio.rounds.parts import STREAM, recall, start_parts
-from fedradio.rounds.planning import data_signals, plan_exchange
+from fedradio.rounds.parts import CACHE, STREAM, recall, start_parts
+from fedradio.rounds.planning import Planned, data_signals, plan_exchange
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers, hand_down, open_tiers, top_vectors
 
@@ -33,13 +34,14 @@ from fedradio.rounds.tiers import Tiers, hand_down, open_tiers, top_vectors
 @dataclass
 class Round:
     """A round under way: the state so far, the tiers, how many exchanges of every hop are ``done``, and what was
-    recorded: exchanges, and the mean training loss of each of hop 0."""
+    recorded: exchanges, the mean training loss of each of hop 0, and what caches did."""
 
     state: SimState
     tiers: Tiers
     done: list[int]
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
+    caches: list[CacheRecord] = field(default_factory=list)
 
 
 def begin(sim: Simulation) -> SimState:
@@ -48,9 +50,12 @@ def begin(sim: Simulation) -> SimState:
     w = row[: sim.model.shared.size].clone()
     memory = sim.algorithm.init(w, sim.topology.clients, sim.topology.receivers(0))
     norms = {NORMS: row[sim.model.shared.size :].clone()} if sends_norms(sim) else {}
-    client = make_room(memory.client | client_slots(sim, row))
+    here = {} if sim.clients is not None else memory.client | client_slots(sim, row, sim.topology.clients)
+    client = make_room(here)
     memory = replace(memory, shared=memory.shared | norms, client=client, receiver=make_room(memory.receiver))
     parts = start_parts(sim, w)
+    if sim.cache is not None:
+        parts[CACHE] = make_room(start_cache(sim, sim.cache))
     observed = data_signals(sim, recall(parts, STREAM))
     unknown = torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64)
     signals = dict.fromkeys(("loss", *sorted(sim.algorithm.publishes)), unknown) | observed
@@ -61,22 +66,38 @@ def run_round(
     sim: Simulation, state: SimState, evaluate: bool = True
 ) -> tuple[SimState, RoundRecord, list[ExchangeRecord]]:
     """Run one round. ``state`` must not be used again: rows of clients and parts are updated in place."""
-    now = Round(state, open_tiers(sim, state.memory), [0] * len(sim.hops))
+    now = open_round(sim, state)
     with one_torch_thread():
-        climb(sim, now, len(sim.hops) - 1)
-    shared = top_vectors(now.tiers)
+        for h in order(sim):
+            exchange(sim, now, h)
+    return close_round(sim, now, evaluate)
+
+
+def open_round(sim: Simulation, state: SimState) -> Round:
+    """A round of which no exchange has been made. ``state`` must not be used again."""
+    return Round(state, open_tiers(sim, state.memory), [0] * len(sim.hops))
+
+
+def close_round(
+    sim: Simulation, now: Round, evaluate: bool = True
+) -> tuple[SimState, RoundRecord, list[ExchangeRecord]]:
+    """The state and the records after a round of which all exchanges have been made."""
+    state, shared = now.state, top_vectors(now.tiers)
     _refuse_divergence(shared, state.t)
     record = _round_record(sim, now)
     after = replace(
-        now.state,
+        state,
         t=state.t + 1,
         time_s=add(state.time_s, record.time_s),
         energy_j=add(state.energy_j, record.energy_j),
         bits=add(state.bits, _sum(record.bits)),
-        memory=replace(now.state.memory, shared=shared),
+        memory=replace(state.memory, shared=shared),
     )
+    after = count_learning(sim, after, record)
     if evaluate:
-        result = evaluation(sim, after)
+        result = (None if sim.clients is None else sim.clients.evaluate(sim, after)) or evaluation(sim, after)
+        result.metrics.update(cache_metrics(after))
+        after = forget_since(after)
         spent = {"time_s": after.time_s, "energy_j": after.energy_j, "bits": after.bits}
         record = replace(record, evaluation=EvaluationRecord(after.t, result.metrics, result.groups, **spent))
         if not all(map(math.isfinite, record.metrics.values())):
@@ -94,22 +115,37 @@ def iterate(sim: Simulation, rounds: int, eval_every: int = 1) -> Iterator[Round
         yield record
 
 
-def climb(sim: Simulation, now: Round, h: int) -> None:
-    """All exchanges below hop ``h``, one exchange of hop ``h``, and the broadcast of its result."""
+def order(sim: Simulation, top: int | None = None) -> Iterator[int]:
+    """The hops of a round's exchanges, one after the other: ``period`` of the hop below, then one of the hop itself.
+
+    By hand: two hops, of which hop 0 has period 2, give 0, 0, 1.
+    """
+    h = len(sim.hops) - 1 if top is None else top
     if h > 0:
         for _ in range(sim.hops[h - 1].period):
-            climb(sim, now, h - 1)
-    exchange(sim, now, h)
-    for i in range(h, 0, -1):
-        hand_down(now.tiers, i)
+            yield from order(sim, h - 1)
+    yield h
 
 
 def exchange(sim: Simulation, now: Round, h: int) -> None:
-    """One exchange of hop ``h``: plan it, carry it out, write its result into the tiers, and record it."""
-    tiers = now.tiers
-    clock = sim.clock(h, now.state.t, now.done[h], add(now.state.time_s, tiers.latest_s(h)))
-    planned, state = plan_exchange(sim, now.state, tiers, h, clock)
-    outcome, now.state = run_exchange(sim, state, tiers, planned)
+    """One exchange of hop ``h``: plan it, and carry it out."""
+    planned, now.state = plan_exchange(sim, now.state, now.tiers, h, next_clock(sim, now, h))
+    carry_out(sim, now, planned)
+
+
+def next_clock(sim: Simulation, now: Round, h: int) -> Clock:
+    """The clock of the next exchange of hop ``h``."""
+    return sim.clock(h, now.state.t, now.done[h], add(now.state.time_s, now.tiers.latest_s(h)))
+
+
+def carry_out(sim: Simulation, now: Round, planned: Planned) -> None:
+    """Carry out a planned exchange: write its result into the tiers, broadcast it to those below, and record it."""
+    tiers, h = now.tiers, planned.x.hop
+    if h == 0 and sim.cache is not None:
+        cached, now.state = serve_edge_round(sim, now.state, tiers, planned.stream_before, planned.x.clock)
+        now.caches.append(cached)
+    outcome, now.state = run_exchange(sim, now.state, tiers, planned)
+    planned = outcome.planned or planned
     times = accounts.receiver_times(planned, sim.waits)
     tiers.shared[h], tiers.norms[h] = outcome.shared, outcome.norms
     tiers.mass[h] = tiers.mass[h] + outcome.mass
@@ -122,6 +158,8 @@ def exchange(sim: Simulation, now: Round, h: int) -> None:
     now.exchanges.append(record)
     now.losses += [] if outcome.loss is None else [outcome.loss]
     now.done[h] += 1
+    for i in range(h, 0, -1):
+        hand_down(tiers, i)
 
 
 def _later(elapsed: Tensor | None, times: Tensor | None) -> Tensor | None:
@@ -142,6 +180,7 @@ def _round_record(sim: Simulation, now: Round) -> RoundRecord:
         tx_j=tx,
         bits=[_sum([record.bits for record in records]) for records in by_hop],
         train_loss=sum(now.losses) / len(now.losses) if now.losses else None,
+        caches=tuple(now.caches),
     )
 
 

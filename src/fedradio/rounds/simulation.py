@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import torch
+from torch import nn
 
 from fedradio.core.contracts import (
     Algorithm,
     Backend,
+    Cache,
     Clock,
     Grouping,
     Hop,
@@ -24,6 +26,7 @@ from fedradio.core.contracts import (
     Pools,
     Stream,
     Topology,
+    Transform,
 )
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
@@ -35,11 +38,52 @@ from fedradio.policies.fixed import fixed
 from fedradio.rounds.compatibility import objective_problems, problems_of, warnings_of
 from fedradio.transforms.chain import messages
 
+if TYPE_CHECKING:
+    from fedradio.rounds.clients import Clients
+
 RoundClock = Literal["slowest", "deadline"]
 
 
 GIVEN_VALUES = "values of the model"
 """Stands among a run's files for values that no spec tells: frozen parameters, and start values as they were given."""
+
+
+class Learner(Protocol):
+    """What local training needs: a :class:`Simulation` has it for all clients, a device of a federation for itself."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def algorithm(self) -> Algorithm: ...
+
+    @property
+    def rule(self) -> LocalRule: ...
+
+    @property
+    def stream(self) -> Stream: ...
+
+    @property
+    def rng(self) -> Rng: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def backend(self) -> Backend: ...
+
+    @property
+    def grouping(self) -> Grouping: ...
+
+    @property
+    def pooled(self) -> bool: ...
+
+    @property
+    def transforms(self) -> tuple[Transform, ...]:
+        """What clients do to their payloads."""
+        ...
+
+    def message(self, hop: int) -> Message: ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +92,9 @@ class Simulation:
 
     ``waits`` is how long receivers wait: for the slowest sender, or for the deadline. ``backend`` trains and evaluates,
     clients in groups by ``grouping``. Accuracies are reported for the ``1..eval_top`` likeliest classes; ``metrics``
-    judge predictions beside that. ``given_files``: the files that a spec names, with their checksums.
+    judge predictions beside that. ``given_files``: the files that a spec names, with their checksums. ``cache``: what
+    the receivers of hop 0 keep of the files that clients request. ``clients`` work somewhere else, as the devices of a
+    federation do (None: they are simulated here).
     """
 
     topology: Topology
@@ -67,6 +113,8 @@ class Simulation:
     metrics: tuple[Metric, ...] = ()
     warnings: tuple[str, ...] = ()
     given_files: Mapping[str, str] = field(default_factory=dict)
+    cache: Cache | None = None
+    clients: Clients | None = None
 
     @property
     def rng(self) -> Rng:
@@ -76,6 +124,11 @@ class Simulation:
     def pooled(self) -> bool:
         """Whether it is central training: all data in one place, without a network."""
         return isinstance(self.algorithm, Pools)
+
+    @property
+    def transforms(self) -> tuple[Transform, ...]:
+        """What clients do to their payloads."""
+        return self.hops[0].transforms
 
     @property
     def edge_rounds(self) -> int:
@@ -141,14 +194,19 @@ def compose(
     grouping: Grouping = "auto",
     metrics: Sequence[Metric] = (),
     files: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
 ) -> Simulation:
     """Combine parts into a simulation; raises :class:`SpecError` with all problems if they do not fit.
 
     ``backend`` trains and evaluates (default: the engine with ``workers`` threads); with ``grouping`` "single" every
-    client is trained alone. ``files``: those that parts were made from, with their SHA-256.
+    client is trained alone. ``files``: those that parts were made from, with their SHA-256. ``cache``: caches at the
+    receivers of hop 0, which serve the clients' requests and leave learning alone.
     """
     if not hops:
         raise SpecError(Problem("hops", "there is none", "one entry a hop, such as hops=[Hop(ideal(), fixed())]"))
+    if isinstance(model, nn.Module):
+        remedy = "wrap(module, stream.shape, stream.classes)"
+        raise SpecError(Problem("model", "a torch module is no model yet", remedy, type(model).__name__))
     engine = Engine(workers)
     simulation = Simulation(
         topology=topology,
@@ -166,6 +224,7 @@ def compose(
         grouping=grouping,
         metrics=tuple(metrics),
         given_files=dict(files or {}),
+        cache=cache,
     )
     if isinstance(algorithm, Pools):
         simulation = _pooled(simulation, algorithm.pooling)

@@ -8,6 +8,7 @@ the last one, and the one before in case the last is damaged.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ from fedradio.runs.manifest import Checksum, Damage, beginning_differs, differen
 from fedradio.runs.summary import RunningSummary
 from fedradio.runs.tensors import TYPES, read_tensors, write_tensors
 from fedradio.spec.spec import Spec
+
+LOG = logging.getLogger(__name__)
 
 PARTS = "parts:"
 """Prefix of the groups that hold the memory of parts."""
@@ -112,6 +115,7 @@ class Checkpointer:
         self.spent_s += took
         self.last, self._at_s = state.t, wall_s
         self._s_per_byte = took / max(1, _bytes(state))
+        LOG.debug("checkpoint after round %d in %.3f s, %d bytes of tensors", state.t, took, _bytes(state))
 
     def message(self) -> str:
         """A sentence that names the last good checkpoint."""

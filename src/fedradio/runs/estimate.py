@@ -22,8 +22,10 @@ TRIAL = 16
 def estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
     """Estimated wall seconds of a run: the first allocation's updates times the time of one, plus the evaluations.
 
-    0 if the run diverges within the trial.
+    0 if the run diverges within the trial, and for clients that work somewhere else.
     """
+    if sim.clients is not None:
+        return 0.0
     try:
         return _estimate_s(sim, rounds, eval_every)
     except DivergenceError:

@@ -26,7 +26,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from fedradio._version import __version__
-from fedradio.core.errors import StoreError
+from fedradio.core.commit import source_commit
+from fedradio.core.errors import NotEmptyError, StoreError
 from fedradio.core.files import LOCK_FILE, locked, replaced_name, replacing, write_bytes
 from fedradio.runs.manifest import CHUNK_BYTES, Checksum, Manifest, checksum
 
@@ -197,7 +198,7 @@ def _refuse(path: Path, resumed: bool) -> None:
     if resumed and not is_run(path):
         raise StoreError(f"{path} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it")
     if not resumed and not all(left_at_start(entry) for entry in path.iterdir()):
-        raise StoreError(f"{path} is not empty; choose another --out, remove it, or `fedradio resume` it")
+        raise NotEmptyError(f"{path} is not empty; choose another --out, remove it, or `fedradio resume` it")
 
 
 def left_at_start(entry: Path) -> bool:
@@ -235,6 +236,7 @@ def plain_environment(device: str, workers: int, files: Mapping[str, str]) -> di
         "packages": {name: _version(name) for name in ("torch", "numpy", "pydantic", "scikit-learn", "safetensors")},
         "system": platform.system(),
         "machine": platform.machine(),
+        "vector_instructions": _vector_instructions(),
         "cpus": os.cpu_count(),
         "device": device,
         "device_name": _device_name(device),
@@ -242,7 +244,15 @@ def plain_environment(device: str, workers: int, files: Mapping[str, str]) -> di
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "byteorder": sys.byteorder,
         "files": dict(files),
+        "commit": source_commit(),
     }
+
+
+def _vector_instructions() -> str:
+    """Which ones torch computes with on the CPU, such as AVX2: on others, the last bits of results may differ."""
+    import torch  # here, so that whoever only reads a folder does not wait for it
+
+    return torch.backends.cpu.get_cpu_capability()
 
 
 def _device_name(device: str) -> str:

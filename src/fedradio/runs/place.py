@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import NotEmptyError, StoreError
 from fedradio.core.text import short_path
 from fedradio.runs.folder import is_run, left_at_start
 
@@ -38,7 +38,8 @@ def check_new_place(path: Path) -> None:
     """Refuse a path at which no new run can be: all of :func:`check_place`, and a folder that is not empty."""
     check_place(path)
     if path.is_dir() and not all(left_at_start(entry) for entry in path.iterdir()):
-        raise StoreError(f"{short_path(path)} is not empty; choose another --out, remove it, or `fedradio resume` it")
+        remedy = "choose another --out, remove it, or `fedradio resume` it"
+        raise NotEmptyError(f"{short_path(path)} is not empty; {remedy}")
 
 
 def _kind(path: Path) -> str:

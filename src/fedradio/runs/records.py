@@ -1,4 +1,5 @@
-"""The records of a run as lines of JSON: a header, then one line for every exchange, round and evaluation.
+"""The records of a run as lines of JSON: a header, then one line for every exchange, round and evaluation, and for the
+caches of every edge round where there are some.
 
 A line begins with its type; the rest are the fields of the record. Optional fields that are None are left out. Lines of
 version 0.1, which have no header, are converted while they are read (:mod:`fedradio.runs.dense_records`).
@@ -16,6 +17,7 @@ from fedradio._version import __version__
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import (
     FORMAT,
+    CacheRecord,
     EvaluationRecord,
     ExchangeRecord,
     Header,
@@ -32,20 +34,24 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-R = TypeVar("R", ExchangeRecord, RoundRecord, EvaluationRecord)
+R = TypeVar("R", ExchangeRecord, RoundRecord, EvaluationRecord, CacheRecord)
 
 TYPES: dict[str, type[Header] | type[Record]] = {
     "header": Header,
     "exchange": ExchangeRecord,
     "round": RoundRecord,
     "evaluation": EvaluationRecord,
+    "cache": CacheRecord,
 }
 """Every type of line, and the record that it holds."""
 
-LATER = ("now_s", "rx_j", "down_bits", "down_s", "down_j")
+OF_DEVICES = ("planned_s", "planned_j", "measured_s", "train_s", "wire_bits")
+"""Fields of an exchange with real devices."""
+
+LATER = ("now_s", "rx_j", "down_bits", "down_s", "down_j", *OF_DEVICES)
 """Fields of an exchange that are left out where they are None."""
 
-OF_ACTIVE = ("arrived", "why", "steps", "cpu_hz", "power_w", "seconds", "compute_j", "tx_j", "rx_j")
+OF_ACTIVE = ("arrived", "why", "steps", "cpu_hz", "power_w", "seconds", "compute_j", "tx_j", "rx_j", *OF_DEVICES)
 OF_RECEIVERS = ("time_s", "effective", "down_s", "down_j")
 """Fields of an exchange with one value per active sender, and per receiver."""
 
@@ -62,13 +68,20 @@ def exchange_row(record: ExchangeRecord) -> Row:
 
 
 def round_row(record: RoundRecord) -> Row:
-    """The record of a round as plain data, without its evaluation."""
-    return {"type": "round", **{name: value for name, value in vars(record).items() if name != "evaluation"}}
+    """The record of a round as plain data, without its evaluation and its caches."""
+    apart = ("evaluation", "caches")
+    return {"type": "round", **{name: value for name, value in vars(record).items() if name not in apart}}
 
 
 def evaluation_row(record: EvaluationRecord) -> Row:
     """The record of an evaluation as plain data."""
     return {"type": "evaluation", **vars(record)}
+
+
+def cache_row(record: CacheRecord) -> Row:
+    """The record of the caches of an edge round as plain data."""
+    shelves = {label: vars(shelf) for label, shelf in record.shelves.items()}
+    return {"type": "cache", **vars(record), "shelves": shelves}
 
 
 def _note(note: Note) -> Row:
@@ -81,7 +94,8 @@ def read_records(folder: Path | str) -> Iterator[Record]: ...
 @overload
 def read_records(folder: Path | str, kind: type[R]) -> Iterator[R]: ...
 def read_records(folder: Path | str, kind: type[Any] | None = None) -> Iterator[Any]:
-    """The records of a run folder, all or of one type: ``ExchangeRecord``, ``RoundRecord`` or ``EvaluationRecord``.
+    """The records of a run folder, all or of one type: ``ExchangeRecord``, ``RoundRecord``,
+    ``EvaluationRecord`` or ``CacheRecord``.
 
     An incomplete last line, left by a process that was killed or is still writing, is ignored. Every other line that is
     no whole record raises a :class:`StoreError` with its number.
@@ -104,6 +118,8 @@ def read_records(folder: Path | str, kind: type[Any] | None = None) -> Iterator[
         if kind is None or held is kind:
             record = _parsed(where, line, held)
             if isinstance(record, ExchangeRecord) and (wrong := _misfit(record, header)):
+                raise StoreError(f"{where}: {wrong}")
+            if isinstance(record, CacheRecord) and (wrong := _cache_misfit(record, header)):
                 raise StoreError(f"{where}: {wrong}")
             yield record
 
@@ -194,3 +210,13 @@ def _misfit(record: ExchangeRecord, header: Header) -> str:
         if given is not None and len(given) != lengths[axis]:
             return f"{name}: {len(given)} values for {lengths[axis]} {axis}s"
     return ""
+
+
+def _cache_misfit(record: CacheRecord, header: Header) -> str:
+    """Why a record of caches cannot belong to this run: lists of another length than it has edges; empty if it can."""
+    edges = header.receivers[0]
+    lists: dict[str, list[Any]] = {"requests": record.requests, "wanted": record.wanted}
+    for label, shelf in record.shelves.items():
+        lists |= {f"shelves.{label}.{name}": value for name, value in vars(shelf).items() if isinstance(value, list)}
+    wrong = next((name for name, values in lists.items() if len(values) != edges), None)
+    return "" if wrong is None else f"{wrong}: {len(lists[wrong])} values for {edges} receivers"

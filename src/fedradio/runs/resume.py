@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import GIVEN_VALUES, Simulation
+from fedradio.runs.cache_summary import stored_cache
 from fedradio.runs.checkpoint import Checkpoint, Checkpointer, form, last_good
 from fedradio.runs.checkpoint_files import accept, checkpoint_damage, checkpoint_path, checkpoint_rounds, prune
+from fedradio.runs.composed import same_composition
 from fedradio.runs.folder import (
     CHECKPOINT_FOLDER,
     DESCRIPTION_FILE,
@@ -28,41 +30,50 @@ from fedradio.runs.folder import (
 )
 from fedradio.runs.manifest import Damage, checksum
 from fedradio.runs.own_parts import other_part_file, part_checksums
-from fedradio.runs.run import Observer, Session, carry_on, plain_header, start_files
+from fedradio.runs.run import BackendOf, Observer, Session, carry_on, plain_header, start_files
 from fedradio.runs.stored import read_environment, read_summary
 from fedradio.runs.summary import RunningSummary, Summary
 from fedradio.runs.verify import Verdict, check_run
 from fedradio.spec.build import build
-from fedradio.spec.spec import Spec, check_spec
+from fedradio.spec.spec import COMPOSED, Spec, check_spec
 
 
 def resume(
     path: Path | str,
     *,
+    simulation: Simulation | None = None,
     rounds: int | None = None,
     workers: int | None = None,
     observer: Observer | None = None,
     keep: bool = True,
     changed_parts: bool = False,
+    backend: BackendOf | None = None,
 ) -> Summary:
     """Resume a run from the last good checkpoint of its folder, else from the start; ``rounds`` is a new total.
 
     Records beyond the checkpoint are cut and made again: records and final model equal, bit for bit, those of a run
     without interruption. A run that is complete is left as it is, unless files of it are damaged: these are set aside,
     and it is made again from the last checkpoint that is whole. ``keep``: see :func:`fedradio.runs.run.run`. Files of
-    the user's own that its parts came from must be loaded, and be the same, unless ``changed_parts`` are taken.
+    the user's own that its parts came from must be loaded, and be the same, unless ``changed_parts`` are taken. A run
+    that was composed in Python needs the ``simulation`` that it was made with, composed once more.
+    ``backend`` makes what trains and evaluates; it need not be the one that the run began with.
     """
     observer = observer or Observer()
     with RunFolder(Path(path), resumed=True) as folder:
         verdict = check_run(folder.path, thorough=_is_complete(folder.path))
+        complete = _complete(verdict)
+        if complete is not None and not (verdict.damage or verdict.old) and rounds in (None, complete.rounds):
+            return _nothing_to_do(folder, complete, observer)
         _refuse_other_parts(folder.path, verdict, changed_parts)
-        spec, complete = _proven_spec(folder.path, verdict), _complete(verdict)
-        spec = _with_rounds(spec, rounds, 0 if complete is None else complete.rounds)
+        spec = _with_rounds(_proven_spec(folder.path, verdict), rounds, 0 if complete is None else complete.rounds)
         done = None if complete is None or complete.rounds != spec.rounds else complete
         before = {} if ENVIRONMENT_FILE in _names(verdict.damage) else _environment(folder.path)
-        if done is not None and not verdict.damage:
-            return _nothing_to_do(folder, done, observer)
-        sim = build(spec, before.get("device", "cpu"), workers)
+        _refuse_federation(before)
+        if simulation is not None or COMPOSED in spec.plain:
+            sim = same_composition(spec, simulation, folder.path)
+        else:
+            sim = build(spec, before.get("device", "cpu"), workers)
+        sim = sim if backend is None else replace(sim, backend=backend(spec))
         _refuse_other_files(before.get("files", {}), sim.files)
         if done is not None and _mended(folder, verdict, start_files(spec, sim, before), observer):
             return _nothing_to_do(folder, done, observer)
@@ -89,6 +100,13 @@ def _refuse_other_parts(folder: Path, verdict: Verdict, changed: bool) -> None:
     if not changed:
         remedy = "put it back as it was, or take it as it is with --changed-parts"
         raise StoreError(f"{other.instead.path} is not the file that this run was made with; {remedy}")
+
+
+def _refuse_federation(before: Mapping[str, Any]) -> None:
+    """Refuse to go on with the run of real devices."""
+    if before.get("federation"):
+        reason = "this run is a federation of real devices, which a simulation cannot go on with"
+        raise StoreError(f"{reason}; begin it anew with: fedradio serve")
 
 
 def _refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> None:
@@ -157,6 +175,8 @@ def _proven_spec(folder: Path, verdict: Verdict) -> Spec:
     if verdict.summary is not None and verdict.spec.sha256() != verdict.summary["spec_sha256"]:
         remedy = "put it back as it was, or run it into another folder"
         raise StoreError(f"{folder / SPEC_FILE} is not the spec of this run (its fingerprint differs); {remedy}")
+    if COMPOSED in verdict.spec.plain:
+        return verdict.spec
     try:
         return check_spec(verdict.spec.plain)
     except SpecError as error:
@@ -169,7 +189,10 @@ def _with_rounds(spec: Spec, rounds: int | None, done: int) -> Spec:
         raise StoreError(f"{SPEC_FILE} has {spec.rounds} rounds, but {done} are made already; put it back as it was")
     if rounds is not None and rounds < done:
         raise SpecError(Problem("--rounds", f"{done} rounds are made already", f"at least {done}", rounds))
-    return spec if rounds is None else check_spec(spec.plain | {"rounds": rounds})
+    if rounds is None:
+        return spec
+    longer = spec.plain | {"rounds": rounds}
+    return Spec(longer) if COMPOSED in longer else check_spec(longer)
 
 
 def _is_complete(folder: Path) -> bool:
@@ -185,7 +208,8 @@ def _complete(verdict: Verdict) -> Summary | None:
     stored = verdict.summary
     if stored is None or stored["status"] != "complete":
         return None
-    return Summary(**{field.name: stored[field.name] for field in fields(Summary) if field.name in stored})
+    told = {field.name: stored[field.name] for field in fields(Summary) if field.name in stored}
+    return Summary(**told | {"cache": stored_cache(stored.get("cache"))})
 
 
 def _environment(folder: Path) -> dict[str, Any]:
@@ -236,7 +260,8 @@ def _names(damage: Iterable[Damage]) -> set[str]:
 
 def _note_difference(before: Mapping[str, Any], now: Mapping[str, Any], observer: Observer) -> None:
     """Tell the observer of other versions or machines, which may round differently from an uninterrupted run."""
-    other = [key for key in ("fedradio", "packages", "machine") if before.get(key, now[key]) != now[key]]
+    keys = ("fedradio", "packages", "machine", "vector_instructions")
+    other = [key.replace("_", " ") for key in keys if (before.get(key) or now[key]) != now[key]]
     if other:
         observer.noted(
             f"other {', '.join(other)} than at the start of the run: results may differ from a run in one go"

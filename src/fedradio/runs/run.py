@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fedradio.core.contracts import RoundRecord, SimState
+from fedradio.core.contracts import Backend, ExchangeRecord, RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.core.files import canonical, sealed, write_bytes
 from fedradio.rounds.evaluation import final_model
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
+from fedradio.runs.cache_summary import CacheSummary, RunningCache, summarised
 from fedradio.runs.checkpoint import Checkpointer
 from fedradio.runs.checkpoint_files import prune
+from fedradio.runs.composed import described
 from fedradio.runs.folder import (
     DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
@@ -32,12 +35,16 @@ from fedradio.runs.interrupt import Interrupts
 from fedradio.runs.manifest import plain_manifest
 from fedradio.runs.own_parts import part_checksums
 from fedradio.runs.place import check_new_place
-from fedradio.runs.records import evaluation_row, exchange_row, header_row, round_row
-from fedradio.runs.summary import RunningSummary, Status, Summary
+from fedradio.runs.records import cache_row, evaluation_row, exchange_row, header_row, round_row
+from fedradio.runs.summary import RunningSummary, Status, Summary, plain_summary
 from fedradio.runs.tensors import write_tensors
 from fedradio.spec.build import build
-from fedradio.spec.description import describe
 from fedradio.spec.spec import Spec
+
+LOG = logging.getLogger(__name__)
+
+BackendOf = Callable[[Spec], Backend]
+"""Makes the backend that trains and evaluates the run of a spec."""
 
 
 class Observer:
@@ -46,8 +53,11 @@ class Observer:
     def started(self, sim: Simulation, spec: Spec, folder: Path | None, done: int) -> None:
         """The run starts or resumes; ``done`` rounds were made before."""
 
+    def recorded(self, record: RoundRecord, exchanges: Sequence[ExchangeRecord]) -> None:
+        """A round has been run; these are its records."""
+
     def advanced(self, state: SimState, record: RoundRecord) -> None:
-        """A round has been run and recorded."""
+        """A round has been run and recorded, and a checkpoint written if one was due."""
 
     def noted(self, text: str) -> None:
         """Something the user should know has happened."""
@@ -96,6 +106,7 @@ def run(
     observer: Observer | None = None,
     simulation: Simulation | None = None,
     keep: bool = True,
+    backend: BackendOf | None = None,
 ) -> Summary:
     """Run a spec; with ``out``, write records and checkpoints into that folder as they are made.
 
@@ -103,16 +114,19 @@ def run(
 
     Ctrl-C, SIGTERM or SIGHUP ends the run after the round under way, a second one at once; divergence and a full disk
     end it too. The summary so far is written with that status, then the exception is raised again. Unless ``keep``, the
-    checkpoints of a complete run are removed.
+    checkpoints of a complete run are removed. ``backend`` makes what trains and evaluates; results do not depend on it.
     """
     if out is not None:
         check_new_place(Path(out))
     sim = build(spec, device, workers) if simulation is None else simulation
+    sim = sim if backend is None else replace(sim, backend=backend(spec))
     observer = observer or Observer()
     if out is None:
         return carry_on(Session(spec, sim, begin(sim), RunningSummary(), observer))
     with RunFolder(Path(out)) as folder:
         environment = plain_environment(device, sim.workers, sim.files | part_checksums(spec))
+        if sim.clients is not None:
+            environment["federation"] = sim.clients.describe()
         for name, data in start_files(spec, sim, environment).items():
             folder.write(name, data)
         folder.append(plain_header(sim))
@@ -124,7 +138,7 @@ def start_files(spec: Spec, sim: Simulation, environment: Mapping[str, Any]) -> 
     """The files that are written before the first round."""
     return {
         SPEC_FILE: spec.yaml().encode(),
-        DESCRIPTION_FILE: canonical(describe(spec)),
+        DESCRIPTION_FILE: canonical(described(spec, sim)),
         ENVIRONMENT_FILE: canonical(environment),
         NETWORK_FILE: canonical(plain_network(sim.topology)),
     }
@@ -155,6 +169,7 @@ def carry_on(session: Session) -> Summary:
     finally:
         summary = _summary(session, status)
         _store_summary(session, summary)
+        LOG.info("%s is %s after %d rounds and %.3f s", summary.name, status, summary.rounds, summary.wall_s)
     if session.folder is not None and not session.keep:
         prune(session.folder.path, set())
     return summary
@@ -163,6 +178,15 @@ def carry_on(session: Session) -> Summary:
 def _rounds(session: Session) -> None:
     """Run the remaining rounds, until the end or Ctrl-C."""
     folder = None if session.folder is None else session.folder.path
+    spec, done = session.spec, session.state.t
+    LOG.info(
+        "%s (%s): %d of %d rounds to make, in %s",
+        spec.name,
+        spec.sha256()[:12],
+        spec.rounds - done,
+        spec.rounds,
+        folder,
+    )
     session.observer.started(session.sim, session.spec, folder, session.state.t)
     session.began = time.perf_counter()
     with Interrupts(session.observer.stopping) as interrupts:
@@ -178,18 +202,25 @@ def _rounds(session: Session) -> None:
 def _advance(session: Session) -> RoundRecord:
     """Run one round and append its records."""
     spec, running, done = session.spec, session.running, session.state.t + 1
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     session.mid_round = True
     state, record, exchanges = run_round(session.sim, session.state, done % spec.eval_every == 0 or done == spec.rounds)
     record = replace(record, wall_s=round(time.perf_counter() - began, 6))
+    running.spend(time.process_time() - began_cpu, first=session.state.t == 0)
     running.count(record, exchanges)
-    rows = [exchange_row(exchange) for exchange in exchanges] + [round_row(record)]
+    if session.sim.cache is not None:
+        running.cache = running.cache or RunningCache()
+        running.cache.count(session.sim.cache, record, session.sim.hops[0].deadline_s)
+    rows = [exchange_row(exchange) for exchange in exchanges]
+    rows += [*map(cache_row, record.caches), round_row(record)]
     if record.evaluation is not None:
         running.see(record.evaluation)
         rows.append(evaluation_row(record.evaluation))
     if session.folder is not None:
         session.folder.append(*rows)
     session.state, session.mid_round = state, False
+    LOG.debug("round %d of %d in %.3f s, %d exchanges", done, spec.rounds, record.wall_s, len(exchanges))
+    session.observer.recorded(record, exchanges)
     return record
 
 
@@ -206,7 +237,7 @@ def _store_summary(session: Session, summary: Summary) -> None:
     """Write ``summary.json``, with the checksums of all files and its own; that of a failed run must not fail again."""
     if session.folder is None:
         return
-    document = asdict(summary) | {"files": plain_manifest(session.folder.manifest())}
+    document = plain_summary(summary) | {"files": plain_manifest(session.folder.manifest())}
     try:
         write_bytes(session.folder.path / SUMMARY_FILE, sealed(document))
     except StoreError:
@@ -251,4 +282,23 @@ def _summary(session: Session, status: Status) -> Summary:
         checkpoint_s=None if checkpointer is None else round(checkpointer.spent_s, 6),
         disk_bytes=None if session.folder is None else session.folder.disk_bytes(status != "complete" or session.keep),
         memory_bytes=_memory_bytes(),
+        cpu_s=None if running.cpu_s is None else round(running.cpu_s, 3),
+        cache=_cache_summary(session),
+        planned_s=running.median("planned_s"),
+        planned_j=running.median("planned_j"),
+        measured_s=running.median("measured_s"),
+        slower=_ratio(running.median("measured_s"), running.median("planned_s")),
     )
+
+
+def _ratio(measured: float | None, planned: float | None) -> float | None:
+    """How many times longer something took than was planned; None where either is undefined."""
+    return None if measured is None or not planned else measured / planned
+
+
+def _cache_summary(session: Session) -> CacheSummary | None:
+    """The balance of the caches; None without any."""
+    sim, running = session.sim, session.running.cache
+    if sim.cache is None:
+        return None
+    return summarised(sim.cache, running or RunningCache(), session.state.t, sim.edge_rounds, sim.stream.classes)

@@ -41,6 +41,7 @@ class Machine(Frame):
     packages: dict[str, str | None]
     system: str
     machine: str
+    vector_instructions: str | None = None
     cpus: int | None
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:[0-9]+)?)$")]
     device_name: str
@@ -48,6 +49,7 @@ class Machine(Frame):
     started: str
     byteorder: str
     files: dict[str, str] = {}
+    commit: str | None = None
 
 
 class Resumed(Machine):
@@ -57,9 +59,10 @@ class Resumed(Machine):
 
 
 class Environment(Machine):
-    """``environment.json``: the process that began a run, and those that resumed it."""
+    """``environment.json``: the process that began a run, those that resumed it; and the devices of a federation."""
 
     resumed: list[Resumed] = []
+    federation: dict[str, Any] | None = None
 
 
 class Network(Frame):
@@ -84,11 +87,12 @@ class DescribedPart(Frame):
 
 
 class Keys(Frame):
-    """The meaning of the keys of a spec, of a hop and of its data."""
+    """The meaning of the keys of a spec, of a hop, of its data and, where it has caches, of these."""
 
     spec: dict[str, str]
     hop: dict[str, str]
     data: dict[str, str]
+    cache: dict[str, str] = {}
 
 
 class StoredPartFile(Frame):
@@ -100,6 +104,13 @@ class StoredPartFile(Frame):
     source: str
 
 
+class StoredSource(Frame):
+    """A class or function of the user's own in a composed simulation, as it was then; for readers, it is never run."""
+
+    name: str
+    source: str | None
+
+
 class Description(Frame):
     """``description.json``: what the values of a spec mean."""
 
@@ -108,6 +119,7 @@ class Description(Frame):
     shipped: list[str] | None
     metrics: dict[str, dict[str, str]] = {}
     part_files: list[StoredPartFile] = []
+    sources: list[StoredSource] = []
 
 
 def fitting(schema: type[T], data: Any, path: Path) -> T:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+import statistics
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from fedradio.core.contracts import EvaluationRecord, ExchangeRecord, RoundRecord
 from fedradio.core.contracts.records import STRICT
 from fedradio.core.units import add
+from fedradio.runs.cache_summary import CacheSummary, RunningCache
+
+OPTIONAL = ("cache", "planned_s", "planned_j", "measured_s", "slower")
+"""What stands in a summary only where there is some: of caches, and of real devices."""
 
 Status = Literal["complete", "interrupted", "diverged", "failed"]
 
 
 @dataclass
 class RunningSummary:
-    """The summary of a run so far: last and best evaluation, bits, participation. Plain numbers, for checkpoints."""
+    """The summary of a run so far: last and best evaluation, bits, participation. Plain numbers, for checkpoints.
+
+    ``cpu_s`` are the CPU seconds of its rounds, None if some of them did not count theirs.
+    """
 
     hop_bits: list[float | None] = field(default_factory=list)
     edge_rounds: int = 0
@@ -24,6 +32,11 @@ class RunningSummary:
     best: dict[str, float] = field(default_factory=dict)
     best_round: int | None = None
     uses: float | None = None
+    cpu_s: float | None = None
+    cache: RunningCache | None = None
+    planned_s: list[float] = field(default_factory=list)
+    planned_j: list[float] = field(default_factory=list)
+    measured_s: list[float] = field(default_factory=list)
 
     __pydantic_config__ = STRICT
 
@@ -41,11 +54,23 @@ class RunningSummary:
                 eligible = exchange.notes.get("eligible")
                 self.counts["eligible"] += 0 if eligible is None else sum(eligible.values)
                 self.has_eligible = eligible is not None
+                for name in ("planned_s", "planned_j", "measured_s"):
+                    known = getattr(exchange, name) if exchange.measured_s is not None else None
+                    getattr(self, name).extend(value for value in known or () if value is not None)
+
+    def median(self, name: str) -> float | None:
+        """Median over the uploads of real devices of ``planned_s``, ``planned_j`` or ``measured_s``; None without."""
+        values = getattr(self, name)
+        return float(statistics.median(values)) if values else None
 
     def mean(self, name: str) -> float | None:
         """Mean number over edge rounds of ``clients``, ``arrived`` or ``eligible``; None where undefined."""
         known = self.edge_rounds > 0 and (name != "eligible" or self.has_eligible)
         return self.counts[name] / self.edge_rounds if known else None
+
+    def spend(self, cpu_s: float, *, first: bool) -> None:
+        """Add the CPU seconds of a round, the ``first`` of a run or not."""
+        self.cpu_s = cpu_s if first else add(self.cpu_s, cpu_s)
 
     def see(self, record: EvaluationRecord) -> None:
         """Add an evaluation."""
@@ -60,8 +85,11 @@ class Summary:
 
     ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
     them in time; ``eligible`` could have, where the policy says so. ``uses`` are channel uses, where symbols are sent.
-    ``checkpoint_s`` of the wall time went into checkpoints; ``disk_bytes`` are those of the run folder,
-    ``memory_bytes`` the most that the process has held.
+    ``cpu_s`` are the CPU seconds of all threads in its rounds, however busy the machine was. ``checkpoint_s`` of the
+    wall time went into checkpoints; ``disk_bytes`` are those of the run folder, ``memory_bytes`` the most that the
+    process has held. ``cache`` is the balance of the caches, where there are some.
+    Of a federation of real devices ``planned_s`` and ``planned_j`` are medians of what an upload was planned to take,
+    ``measured_s`` that of the seconds from a request to its reply, ``slower`` their ratio.
     """
 
     status: Status
@@ -87,5 +115,16 @@ class Summary:
     checkpoint_s: float | None = None
     disk_bytes: int | None = None
     memory_bytes: int | None = None
+    cpu_s: float | None = None
+    cache: CacheSummary | None = None
+    planned_s: float | None = None
+    planned_j: float | None = None
+    measured_s: float | None = None
+    slower: float | None = None
 
     __pydantic_config__ = STRICT
+
+
+def plain_summary(summary: Summary) -> dict[str, Any]:
+    """A summary as plain data; what is optional and undefined is left out."""
+    return {key: value for key, value in asdict(summary).items() if key not in OPTIONAL or value is not None}

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
-from fedradio.core.contracts import Backend, Hop, Samples, Stream, Tapes, Topology
-from fedradio.core.errors import DataError, Problem, SpecError
+from fedradio.core.contracts import Backend, Cache, Hop, Prices, Samples, Stream, Tapes, Topology
+from fedradio.core.contracts.placement import TOP
+from fedradio.core.errors import DataError, FedradioError, Problem, SpecError
+from fedradio.core.part_files import reason_in
 from fedradio.core.registry import Part, part
 from fedradio.core.rng import Rng
 from fedradio.core.tables import given_sha256
@@ -19,6 +26,8 @@ from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import Plain
 
 T = TypeVar("T")
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass
@@ -38,7 +47,16 @@ class _Builder:
         return self.attempt(where, family, lambda: self._made(part(family, plain["kind"]), keywords, *context))
 
     def _made(self, part: Part, keywords: Plain, *context: Any) -> Any:
-        made = part.factory(*context, **keywords)
+        try:
+            made = part.factory(*context, **keywords)
+        except FedradioError:
+            raise
+        except Exception as error:  # a part of the user's own may raise anything
+            if not _is_own(part):
+                raise
+            raise SpecError(Problem(part.family, _failure(part, error), "mend the part", part.kind)) from error
+        if made is None:
+            raise SpecError(Problem(part.family, "its factory returns nothing", "return the part", part.kind))
         named = [each.name for each in part.parameters() if each.arg.file]
         for name in named:
             for path in _paths(keywords.get(name)):
@@ -64,12 +82,19 @@ class _Builder:
             raise SpecError(self.problems)
 
 
-def build(spec: Spec, device: str = "cpu", workers: int | None = None, backend: Backend | None = None) -> Simulation:
+def build(
+    spec: Spec,
+    device: str = "cpu",
+    workers: int | None = None,
+    backend: Backend | None = None,
+    stream: Callable[[int], Stream] | None = None,
+) -> Simulation:
     """The simulation that a spec describes; raises :class:`SpecError` with every problem found.
 
-    ``backend`` trains and evaluates, by default the engine with ``workers`` threads.
+    ``backend`` trains and evaluates, by default the engine with ``workers`` threads. ``stream`` gives the data of so
+    many clients in place of the spec's.
     """
-    plain, builder = spec.plain, _Builder()
+    plain, builder, began = spec.plain, _Builder(), time.perf_counter()
     world = Rng(spec.world_seed, run_seed=spec.seed).child("world")
     _check_device(device)
     topology = builder.make("topology", "topology", plain["topology"], world.child("topology"))
@@ -78,19 +103,22 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None, backend: 
     algorithm = builder.make("algorithm", "algorithm", plain["algorithm"])
     metrics = [builder.make(f"metrics.{i}", "metric", metric) for i, metric in enumerate(plain["metrics"])]
     hops = [_hop(builder, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
-    stream = None if topology is None else _stream(builder, plain["data"], topology, world, device)
-    model = None if stream is None else builder.make("model", "model", plain["model"], stream.shape, stream.classes)
-    if stream is not None and (refusal := stream.lasts(spec.rounds, spec.edge_rounds)):
+    data = None
+    if topology is not None:
+        data = stream(topology.clients) if stream else _stream(builder, plain["data"], topology, world, device)
+    model = None if data is None else _model(builder, plain["model"], data, Rng(spec.seed))
+    if data is not None and (refusal := data.lasts(spec.rounds, spec.edge_rounds)):
         builder.problems.append(Problem("data", refusal))
+    cache = None if data is None else _cache(builder, plain["cache"], data.classes, world.child("cache"))
     if algorithm is not None and (refusal := algorithm.lasts(spec.rounds)):
         builder.problems.append(Problem("algorithm", refusal))
     builder.raise_problems()
-    assert stream is not None
+    assert data is not None
     assert model is not None
-    return compose(
+    sim = compose(
         topology=topology,
         hops=hops,
-        stream=stream,
+        stream=data,
         model=model,
         algorithm=algorithm,
         rule=replace(rule, schedule=schedule),
@@ -103,7 +131,19 @@ def build(spec: Spec, device: str = "cpu", workers: int | None = None, backend: 
         grouping=plain["grouping"],
         metrics=metrics,
         files=builder.files,
+        cache=cache,
     )
+    took = time.perf_counter() - began
+    clients, numbers = topology.clients, model.shared.size
+    LOG.info("built in %.3f s: %d clients, %d hops, %d shared parameters", took, clients, len(hops), numbers)
+    return sim
+
+
+def _model(builder: _Builder, plain: Plain, stream: Stream, rng: Rng) -> Any:
+    """The model; what a module of the user's own takes from torch's global generator depends on the run's seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(rng.child("model", "made").torch().get_state())
+        return builder.make("model", "model", plain, stream.shape, stream.classes)
 
 
 def _hop(builder: _Builder, h: int, plain: Plain, topology: Topology | None, world: Rng) -> Hop:
@@ -164,6 +204,51 @@ def _split(builder: _Builder, plain: Plain, samples: Samples, topology: Topology
         return None
     options = {key: plain[key] for key in ("test", "test_fraction", "unlabelled", "held_out")}
     return builder.attempt("data", "data", lambda: make_tapes(samples, shares, world.child("tapes"), **options))
+
+
+def _cache(builder: _Builder, plain: Plain | None, files: int, rng: Rng) -> Cache | None:
+    """The caches of the edges; sizes of the files are drawn log-uniformly where the spec gives a range."""
+    if plain is None:
+        return None
+    builder.problems += _cache_problems(plain)
+    placements = [
+        builder.make(f"cache.placements.{i}", "placement", each) for i, each in enumerate(plain["placements"])
+    ]
+    capacity, size = plain["capacity"], plain["file_bits"]
+    if isinstance(size, list):
+        low, high = np.log(size)
+        size = torch.from_numpy(np.exp(low + (high - low) * rng.child("sizes").numpy().random(files)))
+    options = {key: plain[key] for key in ("every", "access_bps", "backhaul_bps", "core_s", "sharing", "protocol")}
+    return Cache(
+        tuple(each for each in placements if each is not None),
+        tuple(capacity) if isinstance(capacity, list) else (capacity,),
+        file_bits=size,
+        top=TOP if plain["top"] is None else plain["top"],
+        prices=None if plain["prices"] is None else Prices(**plain["prices"]),
+        **options,
+    )
+
+
+def _cache_problems(plain: Plain) -> list[Problem]:
+    """Keys of caches that contradict each other."""
+    problems, size = [], plain["file_bits"]
+    if isinstance(size, list) and size[0] > size[1]:
+        problems.append(Problem("cache.file_bits", "the lowest and the highest size", "such as [4e+7, 4e+8]", size))
+    if plain["top"] is not None and plain["sharing"] != "top":
+        reason = f"clients tell their likeliest files only with sharing: top, not {plain['sharing']}"
+        problems.append(Problem("cache.top", reason, "cache.sharing=top, or leave cache.top out", plain["top"]))
+    return problems
+
+
+def _is_own(part: Part) -> bool:
+    """Whether a part does not belong to this package."""
+    return not part.factory.__module__.startswith("fedradio.")
+
+
+def _failure(part: Part, error: Exception) -> str:
+    """What went wrong in a factory, and in which line of its file."""
+    place = Path(inspect.getsourcefile(inspect.unwrap(part.factory)) or "its file")
+    return f"its factory failed in {place.name}, {reason_in(error, place)}"
 
 
 def _check_device(device: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from fedradio.core.errors import FedradioError, SpecError
 from fedradio.core.part_files import PartFile, part_files
 from fedradio.core.registry import FAMILIES, PART_LISTS, part
-from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.spec import COMPOSED, Spec, load_spec
 from fedradio.spec.yaml import Plain, flatten, shipped, shipped_text
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def describe(spec: Spec) -> Plain:
 
     ``parts[family][kind]``: the ``summary`` of every part and, by keyword, its ``unit`` and meaning (``doc``);
     ``metrics[name]``: ``unit`` and direction (``better``, more or less) of every score of the spec's metrics;
-    ``keys``: the meaning of the keys beside them, of the spec, of a ``hop`` and of its ``data``; ``shipped``: the
-    arguments of ``fedradio run`` that make the same run from a shipped spec, null where there are none;
-    ``part_files``: the user's own files that parts came from, with their text.
+    ``keys``: the meaning of the keys beside them, of the spec, of a ``hop``, its ``data`` and ``cache``;
+    ``shipped``: the arguments of ``fedradio run`` that make the same run from a shipped spec, null where there are
+    none; ``part_files``: the user's own files that parts came from, with their text.
     """
     from fedradio.spec.schema import spec_schema
 
@@ -36,13 +36,14 @@ def describe(spec: Spec) -> Plain:
         parts.setdefault(family, {})[kind] = _part(family, kind)
     return {
         "parts": parts,
-        "metrics": _metrics(spec.plain["metrics"]),
+        "metrics": {} if COMPOSED in spec.plain else _metrics(spec.plain["metrics"]),
         "keys": {
             "spec": _meanings(fields),
             "hop": _meanings(type(fields["hops"].default[0]).model_fields),
             "data": _meanings(type(fields["data"].default).model_fields),
+            **({} if spec.plain.get("cache") is None else {"cache": _cache_meanings(fields["cache"])}),
         },
-        "shipped": from_shipped(spec),
+        "shipped": None if COMPOSED in spec.plain else from_shipped(spec),
         "part_files": [_part_file(file) for file in used_part_files(spec)],
     }
 
@@ -140,6 +141,13 @@ def _metrics(listed: Sequence[Plain]) -> dict[str, dict[str, str]]:
         metric: Metric = factory(**{key: value for key, value in plain.items() if key != "kind"})
         known |= {name: {"unit": metric.unit, "better": metric.better} for name in metric.names}
     return known
+
+
+def _cache_meanings(field: Any) -> dict[str, str]:
+    """The meaning of the keys of caches, those of prices under dotted names."""
+    fields = get_args(field.annotation)[0].model_fields
+    prices = _meanings(get_args(fields["prices"].annotation)[0].model_fields)
+    return _meanings(fields) | {f"prices.{key}": meaning for key, meaning in prices.items()}
 
 
 def _meanings(fields: Mapping[str, Any]) -> dict[str, str]:

@@ -19,7 +19,7 @@ def json_schema() -> dict[str, Any]:
     A part is its kind's plain name, or a mapping of ``kind`` and keywords; without a kind, of the default's.
     """
     schema: dict[str, Any] = spec_schema().model_json_schema()
-    for place in (schema, schema["$defs"]["Hop"], schema["$defs"]["Data"]):
+    for place in (schema, *(schema["$defs"][name] for name in ("Hop", "Data", "Cache"))):
         place["properties"] = {key: _written(key, value) for key, value in place["properties"].items()}
     schema["properties"] |= BASE
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "fedradio spec"}
@@ -32,7 +32,8 @@ def _written(key: str, plain: dict[str, Any]) -> dict[str, Any]:
         nullable = any(each.get("type") == "null" for each in plain.get("anyOf", ()))
         return kept | {"anyOf": [*_ways(key), *([{"type": "null"}] if nullable else [])]}
     if key in PART_LISTS:
-        return kept | {"type": "array", "items": {"anyOf": _ways(PART_LISTS[key])}, "maxItems": plain["maxItems"]}
+        limits: dict[str, Any] = {name: plain[name] for name in ("minItems", "maxItems") if name in plain}
+        return kept | {"type": "array", "items": {"anyOf": _ways(PART_LISTS[key])}} | limits
     return plain
 
 

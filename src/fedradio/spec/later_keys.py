@@ -51,6 +51,11 @@ LATER_KEYS: Mapping[str, Any] = {
     "algorithm(apsfl).phases": None,
     "algorithm(apfl).phases": None,
     "algorithm(apfl_tuned).phases": None,
+    "data.source(videos).entry": "favourite",
+    "data.source(videos).zipf_gamma": 1.0,
+    "data.source(videos).drift": 0.0,
+    "data.source(video_files).drift": 0.0,
+    "cache": None,
 }
 """Every key that came after version 0.1, with its neutral value. In ``hops.*.key`` the star is every item of a list; in
 ``algorithm(osafl).score`` the key belongs to parts of that kind."""

@@ -20,6 +20,14 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 LONGEST_TUPLE = 1000
 
+USUAL_PLACEMENTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("predicted", {"blend": 0.5, "move_cost": 0.4}),
+    ("cell_popular", {}),
+    ("lru", {}),
+    ("oracle", {}),
+)
+"""The placements of a cache whose spec names none."""
+
 STEERS = "steers_the_terminal"
 """Type of the error about control characters in a text."""
 
@@ -56,6 +64,7 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         unlabelled=_field(float, 0.0, "share of a client's training samples whose labels are hidden", ge=0, le=1),
         held_out=_field(float, 0.0, "share of a client's labelled samples kept out of training", ge=0, lt=1),
     )
+    cache = _cache_schema()
     return create_model(
         "Spec",
         __config__=FRAME,
@@ -80,6 +89,40 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         schedule=_part_field("schedule", "constant", "the learning rate over time"),
         algorithm=_part_field("algorithm", "fedavg", "what is sent and merged"),
         metrics=_parts_field("metric", "what predictions are judged by, beside accuracy and loss", most=16),
+        cache=_field(Optional[cache], None, "caches at the edges for the files that clients request; null: none"),  # noqa: UP045
+    )
+
+
+def _cache_schema() -> type[BaseModel]:
+    """The keys of caches."""
+    prices = create_model(
+        "Prices",
+        __config__=FRAME,
+        backhaul_gbit=_field(float, 0.0, "price of a Gbit on the backhaul", ge=0, le=1e12),
+        storage_gbit_round=_field(float, 0.0, "price of a Gbit stored for a round", ge=0, le=1e12),
+        request=_field(float, 0.0, "income of a request", ge=0, le=1e12),
+    )
+    several: Any = int | tuple[int, ...]
+    size: Any = float | tuple[float, float]
+    schemas = {part.kind: part_schema(part) for part in parts("placement")}
+    usual = tuple(schemas[kind](**keywords) for kind, keywords in USUAL_PLACEMENTS)
+    listed: Any = Annotated[_listed(list(schemas.values())), Field(min_length=1, max_length=16)]
+    return create_model(
+        "Cache",
+        __config__=FRAME,
+        capacity=_field(several, 8, "files that an edge keeps; or several, served side by side", ge=1, le=10**6),
+        placements=(listed, Field(usual, description="which files edges keep; all see the same requests")),
+        every=_field(Literal["slot", "edge_round", "round"], "slot", "when caches are placed again"),
+        file_bits=_field(size, 200e6, "bits of a file; or their range, log-uniform", gt=0, le=1e15),
+        access_bps=_field(float, 100e6, "bits a second from an edge to a client", gt=0, le=1e15),
+        backhaul_bps=_field(float, 1e9, "bits a second from the provider to an edge", gt=0, le=1e15),
+        core_s=_field(float, 0.02, "seconds of core network and propagation, on a miss", ge=0, le=1e6),
+        sharing=_field(Literal["summed", "top", "plain"], "summed", "what clients tell their edge of their forecasts"),
+        top=_field(
+            int | None, None, "likeliest files that a client tells; null: 4 where sharing is top", ge=1, le=1000
+        ),
+        protocol=_field(bool, False, "count the control bits of the privacy protocol"),
+        prices=_field(Optional[prices], None, "prices, for the revenue of every placement; null: none"),  # noqa: UP045
     )
 
 
@@ -119,12 +162,16 @@ def _part_field(family: str, default: str | None, doc: str) -> tuple[Any, Any]:
 def _parts_field(family: str, doc: str, most: int) -> tuple[Any, Any]:
     """A field that takes a list of at most so many parts, each a kind's plain name or a mapping of ``kind`` and
     keywords; empty by default. Its key stands in :data:`~fedradio.core.registry.PART_LISTS`."""
-    schemas = [part_schema(part) for part in parts(family)]
+    listed = _listed([part_schema(part) for part in parts(family)])
+    return Annotated[listed, Field(max_length=most)], Field((), description=doc)
+
+
+def _listed(schemas: Sequence[type[BaseModel]]) -> Any:
+    """A tuple of any number of these parts."""
     item: Any = type(None)
     if schemas:
         item = Annotated[_union(schemas), BeforeValidator(functools.partial(_with_kind, None))]
-    listed: Any = types.GenericAlias(tuple, (item, Ellipsis))
-    return Annotated[listed, Field(max_length=most)], Field((), description=doc)
+    return types.GenericAlias(tuple, (item, Ellipsis))
 
 
 def _union(schemas: Sequence[type[BaseModel]]) -> Any:

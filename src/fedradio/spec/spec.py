@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +15,16 @@ from typing import Any
 
 import yaml
 
-from fedradio.core.errors import SpecError, StoreError
+from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.files import MOST_NESTED, nested_deeper, read_bytes
 from fedradio.core.registry import load_plugins
 from fedradio.spec.later_keys import rename, with_neutral, without_neutral
 from fedradio.spec.yaml import Plain, apply_overrides, parse_yaml, plain_copy, read_spec
+
+LOG = logging.getLogger(__name__)
+
+COMPOSED = "composed"
+"""Key of a spec that describes a simulation which was composed in Python."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,9 @@ class Spec:
 
 def load_spec(source: str | Path, overrides: Sequence[str] = ()) -> Spec:
     """A spec from a YAML file or the name of a shipped one, with ``key=value`` overrides."""
-    return check_spec(apply_overrides(read_spec(source), overrides))
+    spec = check_spec(apply_overrides(read_spec(source), overrides))
+    LOG.debug("spec %s%s, fingerprint %s", source, "".join(f" {each}" for each in overrides), spec.sha256()[:12])
+    return spec
 
 
 def stored_spec(path: Path) -> Spec:
@@ -144,6 +152,9 @@ def check_spec(plain: Mapping[str, Any]) -> Spec:
     for failure in load_plugins():
         warnings.warn(failure, stacklevel=2)
     copied = plain_copy(plain)
+    if COMPOSED in copied:
+        reason = "this spec describes a simulation that was composed in Python; parts cannot be built from it"
+        raise SpecError(Problem(COMPOSED, reason, "fedradio.run(simulation, out, rounds=...) in Python"))
     rename(copied)
     try:
         model = spec_schema().model_validate_json(json.dumps(copied))

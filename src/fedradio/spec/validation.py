@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -31,13 +31,20 @@ def problems_of(error: ValidationError, data: dict[str, Any]) -> list[Problem]:
     return [problem for path, problem in merged.items() if path not in inside]
 
 
+def _unknown_key(where: str, path: Sequence[str], data: dict[str, Any]) -> Problem:
+    if where == "parts":
+        remedy = "--parts FILE on the command line, or parts: in your own settings"
+        return Problem(where, "a spec does not load files of parts", remedy)
+    keys = _known_keys(path[:-1], data)
+    return Problem(where, "unknown key", suggest(path[-1], keys) or f"known here: {', '.join(keys)}")
+
+
 def _problem(item: Any, data: dict[str, Any]) -> Problem:
     path, node = _locate(item["loc"], data, item["type"])
     where, kind = ".".join(path) or "spec", item["type"]
     family = _family(path)
     if kind == "extra_forbidden":
-        keys = _known_keys(path[:-1], data)
-        return Problem(where, "unknown key", suggest(path[-1], keys) or f"known here: {', '.join(keys)}")
+        return _unknown_key(where, path, data)
     if family and (kind in ("union_tag_invalid", "union_tag_not_found") or item["loc"][-1] == "kind"):
         kinds = [p.kind for p in parts(family)]
         given = node.get("kind") if isinstance(node, dict) else node
@@ -51,8 +58,9 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         alone = path[-1] in PART_LISTS and (isinstance(node, str) or (isinstance(node, dict) and "kind" in node))
         single = alone or not isinstance(node, dict)
         return Problem(where, "must be a list", f"{where}={[node]}".replace("'", "") if single else "[...]", node)
-    if kind == "too_long" and isinstance(node, list):
-        return Problem(where, f"at most {item['ctx']['max_length']} items", value=len(node))
+    if kind in ("too_long", "too_short") and isinstance(node, list):
+        limit = f"at most {item['ctx']['max_length']} items" if kind == "too_long" else "at least 1 item"
+        return Problem(where, limit, value=len(node))
     reason = item["msg"][0].lower() + item["msg"][1:]
     if kind == "int_type" and isinstance(node, float) and node.is_integer():
         return Problem(where, "must be a whole number", f"write it out: {int(node)}", node)
@@ -60,13 +68,24 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         return Problem(where, "not a name", "letters, digits, dot, dash and underscore, at most 64", node)
     if kind == STEERS:
         return Problem(where, reason, "plain text; of control characters only the newline", node)
-    if kind in ("model_type", "model_attributes_type", "tuple_type", "list_type") and node is None:
-        return Problem(where, "must not be null", "leave it out for the default")
+    if kind in ("model_type", "model_attributes_type", "tuple_type", "list_type"):
+        return _no_mapping(where, family if _is_part(path) else None, node)
     if kind == "none_required":
         return Problem(where, "no such part is registered yet", "leave it out", node)
     if kind in OUT_OF_BOUNDS and (known := _keyword(path, data)):
         return Problem(where, reason, f"{known.name} {known.arg.bounds()}: {known.arg.doc}", node)
-    return Problem(where, reason, value=node)
+    known = _keyword(path, data)
+    return Problem(where, reason, known.arg.doc if known else "", node)
+
+
+def _no_mapping(where: str, family: str | None, node: Any) -> Problem:
+    """The problem of a plain value where a part, a hop or a list must be."""
+    if node is None:
+        return Problem(where, "must not be null", "leave it out for the default")
+    if family is None:
+        return Problem(where, "must be a mapping of keys to values", f"such as {where}={{key: value}}", node)
+    kind = parts(family)[0].kind
+    return Problem(where, f"must be a {family}", f"{where}={kind}, or {{kind: {kind}, ...}}", node)
 
 
 def _locate(loc: Sequence[str | int], data: Any, kind: str) -> tuple[list[str], Any]:
@@ -103,6 +122,9 @@ def _known_keys(path: Sequence[str], data: Any) -> list[str]:
         inner = fields[rest[0]].default
         fields = type(inner[0] if rest[0] == "hops" else inner).model_fields
         rest = rest[2:] if rest[0] == "hops" else rest[1:]
+    for name in ("cache", "prices") if rest[:1] == ["cache"] else ():
+        if rest[:1] == [name]:
+            fields, rest = get_args(fields[name].annotation)[0].model_fields, rest[1:]
     family = _family(rest)
     if family is None:
         return list(fields)

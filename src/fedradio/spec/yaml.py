@@ -16,6 +16,7 @@ import yaml
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.text import short_path
 from fedradio.spec.later_keys import rename
+from fedradio.spec.yaml_errors import NoYaml, no_yaml
 
 Plain = dict[str, Any]
 
@@ -44,12 +45,14 @@ MOST_NEAR = 3
 
 
 def near_specs(name: str) -> str:
-    """The shipped specs whose names come nearest, or the family that the name begins with; empty where none does."""
+    """The shipped specs whose names come nearest, and the family that the name begins with, or else all families."""
     near = difflib.get_close_matches(name, shipped(), n=MOST_NEAR, cutoff=0.65)
-    if near:
-        return f"did you mean {' or '.join(map(repr, near))}?"
     family = name.partition("/")[0]
-    return f"`fedradio ls spec {family}` lists those of {family}" if family in spec_families() else ""
+    if family in spec_families():
+        listed = f"`fedradio ls spec {family}` lists those of {family}"
+    else:
+        listed = f"`fedradio ls spec FAMILY` lists a family: {', '.join(spec_families())}"
+    return f"did you mean {' or '.join(map(repr, near))}?; {listed}" if near else listed
 
 
 def spec_families() -> list[str]:
@@ -90,7 +93,7 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
             _assign(result, key, value)
             rename(result)
         except LookupError as error:
-            raise SpecError(Problem(f"{where}: set.{key}", str(error.args[0]))) from None
+            raise SpecError(Problem(f"{where}: set.{key}", *map(str, error.args))) from None
     return result
 
 
@@ -103,7 +106,7 @@ def _read_one(source: str | Path) -> Plain:
         if path.is_dir():
             raise SpecError(Problem(name, "is a folder", "name a YAML file in it"))
         if not path.is_file():
-            remedy = near_specs(str(source)) or "a YAML file, or one of those that `fedradio ls spec` lists"
+            remedy = near_specs(str(source))
             raise SpecError(Problem(name, "no such file, and no shipped spec of that name", remedy))
         return parse_yaml(path.read_text(encoding="utf-8"), name)
     except UnicodeDecodeError:
@@ -157,24 +160,23 @@ _Loader.add_implicit_resolver(
 
 
 def _load(text: str) -> Any:
-    """The plain data of a YAML text; raises :class:`ValueError` with the reason in one line where it is none."""
+    """The plain data of a YAML text; raises :class:`NoYaml` with the reason in one line where it is none."""
     try:
         loaded = yaml.load(text, Loader=_Loader)
         json.dumps(loaded)  # refuses numbers of thousands of digits, which nothing could print
         return loaded
     except KeyError as error:  # a value that its tag does not allow, such as !!bool maybe
-        raise ValueError(f"a value does not fit its tag: {error}") from None
+        raise NoYaml(f"a value does not fit its tag: {error}") from None
     except (yaml.YAMLError, ValueError, IndexError, RecursionError) as error:
-        reason = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
-        raise ValueError(reason) from None
+        raise no_yaml(error, text) from None
 
 
 def parse_yaml(text: str, where: str) -> Plain:
     """A mapping from YAML; ``where`` names it in errors."""
     try:
         plain = _load(text)
-    except ValueError as error:
-        raise SpecError(Problem(where, f"not valid YAML: {error}")) from None
+    except NoYaml as error:
+        raise SpecError(Problem(where, f"not valid YAML: {error}", error.remedy, error.line or None)) from None
     if plain is None:
         raise SpecError(Problem(where, "is empty", "start from a shipped one: fedradio cp demo mine.yaml"))
     if not isinstance(plain, dict):
@@ -203,10 +205,10 @@ def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
         try:
             _assign(result, key.strip(), _load(value))
             rename(result)
-        except ValueError as error:
-            problems.append(Problem(key, f"value is not valid YAML: {error}", value=value))
+        except NoYaml as error:
+            problems.append(Problem(key, f"value is not valid YAML: {error}", error.remedy, value))
         except LookupError as error:
-            problems.append(Problem(key, str(error.args[0])))
+            problems.append(Problem(key, *map(str, error.args)))
     if problems:
         raise SpecError(problems)
     return result
@@ -219,7 +221,7 @@ def parse_axis(text: str) -> tuple[str, list[Any]]:
         raise SpecError(Problem(text, "neither an axis nor an override", "write key=value or key=value,value"))
     try:
         parsed: list[Any] = _load(f"[{values}]")
-    except ValueError as error:
+    except NoYaml as error:
         remedy = "separate values by single commas; quote strings that hold commas or brackets"
         raise SpecError(Problem(key.strip(), f"not YAML values: {error}", remedy, values)) from None
     return key.strip(), parsed
@@ -227,8 +229,9 @@ def parse_axis(text: str) -> tuple[str, list[Any]]:
 
 def _assign(node: Any, key: str, value: Any) -> None:
     """Set a dotted key, making mappings on the way; a part given by its plain name becomes a mapping."""
-    *path, last = key.replace("[", ".").replace("]", "").split(".")
-    for name in path:
+    *path, last = names = key.replace("[", ".").replace("]", "").split(".")
+    for place, name in enumerate(path):
+        _check_position(node, names, place)
         child = _child(node, name)
         if isinstance(child, str):
             child = {"kind": child}
@@ -236,13 +239,14 @@ def _assign(node: Any, key: str, value: Any) -> None:
             child = {}
         _put(node, name, child)
         node = child
+    _check_position(node, names, len(path))
     _put(node, last, value)
 
 
 def _child(node: Any, name: str) -> Any:
     """The value of a key or list position; None where the key is absent."""
     if isinstance(node, list):
-        return node[_position(node, name)]
+        return node[int(name)]
     if isinstance(node, dict):
         return node.get(name)
     raise LookupError(f"{name!r} stands below a plain value")
@@ -251,19 +255,24 @@ def _child(node: Any, name: str) -> Any:
 def _put(node: Any, name: str, value: Any) -> None:
     """Set a key or list position."""
     if isinstance(node, list):
-        node[_position(node, name)] = value
+        node[int(name)] = value
     elif isinstance(node, dict):
         node[name] = value
     else:
         raise LookupError(f"{name!r} stands below a plain value")
 
 
-def _position(node: list[Any], name: str) -> int:
-    """A list position given as text, checked."""
-    if not name.isdecimal() or int(name) >= len(node):
-        known = f"has positions 0 to {len(node) - 1}, such as 0.{name}" if node else "is empty"
-        raise LookupError(f"the list {known}: there is no {name!r}")
-    return int(name)
+def _check_position(node: Any, names: Sequence[str], place: int) -> None:
+    """Refuse what is no position of a list, with the keys that would be."""
+    name = names[place]
+    if not isinstance(node, list) or (name.isdecimal() and int(name) < len(node)):
+        return
+    if not node:
+        raise LookupError(f"the list is empty: there is no {name!r}")
+    rest = names[place + 1 :] if name.isdecimal() else names[place:]
+    known = [".".join([*names[:place], str(number), *rest]) for number in (0, len(node) - 1)]
+    remedy = known[0] if len(node) == 1 else f"{known[0]} {'or' if len(node) == 2 else 'to'} {known[1]}"
+    raise LookupError(f"the list has positions 0 to {len(node) - 1}: there is no {name!r}", remedy)
 
 
 def flatten(value: Any, path: str = "", whole: Container[str] = ()) -> Iterator[tuple[str, Any]]:

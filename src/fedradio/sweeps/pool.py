@@ -1,21 +1,16 @@
-"""Pool of worker processes that makes many runs: complete ones are skipped, interrupted ones resumed.
-
-A failure stops only its own run. Workers (:mod:`fedradio.sweeps.worker`) get tasks and answer in JSON lines. They end
-with their input, and that ends with this process, however it ends.
-"""
+"""Batches of runs, made by a pool: complete ones are skipped, interrupted ones resumed. A failure stops only its own
+run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.core.part_files import part_files
 from fedradio.core.tables import given_sha256
-from fedradio.engine.threads import cores
 from fedradio.results.run import open_run
 from fedradio.runs.folder import is_run
 from fedradio.runs.interrupt import Interrupts
@@ -23,7 +18,8 @@ from fedradio.runs.own_parts import other_part_file
 from fedradio.runs.stored import read_environment
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
-from fedradio.sweeps.processes import Event, Request, Seat
+from fedradio.sweeps.processes import LocalPool
+from fedradio.sweeps.tasks import NOT_BEGUN, Pool, Said, Task
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,8 @@ class RunTask:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task ended: ``complete``, ``failed``, ``diverged`` or ``interrupted``, with the error if there is one.
+    """How a task ended: ``complete``, ``failed``, ``diverged``, ``interrupted``, or ``held`` by another process, to
+    which it was left; with the error if there is one.
 
     ``fresh`` is False if nothing had to be done; ``exit_code`` is that of the error, 0 without one.
     """
@@ -75,25 +72,29 @@ def run_batch(
     device: str = "cpu",
     workers: int | None = None,
     observer: PoolObserver | None = None,
+    pool: Pool | None = None,
+    skip_held: bool = False,
 ) -> list[Outcome]:
     """Make all runs that are missing, ``parallel`` at a time; returns how each ended, in the order of ``tasks``.
 
-    ``workers`` threads serve each run; if None, the cores are shared out. Results depend on neither. A run that is
-    complete or has diverged is left as it is, one that has stopped otherwise is resumed from its checkpoint. Ctrl-C
-    ends all runs after the round under way, a second one at once; then KeyboardInterrupt is raised. Where runs that are
-    there were made with another text of a file of the user's own parts, :class:`StoreError` is raised before all else.
+    ``workers`` threads serve each run; if None, the cores are shared out. They are made by ``pool``, by default
+    processes of this machine. Results depend on none of these. A run that is complete or has diverged is left as it is,
+    one that has stopped otherwise is resumed from its checkpoint; one that another process is making is waited for, or,
+    with ``skip_held``, left to it. Ctrl-C ends all runs after the round under way, a second one at once; then
+    KeyboardInterrupt is raised. Where runs that are there were made with another text of a file of the user's own
+    parts, :class:`StoreError` is raised before all else.
     """
     if len({task.folder.resolve() for task in tasks}) < len(tasks):
         raise ValueError("two tasks have the same folder")
     _refuse_other_parts(tasks)
-    batch = _Batch(tasks, observer or PoolObserver())
-    batch.observer.started(tasks, parallel)
+    batch, pool = _Batch(tasks, observer or PoolObserver()), pool or LocalPool(parallel)
+    batch.observer.started(tasks, pool.share(len(tasks), workers)[0])
     pending = [number for number, task in enumerate(tasks) if not batch.settle(number, settled_outcome(task))]
     if pending:
-        seats = max(1, min(parallel, len(pending)))
         loaded = [[str(file.path), file.sha256] for file in part_files()]
-        setting = {"device": device, "workers": workers or max(1, cores() // seats), "parts": loaded}
-        batch.make(pending, seats, setting)
+        threads = pool.share(len(pending), workers)[1]
+        setting = {"device": device, "workers": threads, "parts": loaded, "skip_held": skip_held}
+        batch.make(pending, pool, setting)
     return [batch.outcomes[number] for number in range(len(tasks))]
 
 
@@ -152,55 +153,30 @@ class _Batch:
         self.observer.ended(outcome, len(self.outcomes), len(self.tasks))
         return True
 
-    def make(self, pending: Sequence[int], parallel: int, setting: Mapping[str, Any]) -> None:
-        """Make the pending runs; no process is left running when this returns or raises."""
-        requests: SimpleQueue[Request] = SimpleQueue()
-        events: SimpleQueue[Event] = SimpleQueue()
-        for number in pending:
-            task = self.tasks[number]
-            requests.put(Request(number, {"spec": task.spec.plain, "folder": str(task.folder.resolve()), **setting}))
-
-        def stop() -> None:
-            events.put(Event("stop"))
-            self.observer.stopping()
-
-        with Interrupts(stop) as interrupts:
-            seats = [Seat(requests, events) for _ in range(parallel)]
-            try:
-                self._follow(seats, events)
-            except BaseException:
-                for seat in seats:
-                    seat.kill()
-                raise
-            finally:
-                for seat in seats:
-                    seat.join()
+    def make(self, pending: Sequence[int], pool: Pool, setting: Mapping[str, Any]) -> None:
+        """Make the pending runs; nothing is left running when this returns or raises."""
+        with Interrupts(self.observer.stopping) as interrupts:
+            pool.make(self._turns(pending, setting), self._hear, interrupts)
         if interrupts.asked:
             raise KeyboardInterrupt
 
-    def _follow(self, seats: Sequence[Seat], events: SimpleQueue[Event]) -> None:
-        """Handle the events of the seats until all are empty."""
-        left = len(seats)
-        while left:
-            event = events.get()
-            if event.kind == "over":
-                left -= 1
-            elif event.kind == "stop":
-                for seat in seats:
-                    seat.stop()
-            elif event.message is not None:
-                self._report(event.kind, event.number, event.message)
+    def _turns(self, pending: Sequence[int], setting: Mapping[str, Any]) -> Iterator[Task]:
+        """The pending tasks, each when its turn has come; by then, another process may have made its run."""
+        for number in pending:
+            task = self.tasks[number]
+            if not self.settle(number, settled_outcome(task)):
+                yield Task(number, {"spec": task.spec.plain, "folder": str(task.folder.resolve()), **setting})
 
-    def _report(self, kind: str, number: int, message: Mapping[str, Any]) -> None:
-        """Pass a message of a worker on to the observer."""
-        task = self.tasks[number]
-        if kind == "round":
+    def _hear(self, said: Said) -> None:
+        """Pass what is said of a task on to the observer."""
+        task, message = self.tasks[said.number], said.message
+        if said.kind == "round":
             self.observer.advanced(task, message["done"], message["rounds"])
-        elif kind == "noted":
+        elif said.kind == "noted":
             self.observer.noted(task, message["text"])
-        elif kind == "end":
+        elif message["status"] != NOT_BEGUN:
             outcome = Outcome(task, message["status"], message["error"], fresh=True, exit_code=message["exit_code"])
-            self.settle(number, outcome)
+            self.settle(said.number, outcome)
 
 
 def _difference(stored: Spec, wanted: Spec, most: int = 3) -> str:

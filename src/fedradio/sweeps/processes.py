@@ -1,4 +1,4 @@
-"""Worker processes and their seats: a seat has one task after the other made by a process, replaced when it dies."""
+"""The pool of this machine: worker processes, each making one task after the other, replaced when they die."""
 
 from __future__ import annotations
 
@@ -8,91 +8,71 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
+
+from fedradio.engine.threads import cores
+from fedradio.sweeps.tasks import Pool, Said, Stop, Task, Tell, end, not_begun
 
 COMMAND = (sys.executable, "-P", "-m", "fedradio.sweeps.worker")
 
 TAIL_BYTES = 2000
 """Bytes at the end of what a worker has printed that are shown when it dies."""
 
-
-@dataclass(frozen=True)
-class Request:
-    """A task as the message that a worker gets, and the task's number in the batch."""
-
-    number: int
-    message: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Event:
-    """News of a task: ``round``, ``noted`` or ``end``, with the worker's message.
-
-    Without a task: a seat is ``over``, or all are to ``stop``.
-    """
-
-    kind: str
-    number: int = -1
-    message: Mapping[str, Any] | None = None
-
-
-def end(status: str, error: str | None, exit_code: int) -> dict[str, Any]:
-    """The last message about a task."""
-    return {"event": "end", "status": status, "error": error, "exit_code": exit_code}
+LOOK_EVERY_S = 0.1
+"""How often the wish to stop is looked at."""
 
 
 class WorkerProcess:
-    """A child process that makes runs, spoken to in JSON lines.
+    """A child process that makes runs. Messages are JSON in two pipes of its own; what it prints is kept aside.
 
-    It has a process group of its own, so that Ctrl-C at the terminal reaches only its parent; the end of its input
-    stops it.
+    It has a process group of its own, so that Ctrl-C at the terminal reaches only its parent. The end of its tasks
+    stops it after the round under way, also when that comes from the death of this process: siblings inherit no end of
+    its pipes.
     """
 
     def __init__(self) -> None:
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115
-        self.process = subprocess.Popen(
-            COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._printed,
-            process_group=0,
-            encoding="utf-8",
-        )
+        theirs, self._tasks = Pipe(duplex=False)
+        self.answers, answers = Pipe(duplex=False)
+        ends = (theirs.fileno(), answers.fileno())
+        try:
+            self.process = subprocess.Popen(
+                [*COMMAND, *map(str, ends)],
+                stdin=subprocess.DEVNULL,
+                stdout=self._printed,
+                stderr=self._printed,
+                pass_fds=ends,
+                process_group=0,
+            )
+        finally:
+            theirs.close()
+            answers.close()
 
     def ask(self, message: Mapping[str, Any]) -> None:
         """Send it a task."""
-        assert self.process.stdin is not None
         with suppress(OSError):  # it is dead, and has nothing to answer
-            print(json.dumps(message), file=self.process.stdin, flush=True)
+            self._tasks.send_bytes(json.dumps(message).encode())
 
-    def answers(self) -> Iterator[dict[str, Any]]:
-        """Its messages until it ends; lines that libraries print before it owns its output are skipped."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            try:
-                message = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(message, dict) and "event" in message:
-                yield message
+    def answer(self) -> dict[str, Any] | None:
+        """Its next message; None if it has ended."""
+        try:
+            message: dict[str, Any] = json.loads(self.answers.recv_bytes())
+        except (OSError, EOFError):
+            return None
+        return message
 
     def hang_up(self) -> None:
-        """Close its input: it stops after the round under way."""
-        assert self.process.stdin is not None
-        with suppress(OSError):  # it is dead already
-            self.process.stdin.close()
+        """Send no more tasks: it stops after the round under way."""
+        self._tasks.close()
 
     def close(self) -> str:
         """Wait for its end; returns a message with the reason and the last it printed."""
         self.hang_up()
         code = self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        self.answers.close()
         size = os.fstat(self._printed.fileno()).st_size
         tail = os.pread(self._printed.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES)).decode(errors="replace").strip()
         self._printed.close()
@@ -100,78 +80,72 @@ class WorkerProcess:
         return f"{reason}: {tail}" if tail else reason
 
 
-class Seat:
-    """A thread that has the requests of a queue made by a worker process, until the queue is empty or it is stopped.
+class LocalPool(Pool):
+    """The :class:`Pool` of this machine: ``jobs`` runs at a time, each in a process of its own."""
 
-    What happens is put into ``events``.
-    """
+    def __init__(self, jobs: int = 1) -> None:
+        self._jobs = jobs
+        self._idle: list[WorkerProcess] = []
+        self._busy: dict[Connection, tuple[WorkerProcess, Task]] = {}
 
-    def __init__(self, requests: SimpleQueue[Request], events: SimpleQueue[Event]) -> None:
-        self._requests = requests
-        self._events = events
-        self._worker: WorkerProcess | None = None
-        self._stopped = False
-        self._lock = threading.Lock()  # on the worker and the wish to stop: no worker begins behind it
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+    def share(self, runs: int, workers: int | None) -> tuple[int, int]:
+        """So many jobs at a time; unless told otherwise, they share the cores."""
+        return self._jobs, workers or max(1, cores() // max(1, min(self._jobs, runs)))
 
-    def stop(self) -> None:
-        """Stop after the round under way."""
-        with self._lock:
-            self._stopped = True
-            if self._worker is not None:
-                self._worker.hang_up()
-
-    def kill(self) -> None:
-        """Stop at once."""
-        with self._lock:
-            self._stopped = True
-            if self._worker is not None:
-                self._worker.process.kill()
-
-    def join(self) -> None:
-        """Wait until nothing is left running."""
-        self._thread.join()
-
-    def _run(self) -> None:
+    def make(self, tasks: Iterator[Task], tell: Tell, stop: Stop) -> None:
+        stopped = False
         try:
-            while not self._stopped:
-                request = self._requests.get_nowait()
-                self._events.put(Event("end", request.number, self._make(request)))
-        except Empty:
-            pass
+            while True:
+                while len(self._busy) < self._jobs and not stop.asked and (task := next(tasks, None)) is not None:
+                    self._begin(task, tell)
+                if stop.asked and not stopped:
+                    stopped = True
+                    for worker, _ in self._busy.values():
+                        worker.hang_up()
+                if not self._busy:
+                    break
+                for pipe in wait([*self._busy], LOOK_EVERY_S):
+                    assert isinstance(pipe, Connection)
+                    self._hear(pipe, tell, stop)
+            for task in tasks:
+                tell(Said(task.number, "end", not_begun()))
+        except BaseException:
+            for worker in self._workers():
+                worker.process.kill()
+            raise
         finally:
-            if self._worker is not None:
-                self._worker.close()
-            self._events.put(Event("over"))
+            for worker in self._workers():
+                worker.close()
+            self._idle, self._busy = [], {}
 
-    def _make(self, request: Request) -> Mapping[str, Any]:
-        """Have a request made; returns the last message about it."""
+    def _workers(self) -> list[WorkerProcess]:
+        return [*self._idle, *(worker for worker, _ in self._busy.values())]
+
+    def _begin(self, task: Task, tell: Tell) -> None:
+        """Have a task made by a worker that is idle and alive, or by a new one."""
+        while self._idle and self._idle[-1].process.poll() is not None:
+            self._idle.pop().close()
         try:
-            worker = self._ask(request)
+            worker = self._idle.pop() if self._idle else WorkerProcess()
         except OSError as error:
-            return end("failed", f"no worker process can be started: {error.strerror or error}", 1)
-        if worker is not None:
-            for message in worker.answers():
-                if message["event"] == "end":
-                    return message
-                self._events.put(Event(message["event"], request.number, message))
-        if worker is None or self._stopped:
-            return end("interrupted", None, 130)
-        self._worker = None
-        return end("failed", worker.close(), 1)
+            reason = f"no worker process can be started: {error.strerror or error}"
+            tell(Said(task.number, "end", end("failed", reason, 1)))
+            return
+        self._busy[worker.answers] = worker, task
+        worker.ask(task.message)
 
-    def _ask(self, request: Request) -> WorkerProcess | None:
-        """The worker that has got the request; None if the seat was stopped before."""
-        with self._lock:
-            if self._stopped:
-                return None
-            if self._worker is not None and self._worker.process.poll() is not None:
-                self._worker.close()
-                self._worker = None
-            self._worker = self._worker or WorkerProcess()
-            self._worker.ask(request.message)
-            return self._worker
+    def _hear(self, pipe: Connection, tell: Tell, stop: Stop) -> None:
+        """Pass on what a worker says; with its end, or its last words, it is busy no more."""
+        worker, task = self._busy[pipe]
+        message = worker.answer()
+        if message is None:
+            del self._busy[pipe]
+            last = worker.close()
+            message = end("interrupted", None, 130) if stop.asked else end("failed", last, 1)
+        elif message["event"] == "end":
+            del self._busy[pipe]
+            self._idle.append(worker)
+        tell(Said(task.number, message["event"], message))
 
 
 def _signal(number: int) -> str:

@@ -5,19 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedradio.core.errors import DataError, DivergenceError, Problem, SpecError, StoreError
+from fedradio.core.errors import DataError, Problem, SpecError, StoreError
 from fedradio.core.files import LOCK_FILE, locked, sealed, write_bytes
 from fedradio.core.part_files import part_files
 from fedradio.core.progress import Progress, silent
 from fedradio.core.registry import announced, part
-from fedradio.results.quantities import of_variants
-from fedradio.results.run import PastRun, open_listed
-from fedradio.results.statistics import Interval, mean_of
 from fedradio.results.sweep_file import MARKER, RUNS
 from fedradio.runs.place import check_place
 from fedradio.spec.build import build
@@ -26,10 +24,14 @@ from fedradio.spec.later_keys import without_neutral
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.document import read_sweep, sweep_document
 from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, merged_problems, parse_seeds, place, plan_sweep
-from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask, run_batch
+from fedradio.sweeps.pool import PoolObserver, RunTask, run_batch
+from fedradio.sweeps.result import Sweep, VariantResult, results
+from fedradio.sweeps.tasks import Pool
+
+LOG = logging.getLogger(__name__)
 
 __all__ = [
-    "SweepResult",
+    "Sweep",
     "VariantResult",
     "check_variants",
     "joined",
@@ -41,35 +43,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class SweepResult:
-    """The folder of a sweep and the outcomes of its runs."""
-
-    folder: Path
-    outcomes: Sequence[Outcome]
-
-    @property
-    def exit_code(self) -> int:
-        """0 where all is complete, else that of the first failure, else 3: some have diverged."""
-        failed = [end.exit_code for end in self.outcomes if end.status not in ("complete", "diverged")]
-        diverged = any(end.status == "diverged" for end in self.outcomes)
-        return failed[0] if failed else DivergenceError.exit_code if diverged else 0
-
-
-@dataclass(frozen=True)
-class VariantResult:
-    """A variant over its complete runs: ``means`` by the name of the quantity, with intervals; None is undefined."""
-
-    label: str
-    seeds: int
-    complete: int
-    means: Mapping[str, Interval | None]
-
-    @property
-    def accuracy(self) -> Interval | None:
-        return self.means["accuracy"]
-
-
 def sweep(
     source: str | Path,
     changes: Sequence[str] = (),
@@ -77,18 +50,23 @@ def sweep(
     seeds: int | Sequence[int] | None = None,
     rounds: int | None = None,
     out: Path | str | None = None,
-    parallel: int = 1,
+    jobs: int = 1,
     device: str = "cpu",
     workers: int | None = None,
     observer: PoolObserver | None = None,
-) -> SweepResult:
+    pool: Pool | None = None,
+) -> Sweep:
     """Run ``source`` with every combination of the values in ``changes`` (``key=a,b``) on the same ``seeds``, a list or
-    how many: 5 is the seeds 1 to 5."""
+    how many: 5 is the seeds 1 to 5; ``jobs`` runs at a time, or as many as the ``pool``
+    makes.
+
+    A run that fails stops no other one: look at ``failed`` of the :class:`Sweep`, which its text tells of too.
+    """
     chosen = parse_seeds(str(seeds)) if isinstance(seeds, int) else seeds
     plan = plan_sweep(source, changes, seeds=chosen, rounds=rounds)
     folder = sweep_folder(plan) if out is None else Path(out)
     check_variants(plan, folder, device)
-    return run_sweep(plan, folder, parallel=parallel, device=device, workers=workers, observer=observer)
+    return run_sweep(plan, folder, parallel=jobs, device=device, workers=workers, observer=observer, pool=pool)
 
 
 def sweep_folder(plan: SweepPlan, root: Path = Path("sweeps")) -> Path:
@@ -136,11 +114,25 @@ def run_sweep(
     device: str = "cpu",
     workers: int | None = None,
     observer: PoolObserver | None = None,
-) -> SweepResult:
-    """Make the runs of a plan that ``folder`` lacks, for the first seed in all variants first.
+    pool: Pool | None = None,
+) -> Sweep:
+    """Make the runs of a plan that ``folder`` lacks, for the first seed in all variants first; ``pool`` makes them, by
+    default processes of this machine.
 
     A folder that holds a sweep of the same spec gets the variants and seeds it lacks. Other processes are kept out.
     """
+    with written_sweep(plan, folder) as whole:
+        variants = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
+        tasks = [run_task(variant, seed, folder) for seed in plan.seeds for variant in variants]
+        outcomes = run_batch(tasks, parallel=parallel, device=device, workers=workers, observer=observer, pool=pool)
+    for outcome in outcomes:
+        LOG.info("%s: %s%s", outcome.task.label, outcome.status, "" if outcome.fresh else ", was there before")
+    return Sweep(folder, outcomes)
+
+
+@contextmanager
+def written_sweep(plan: SweepPlan, folder: Path) -> Iterator[SweepPlan]:
+    """The sweep of a folder together with the plan, written there; the folder is locked in the block."""
     joined(folder, plan)  # before a lock file is put into a folder that is not ours
     try:
         (folder / RUNS).mkdir(parents=True, exist_ok=True)
@@ -149,19 +141,12 @@ def run_sweep(
     with locked(folder):
         whole = joined(folder, plan)
         write_bytes(folder / MARKER, sealed(sweep_document(whole)))
-        variants = [whole.by_sha256()[sha256] for sha256 in plan.by_sha256()]
-        tasks = [
-            RunTask(variant.at(seed), folder / RUNS / variant.folder(seed), f"{variant.label}, seed {seed}")
-            for seed in plan.seeds
-            for variant in variants
-        ]
-        outcomes = run_batch(tasks, parallel=parallel, device=device, workers=workers, observer=observer)
-    return SweepResult(folder, outcomes)
+        yield whole
 
 
-def results(folder: Path) -> list[VariantResult]:
-    """Results of every variant of a sweep, from its complete runs."""
-    return [_result(folder, variant) for variant in read_sweep(folder).variants]
+def run_task(variant: GridVariant, seed: int, folder: Path) -> RunTask:
+    """The run of a variant on a seed, in the folder of a sweep."""
+    return RunTask(variant.at(seed), folder / RUNS / variant.folder(seed), f"{variant.label}, seed {seed}")
 
 
 def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
@@ -210,10 +195,3 @@ def _taken(folder: Path, plan: SweepPlan) -> bool:
         return not read_sweep(folder).holds(plan)
     except StoreError:
         return True
-
-
-def _result(folder: Path, variant: GridVariant) -> VariantResult:
-    runs = [run for seed in variant.seeds if isinstance(run := open_listed(variant.listed(folder, seed)), PastRun)]
-    complete = [run for run in runs if run.status == "complete"]
-    means = {each.name: mean_of(each.of(run) for run in complete) for each in of_variants()}
-    return VariantResult(variant.label, len(variant.seeds), len(complete), means)

@@ -1,8 +1,8 @@
 """The worker process of a pool, ``python -m fedradio.sweeps.worker``.
 
-Tasks come as JSON lines on standard input, progress and outcomes go as JSON lines to standard output; anything else
-that is printed goes to standard error. When the input ends, for whatever reason, or on SIGTERM or SIGHUP, the run under
-way stops after its round with a checkpoint, and so does the process.
+Tasks come as JSON from one pipe, progress and outcomes go as JSON into another; their numbers are its arguments. When
+the tasks end, for whatever reason, or on SIGTERM or SIGHUP, the run under way stops after its round with a checkpoint,
+and so does the process.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from fedradio.core.contracts import RoundRecord, SimState
-from fedradio.core.errors import DivergenceError, FedradioError, StoreError
+from fedradio.core.errors import DivergenceError, FedradioError, InUseError, NotEmptyError
 from fedradio.core.files import LOCK_FILE, locked
 from fedradio.core.part_files import load_part_file
 from fedradio.rounds.simulation import Simulation
@@ -28,7 +30,7 @@ from fedradio.runs.interrupt import TERMINATION
 from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer, run
 from fedradio.spec.spec import Spec, check_spec
-from fedradio.sweeps.processes import end
+from fedradio.sweeps.tasks import end
 
 Json = dict[str, Any]
 Send = Callable[[Json], None]
@@ -75,44 +77,40 @@ def perform(task: Json, send: Send) -> None:
         raise
     except FedradioError as error:
         status = "diverged" if isinstance(error, DivergenceError) else "failed"
+        status = "held" if isinstance(error, InUseError) and task["skip_held"] else status
         message, code = str(error), error.exit_code
     send(end(status, message, code))
 
 
-def _make(task: Json, reporter: Reporter) -> None:
+def _make(task: Json, reporter: Observer) -> None:
     """Make or resume the run of a task, with the files of parts that its parent was told to load."""
     for path, sha256 in task["parts"]:
         load_part_file(path, sha256)
     spec, folder, workers = check_spec(task["spec"]), Path(task["folder"]), task["workers"]
     if (folder / LOCK_FILE).is_file():
-        _note_lock(folder, reporter)
-        with locked(folder, PATIENCE_S):
-            pass
-    if is_run(folder):  # checkpoints of hundreds of complete runs would fill the disk
-        resume(folder, workers=workers, observer=reporter, keep=False)
-    else:
-        run(spec, folder, device=task["device"], workers=workers, observer=reporter, keep=False)
+        _await(folder, reporter, 0.0 if task["skip_held"] else PATIENCE_S)
+    if not is_run(folder):
+        try:
+            run(spec, folder, device=task["device"], workers=workers, observer=reporter, keep=False)
+            return
+        except NotEmptyError:
+            if not is_run(folder):  # else another process has begun it just now
+                raise
+    # checkpoints of hundreds of complete runs would fill the disk
+    resume(folder, workers=workers, observer=reporter, keep=False)
 
 
-def _note_lock(folder: Path, reporter: Reporter) -> None:
-    """Send a note if a folder is locked and has to be waited for."""
+def _await(folder: Path, reporter: Observer, patience_s: float) -> None:
+    """Wait for a folder that is locked, and send a note of it."""
     try:
         with locked(folder):
-            pass
-    except StoreError as error:
-        reporter.noted(f"{error}; waiting up to {PATIENCE_S:.0f} s for it")
-
-
-def _sender() -> Send:
-    """The function that sends messages on standard output; from now on prints go to standard error."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-    def send(message: Json) -> None:
-        with suppress(OSError):  # nobody listens any more: the run still ends in order
-            print(json.dumps(message), file=answers, flush=True)
-
-    return send
+            return
+    except InUseError as error:
+        if patience_s == 0.0:
+            raise
+        reporter.noted(f"{error}; waiting up to {patience_s:.0f} s for it")
+    with locked(folder, patience_s):
+        pass
 
 
 def _stopper() -> Callable[..., None]:
@@ -126,25 +124,33 @@ def _stopper() -> Callable[..., None]:
     return stop
 
 
-def _listen(tasks: SimpleQueue[Json], stop: Callable[..., None]) -> None:
-    """Queue tasks from standard input until it ends, then stop."""
-    with open(0, "rb", closefd=False) as lines:
-        for line in lines:
-            tasks.put(json.loads(line))
+def _listen(pipe: Connection, tasks: SimpleQueue[Json], stop: Callable[..., None]) -> None:
+    """Queue tasks from a pipe until it ends, then stop."""
+    with suppress(OSError, EOFError):
+        while True:
+            tasks.put(json.loads(pipe.recv_bytes()))
     stop()
 
 
 def main() -> None:
-    """Make runs until standard input ends, or a signal ends the process."""
+    """Make runs until the tasks end, or a signal ends the process."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may have it ignored
     stop = _stopper()
     for number in TERMINATION:  # a system may end the parent and its workers together
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, stop)
+    ends = [int(number) for number in sys.argv[1:3]]
+    for number in ends:
+        os.set_inheritable(number, False)
+    pipe, answers = Connection(ends[0], writable=False), Connection(ends[1], readable=False)
+
+    def send(message: Json) -> None:
+        with suppress(OSError):  # nobody listens any more: the run still ends in order
+            answers.send_bytes(json.dumps(message).encode())
+
     tasks: SimpleQueue[Json] = SimpleQueue()
-    send = _sender()
     with suppress(KeyboardInterrupt):
-        threading.Thread(target=_listen, args=(tasks, stop), daemon=True).start()
+        threading.Thread(target=_listen, args=(pipe, tasks, stop), daemon=True).start()
         while True:
             perform(tasks.get(), send)
     os._exit(0)  # nothing is left to do, and libraries take seconds to leave

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -15,7 +19,7 @@ from fedradio._version import __version__
 from fedradio.cli.app import COMMANDS, app, load_command
 from fedradio.core import registry
 
-SHARED = {"__init__", "app", "reading", "running"}
+SHARED = {"__init__", "app", "completion", "logs", "reading", "running", "where"}
 """Modules of the package that hold no command."""
 
 
@@ -71,3 +75,24 @@ def test_plug_ins_that_fail_are_told_where_parts_matter(
     assert "warning my_parts cannot be imported" in capsys.readouterr().err
     load_command("cp")
     assert capsys.readouterr().err == ""
+
+
+def texts(command: Any) -> Iterator[str]:
+    """All texts of a command's help."""
+    for holder in (command, *command.params, *getattr(command, "commands", {}).values()):
+        yield from filter(None, (getattr(holder, name, None) for name in ("help", "epilog")))
+    for inner in getattr(command, "commands", {}).values():
+        yield from texts(inner)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_every_word_as_it_is_written(name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 400)
+    fresh = get_command(import_module(f"fedradio.cli.{name}").app)
+    inner = list(getattr(fresh, "commands", {}))
+    shown = "".join(call(name, *words, "--help").output for words in ([], *([one] for one in inner)))
+    letters = re.sub(r"[^\w\[\]]", "", shown)
+    for text in texts(fresh):
+        for line in text.splitlines():
+            assert re.sub(r"[^\w\[\]]", "", line) in letters, line
+    assert re.findall(r"<[a-z]+>", shown) == []

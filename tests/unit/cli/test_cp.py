@@ -1,11 +1,13 @@
 """``fedradio cp``."""
 
+import errno
 from pathlib import Path
 
+import pytest
 from support.commands import Call
 
 from fedradio.cli.cp import EDITOR_LINE
-from fedradio.core.errors import SpecError
+from fedradio.core.errors import SpecError, StoreError
 from fedradio.spec.spec import load_spec
 from fedradio.spec.yaml import shipped_text
 
@@ -30,7 +32,20 @@ def test_nothing_is_overwritten(call: Call, tmp_path: Path) -> None:
 def test_what_cannot_be_copied(call: Call, tmp_path: Path) -> None:
     unknown = call("cp", "dmeo", tmp_path).exception
     assert isinstance(unknown, SpecError)
-    assert "one of: " in str(unknown)
+    assert "did you mean 'demo'?" in str(unknown)
+    assert "fedcpsl, osafl, rawhfl, whfl" in str(unknown)
+    assert len(str(unknown)) < 250  # not all that are shipped
     nowhere = call("cp", "demo", tmp_path / "no" / "folder.yaml").exception
-    assert isinstance(nowhere, SpecError)
-    assert "cannot be written" in str(nowhere)
+    assert isinstance(nowhere, StoreError)
+    assert "No such file or directory" in str(nowhere)
+
+
+def test_a_full_disk_leaves_no_file(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    refused = call("cp", "demo", tmp_path / "mine.yaml").exception
+    assert isinstance(refused, StoreError)
+    assert f"cannot write {tmp_path / 'mine.yaml'}: No space left on device" in str(refused)
+    assert list(tmp_path.iterdir()) == []

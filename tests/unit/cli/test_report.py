@@ -1,17 +1,22 @@
 """``fedradio report``: where the page goes, and what is refused."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from support.batches import sweep_here
 from typer.testing import CliRunner
 
 from fedradio.cli import app
 from fedradio.cli import report as reporting_module
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import SpecError, StoreError
 from fedradio.report.page import page
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
+from fedradio.sweeps.grid import plan_sweep
+from fedradio.sweeps.sweep import run_sweep
 
 
 @pytest.fixture
@@ -38,6 +43,37 @@ def test_the_command_opens_a_browser_when_asked(made: Path, monkeypatch: pytest.
     assert shown.exit_code == 0
     assert shown.output.strip().replace("\n", "") == str(target)
     assert opened == [target.as_uri()]
+
+
+def links(text: str) -> list[str]:
+    """Links of a page to other pages."""
+    return re.findall(r'href="([^"#]*\.html)"', text)
+
+
+def test_pages_of_the_runs_of_a_sweep(
+    tmp_path: Path, cells: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep_here(monkeypatch)
+    (tmp_path / "small spec.yaml").write_text(cells("rounds=1").yaml())
+    plan = plan_sweep(tmp_path / "small spec.yaml", ["rule.lr=0.1,0.3"], seeds=[1, 2])
+    folder = run_sweep(plan, tmp_path / "a sweep #1").folder
+    assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
+    assert links((folder / "report.html").read_text(encoding="utf-8")) == []  # no run has a page
+    (tmp_path / "pages").mkdir()
+    for target in (folder / "report.html", tmp_path / "pages" / "all.html"):
+        assert CliRunner().invoke(app, ["report", str(folder), "--runs", "--out", str(target)]).exit_code == 0
+        found = links(target.read_text(encoding="utf-8"))
+        assert len(found) == 4
+        for link in found:
+            file = target.parent / unquote(link)
+            assert not Path(unquote(link)).is_absolute()
+            assert file.read_text(encoding="utf-8") == page(file.parent)
+
+
+def test_the_pages_of_runs_are_those_of_a_sweep(made: Path) -> None:
+    refused = CliRunner().invoke(app, ["report", str(made), "--runs"]).exception
+    assert isinstance(refused, SpecError)
+    assert "this is no sweep" in str(refused)
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path, made: Path) -> None:

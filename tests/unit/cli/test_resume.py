@@ -14,4 +14,6 @@ def test_folder_and_options_are_passed_on(call: Call, monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "resume_run", lambda folder, **options: asked.append((folder, options)))
     done = call("resume", "some/run", "--rounds", "9", "--workers", "2", "--quiet")
     assert (done.exit_code, done.output) == (0, "some/run\n")
-    assert asked == [(Path("some/run"), {"rounds": 9, "workers": 2, "observer": None, "changed_parts": False})]
+    assert asked == [
+        (Path("some/run"), {"rounds": 9, "workers": 2, "observer": None, "changed_parts": False, "backend": None})
+    ]

@@ -30,7 +30,7 @@ def test_options_replace_what_the_spec_and_the_overrides_say(
     ((spec, folder, options),) = asked
     assert spec.plain == load_spec("digits_flat", ["rounds=3", "seed=7", "rule.lr=0.5"]).plain
     assert folder == Path("runs/digits_flat-seed7")
-    assert options == {"device": "cpu", "workers": None, "observer": None}
+    assert options == {"device": "cpu", "workers": None, "observer": None, "backend": None}
 
 
 def test_folder_and_workers(call: Call, asked: list[tuple[Spec, Path, dict[str, Any]]]) -> None:

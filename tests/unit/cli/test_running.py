@@ -53,3 +53,12 @@ def test_an_interruption_says_how_to_go_on(tmp_path: Path, capsys: pytest.Captur
     with pytest.raises(KeyboardInterrupt):
         show_run(interrupted, tmp_path / "never made", quiet)
     assert capsys.readouterr().err == ""
+
+
+def test_the_way_to_go_on_names_the_files_of_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(_: Observer | None) -> Summary:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        show_run(interrupted, tmp_path, quiet=True, parts=[Path("mine.py")])
+    assert capsys.readouterr().err.replace("\n", "").endswith("--parts mine.py")

@@ -1,5 +1,6 @@
 """``fedradio sweep``: the command that makes what is missing, and lists."""
 
+import subprocess
 from pathlib import Path
 
 from support.commands import Call
@@ -10,12 +11,12 @@ from fedradio.core.errors import SpecError, StoreError
 
 def test_the_same_command_resume_command() -> None:
     """Options at their defaults are left out, the folder is always named."""
-    plain = _options(None, None, 1, "cpu", None, Path("s"))
+    plain = _options(None, None, None, "cpu", None, "local", Path("s"))
     assert plain == {"--out": Path("s")}
-    given = _options("1,2", 5, 2, "cuda", 3, Path("a b"))
-    assert _resume_command(["my spec.yaml", "rule.lr=0.1,0.2"], given) == (
-        "fedradio sweep 'my spec.yaml' rule.lr=0.1,0.2 --seeds 1,2 --rounds 5 --jobs 2 --device cuda --workers 3 "
-        "--out 'a b'"
+    given = _options("1,2", 5, 2, "cuda", 3, "ray", Path("a b"))
+    assert _resume_command(["my spec.yaml", "rule.lr=0.1,0.2"], given, [Path("mine.py"), Path("my own.py")]) == (
+        "fedradio sweep 'my spec.yaml' rule.lr=0.1,0.2 --seeds 1,2 --rounds 5 --jobs 2 --on ray --device cuda "
+        "--workers 3 --out 'a b' --parts mine.py --parts 'my own.py'"
     )
 
 
@@ -36,3 +37,18 @@ def test_no_sweep_is_put_inside_another(call: Call, tmp_path: Path) -> None:
     refused = call("sweep", "digits_flat", "--out", tmp_path / "deeper").exception
     assert isinstance(refused, StoreError)
     assert "inside the sweep folder" in str(refused)
+
+
+def test_a_slurm_array_is_written_and_not_submitted(call: Call, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    words = ("sweep", "digits_flat", "rule.lr=0.1,0.2", "--seeds", "3", "--out", folder, "--on", "slurm")
+    done = call(*words, "--jobs", "4", "--sbatch", "--time=2:00:00 -p short", "-q")
+    assert (done.exit_code, done.output) == (0, f"sbatch {folder}/slurm.sh\n")
+    script = (folder / "slurm.sh").read_text()
+    assert "#SBATCH --array=0-3\n" in script
+    assert "#SBATCH --time=2:00:00 -p short\n" in script
+    assert subprocess.run(["bash", "-n", folder / "slurm.sh"], check=False).returncode == 0
+    assert [*(folder / "runs").iterdir()] == []
+    assert call(*words, "-q").exit_code == 0
+    assert "#SBATCH --array=0-5\n" in (folder / "slurm.sh").read_text()
+    assert isinstance(call("sweep", "digits_flat", "--sbatch", "-p x").exception, SpecError)

@@ -11,7 +11,6 @@ import pytest
 from support.commands import Call
 from support.sealing import list_runs, unfinish
 
-from fedradio.core.errors import StoreError
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
@@ -77,4 +76,16 @@ def test_version_0_1(call: Call) -> None:
 
 
 def test_what_is_no_run(call: Call, tmp_path: Path) -> None:
-    assert isinstance(call("verify", tmp_path).exception, StoreError)
+    said = call("verify", tmp_path)
+    assert (said.exit_code, said.stdout) == (5, "")
+    assert f"error {tmp_path} is not a run folder" in said.stderr
+
+
+def test_a_wrong_path_does_not_stop_the_others(call: Call, sweep: Path, tmp_path: Path) -> None:
+    one = sweep / "runs/a-seed1"
+    said = call("verify", tmp_path / "nowhere", one)
+    assert said.exit_code == 5
+    assert said.stdout == f"{one}: whole (complete)\n"
+    assert "nowhere is not a run folder: it does not exist" in said.stderr
+    told = json.loads(call("verify", tmp_path / "nowhere", one, "--json").stdout)
+    assert [each["status"] for each in told] == ["no run", "whole"]

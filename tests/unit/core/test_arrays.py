@@ -113,6 +113,15 @@ WRONG: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "share": (lambda: {"x": x(), "y": Y, "test_fraction": 1.0}, "test_fraction must be a share"),
     "share of few": (lambda: {"x": x()[:6], "y": Y[:6], "test_fraction": 0.1}, "leaves the test part empty"),
     "ids": (lambda: {"x": x() + 0.5, "y": Y, "ids": True}, "x is 0.5 at sample 0.*ids are whole numbers"),
+    "classes as a word": (lambda: {"x": x(), "y": Y, "classes": "3"}, "classes is the number of classes.*'3'"),
+    "classes by name": (lambda: {"x": x(), "y": Y, "classes": ["a", "b"]}, "classes is the number of classes"),
+    "half a class": (lambda: {"x": x(), "y": Y, "classes": 3.5}, "classes is the number of classes.*3.5"),
+    "share as a word": (lambda: {"x": x(), "y": Y, "test_fraction": "0.2"}, "test_fraction must be a share"),
+    "a seed": (lambda: {"x": x(), "y": Y, "rng": 3}, "rng must be a fedradio.Rng.*and is int"),
+    "bits below 0": (lambda: {"x": x(), "y": Y, "sample_bits": -8}, "sample_bits must be a number above 0"),
+    "without values": (lambda: {"x": torch.zeros(12, 3, device="meta"), "y": Y}, "x is a meta tensor"),
+    "whole numbers without end": (lambda: {"x": [[10**400]] * 12, "y": Y}, "x has a whole number that is too large"),
+    "from minus one": (lambda: {"x": x(), "y": np.array(Y) - 1}, "y is -1 at sample 0.*relabel"),
     "ids below 0": (lambda: {"x": x() - 1, "y": Y, "ids": True}, "x is -1.0 at sample 0"),
 }
 """Data as people give them by mistake, and the words that name it."""

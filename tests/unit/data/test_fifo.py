@@ -297,3 +297,22 @@ def test_buffers_in_a_run() -> None:
         seen.append(state.signals["seen"] - state.signals["samples"])
     assert [rows.tolist() for rows in seen] == [[7 * t] * 6 for t in range(4)]
     assert re.match(r"client \d has 2\d\d samples, 40 rounds may need", sim.stream.lasts(40, 2))
+
+
+@pytest.mark.parametrize("removal", ["fifo", "random"])
+def test_requests_ahead_and_asked_for_go_round_a_tape_that_repeats(tapes: Tapes, removal: Any) -> None:
+    stream = make(tapes, capacity=(10, 10), slots=3, at_end="repeat", removal=removal, **SURE)
+    assert stream.chances_at(Clock(0)).tolist() == stream.chances_at(Clock(2, 1)).tolist() == [0] * 3
+    assert stream.chances_at(Clock(2)).tolist() == [3] * 3
+    assert stream.request_rate.tolist() == [1.0] * 3
+    before, after = run(stream, 1), run(stream, 2)
+    asked = [numbers.tolist() for numbers in stream.asked(before, after)]
+    assert asked[1] == [int(tapes.index[30 + place]) for place in (10, 11, 0)]  # client 1 has 12 samples
+    assert asked[0] == tapes.index[10:13].tolist()
+    assert stream.ahead(before).tolist() == [numbers[0] for numbers in asked]
+    assert stream.ahead(after).tolist() == [int(tapes.index[offset]) for offset in (13, 31, 55)]
+
+
+def test_nothing_is_ahead_at_the_end_of_a_tape(tapes: Tapes) -> None:
+    stream = make(tapes, capacity=(10, 10), slots=2, **SURE)
+    assert stream.ahead(run(stream, 2)).tolist() == [int(tapes.index[12]), -1, int(tapes.index[54])]

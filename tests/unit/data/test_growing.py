@@ -198,3 +198,20 @@ def test_all_in_one_place(tapes: Tapes) -> None:
     state = stream.arrive(stream.start(), Clock(0), Rng(0))
     assert stream.stats(state)["samples"].tolist() == [15]
     assert stream.lasts(9) == inner.lasts(9) != ""
+
+
+def test_requests_ahead_and_asked_for(tapes: Tapes) -> None:
+    """What is ahead is asked for first; a client at the end of its tape has nothing ahead."""
+    stream = make(tapes, history=10, slots=2, activity=(0.5, 1.0))
+    assert stream.chances_at(Clock(0)).tolist() == stream.chances_at(Clock(3, 1)).tolist() == [2] * 3
+    assert stream.request_rate.tolist() == stream.activity.tolist()
+    before = stream.start()
+    after = before | {"hi": torch.tensor([13, 12, 10])}
+    assert stream.ahead(before).tolist() == [int(tapes.index[offset + 10]) for offset in (0, 30, 42)]
+    asked = stream.asked(before, after)
+    assert [numbers.tolist() for numbers in asked] == [
+        tapes.index[10:13].tolist(),
+        tapes.index[40:42].tolist(),
+        [],
+    ]
+    assert stream.ahead(after).tolist() == [int(tapes.index[13]), -1, int(tapes.index[52])]

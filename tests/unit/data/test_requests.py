@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from support.laws import p_value
 
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints
-from fedradio.data.requests import Floats, Requests, nearest, zipf_mandelbrot
+from fedradio.data.requests import Floats, RequestLaw, Requests, drifting, nearest, ranks, zipf_mandelbrot
 from fedradio.data.video import draw_world
 
 
@@ -111,3 +114,78 @@ def test_frequencies_follow_the_law() -> None:
     for world in (lawful, soft_world(5, clients=6)):
         made = world.simulate(20_001, Rng(6))
         assert min(chi_square(world, made, client) for client in range(6)) > 1e-3
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), genres=st.integers(1, 4), contents=st.integers(2, 5))
+def test_rows_are_those_of_the_transition_matrices(seed: int, genres: int, contents: int) -> None:
+    world = soft_world(seed, 3, genres, contents)
+    client, last = np.divmod(np.arange(3 * world.contents), world.contents)
+    rows = world.rows(client, last)
+    assert rows == pytest.approx(np.concatenate([world.transition(c) for c in range(3)]), abs=1e-15)
+    assert rows.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    assert world.highest(client, last, np.zeros_like(last)) == pytest.approx(world.ceiling().ravel())
+
+
+def test_ranks_and_drift_by_hand() -> None:
+    """Three contents in the order 2, 0, 1: a swap of the first pair makes it 0, 2, 1."""
+    rank = ranks(np.array([[0.5, 0.1, 0.9]]))
+    assert rank.tolist() == [[1, 2, 0]]
+    law = np.array([0.6, 0.3, 0.1])
+    assert drifting(rank, law, 0.0, 50, Rng(1)) is None
+    drift = drifting(rank, law, 1.0, 50, Rng(1))
+    assert drift is not None
+    assert drift.rank[0].tolist() == [[1, 2, 0]]
+    for before, after in zip(drift.rank[:-1, 0], drift.rank[1:, 0], strict=True):
+        moved = np.flatnonzero(before != after)
+        assert len(moved) == 2
+        assert abs(int(before[moved[0]]) - int(before[moved[1]])) == 1
+        assert sorted(after[moved]) == sorted(before[moved])
+    swapped = int(np.flatnonzero(drift.rank[1, 0] == 0)[0]) != 2
+    assert drift.entry(np.array([0, 1]))[:, 0].tolist() == [
+        [0.3, 0.1, 0.6],
+        [0.6, 0.1, 0.3] if swapped else [0.1, 0.3, 0.6],
+    ]
+    assert drift.entry(np.array([10**6])).tolist() == drift.entry(np.array([49])).tolist()  # nothing changes any more
+
+
+def test_a_swap_comes_as_often_as_asked_and_more_slots_begin_alike() -> None:
+    rank = ranks(Rng(0).numpy().random((5, 8)))
+    drift, longer = (drifting(rank, np.ones(8) / 8, 0.3, slots, Rng(2)) for slots in (2000, 3000))
+    assert drift is not None
+    assert longer is not None
+    assert (longer.rank[:2000] == drift.rank).all()
+    share = (drift.rank[1:] != drift.rank[:-1]).any(axis=2).mean()  # of 9995 chances
+    assert share == pytest.approx(0.3, abs=3 * math.sqrt(0.21 / 9995))
+
+
+def test_drifting_requests_follow_the_law_of_their_slot_and_no_other() -> None:
+    """3000 clients at three times: p above .001 by the law of the slot, below 1e-6 by that of slot 0 at the end."""
+    world = soft_world(3, clients=3000, contents=8)
+    rank = ranks(Rng(3).numpy().random((3, 8)))
+    law = zipf_mandelbrot(8, 1.5, 0.0)
+    world = replace(world, entry=law[rank], drift=drifting(rank, law, 1.0, 80, Rng(4)), stay=world.stay / 4)
+    made = world.simulate(80, Rng(5))
+    client = np.arange(3000)
+    for slot in (1, 40, 79):
+        rows = world.rows(client, made[:, slot - 1], np.full(3000, slot))
+        assert rows.sum(axis=1) == pytest.approx(1, abs=1e-12)
+        assert p_value(rows, made[:, slot], Rng(slot)) > 1e-3
+    assert p_value(world.rows(client, made[:, 78]), made[:, 79], Rng(6)) < 1e-6
+
+
+def test_the_law_of_samples_finds_client_last_request_and_slot() -> None:
+    world = soft_world(1)
+    law = np.array([0.5, 0.25, 0.15, 0.1])
+    rank = ranks(Rng(3).numpy().random((3, 4)))
+    world = replace(world, entry=law[rank], drift=drifting(rank, law, 1.0, 9, Rng(4)))
+    tape, test = world.simulate(9, Rng(1)), world.simulate(5, Rng(2))
+    request = torch.from_numpy(np.concatenate([tape.ravel(), test.ravel()]))
+    for ahead in (0, 2):
+        found = RequestLaw(world, request, (9, 5), ahead)(torch.tensor([2 * 9 + 3, 4 * 9 + 5 * 1 + 1]))
+        places = (
+            np.array([2, 1]),
+            np.array([tape[2, 3 + ahead], test[1, 1 + ahead]]),
+            np.array([4 + ahead, 2 + ahead]),
+        )
+        assert found.numpy() == pytest.approx(world.rows(*places))

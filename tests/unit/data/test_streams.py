@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Clock, Picks, Samples, Slots, Tapes
+from fedradio.core.contracts import Clock, Picks, RequestStream, Samples, Slots, Tapes
 from fedradio.core.rng import Rng
 from fedradio.data.streams import Pooled, Window, arrivals_rng, static
 from fedradio.data.tapes import make_tapes
@@ -196,3 +196,15 @@ def test_pooled_arrivals_are_those_of_the_run(tapes: Tapes) -> None:
     clocks = [Clock(2, e, 6 + e, 1.5) for e in range(3)]
     assert asked == [(clock, arrivals_rng(Rng(4), clock)) for clock in clocks]
     assert arrivals_rng(Rng(4), clocks[1]) == Rng(4).child("arrive", 2, 1)
+
+
+def test_nothing_is_requested_of_static_data(tapes: Tapes) -> None:
+    stream = Window(tapes)
+    state = stream.start()
+    assert stream.law is None
+    assert stream.chances_at(Clock(1)).tolist() == stream.request_rate.tolist() == [0] * 5
+    assert stream.ahead(state).tolist() == [-1] * 5
+    assert [len(numbers) for numbers in stream.asked(state, state)] == [0] * 5
+    assert stream.fetch is tapes.fetch
+    assert isinstance(stream, RequestStream)
+    assert not isinstance(Pooled(stream, Rng(0)), RequestStream)

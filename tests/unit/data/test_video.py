@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.laws import p_value
 
 from fedradio.core.contracts import Tapes
 from fedradio.core.errors import SpecError
@@ -191,3 +192,40 @@ def test_on_another_device() -> None:
     for fetch in (moved.fetch, moved.test.fetch):
         x, y = fetch(torch.arange(3))
         assert x.device == y.device == torch.device("meta")
+
+
+def test_requests_have_the_law_that_the_tapes_tell() -> None:
+    """20,000 next requests on tapes and for tests: rows sum to 1, and no p value is below .001."""
+    tapes = videos(20, Rng(3), requests=1000, test_requests=1000)
+    assert tapes.law is not None
+    for index, name in ((tapes.index, "tape"), (tapes.test.index, "test")):
+        law, (_, label) = tapes.law(index).numpy(), tapes.fetch(index)
+        assert law.sum(axis=1) == pytest.approx(1, abs=1e-12)
+        assert p_value(law, label.numpy(), Rng(1).child(name)) > 1e-3
+    best = tapes.law(tapes.test.index).max(dim=1).values.mean()
+    assert tapes.reference["bayes"] == pytest.approx(float(best))
+
+
+def test_zipf_entries_ask_for_many_more_files() -> None:
+    keywords: dict[str, Any] = {"similarity": 0.7, "requests": 300, "test_requests": 10}
+    few, many = (videos(48, Rng(1), entry=entry, **keywords) for entry in ("favourite", "zipf"))
+    assert len(few.label.unique()) < 30
+    assert len(many.label.unique()) >= 60
+    assert videos(48, Rng(1), **keywords).label.equal(few.label)
+    assert torch.equal(few.fetch.table, many.fetch.table)  # type: ignore[attr-defined]  # the same contents
+    certain = videos(48, Rng(1), entry="zipf", zipf_gamma=1e6, **keywords)
+    assert certain.label.equal(few.label)  # the first rank alone: the favourite
+
+
+@pytest.mark.parametrize("entry", ["favourite", "zipf"])
+def test_drift_changes_the_law_from_slot_to_slot(entry: Any) -> None:
+    """3000 requests at three times by the law of their slot; the ceiling is the mean of the slots' ceilings."""
+    tapes = videos(3000, Rng(2), genres=3, contents_per_genre=6, requests=60, test_requests=20, drift=1.0, entry=entry)
+    assert tapes.law is not None
+    for place in (0, 30, 59):
+        index = tapes.index.view(3000, 60)[:, place]
+        assert p_value(tapes.law(index).numpy(), tapes.fetch(index)[1].numpy(), Rng(place)) > 1e-3
+    best = tapes.law(tapes.test.index).max(dim=1).values.mean()
+    assert tapes.reference["bayes"] == pytest.approx(float(best))
+    with pytest.raises(SpecError, match="ranks"):
+        videos(1, Rng(1), genres=100, contents_per_genre=200, requests=10**5, drift=0.1)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import chi2
+from support.laws import p_value as law_p_value
 from support.worlds import tiny
 
 from fedradio.core.contracts import Tapes
@@ -269,3 +270,18 @@ def test_on_another_device() -> None:
     moved = video_files(2, Rng(0), **SMALL).to("meta")
     x, y = moved.fetch(torch.arange(3))
     assert x.device == y.device == moved.index.device == torch.device("meta")
+
+
+@pytest.mark.parametrize("drift", [0.0, 1.0])
+@pytest.mark.parametrize("sample", ["features", "history"])
+def test_requests_have_the_law_that_the_tapes_tell(sample: Any, drift: float) -> None:
+    """20,000 next requests: rows sum to 1, no p value below .001, and the ceiling is their mean maximum."""
+    tapes = video_files(10, Rng(3), requests=2010, test_requests=300, sample=sample, top_k=2, drift=drift)
+    assert tapes.law is not None
+    for index, name in ((tapes.index, "tape"), (tapes.test.index, "test")):
+        law, (_, label) = tapes.law(index).numpy(), tapes.fetch(index)
+        assert law.sum(axis=1) == pytest.approx(1, abs=1e-12)
+        assert law_p_value(law, label.numpy(), Rng(1).child(name)) > 1e-3
+    assert tapes.reference["bayes"] == pytest.approx(float(tapes.law(tapes.test.index).max(dim=1).values.mean()))
+    with pytest.raises(SpecError, match="ranks"):
+        video_files(1, Rng(1), genres=100, files_per_genre=200, requests=10**5, drift=0.1)

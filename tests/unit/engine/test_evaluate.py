@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from fedradio.core.contracts import Backend, Ensemble, EvalJob, Metric, Scores, TestSet
 from fedradio.core.rng import Rng
 from fedradio.engine import Engine, Reference, distinct, memo
-from fedradio.engine.evaluate import evaluate
+from fedradio.engine.evaluate import evaluate, probabilities
 from fedradio.models import FlatModel, logistic, mlp, wrap
 
 SIZES = [5, 11, 3, 8]
@@ -283,3 +283,18 @@ def test_samples_that_are_judged_together_are_not_shared(monkeypatch: pytest.Mon
         known = memo.Memo()
         seen[save] = [evaluate(EvalJob(model, each, test, None), 1, memo=known).group_loss for each in ensembles]
     assert all(map(torch.equal, seen[True], seen[False]))
+
+
+def test_probabilities_are_those_that_evaluations_judge() -> None:
+    """One model for all, one per client, and a mixture with weights of the clients' own."""
+    model = mlp((3,), 4, hidden=(5,))
+    rows = torch.stack([model.init(Rng(seed)) for seed in range(3)])
+    x, client = torch.randn(7, 3, generator=Rng(9).torch()), torch.tensor([0, 2, 1, 1, 0, 2, 2])
+    one = probabilities(model, Ensemble((rows[:1],)), x, client)
+    assert one.dtype == torch.float64
+    assert one.numpy() == pytest.approx(model.apply(rows[0], x).softmax(dim=1).numpy(), abs=1e-6)
+    share = torch.tensor([0.2, 0.5, 1.0])
+    mixed = probabilities(model, Ensemble((rows, rows[:1]), (share, 1 - share)), x, client)
+    for i, c in enumerate(client.tolist()):
+        own, common = (model.apply(row, x[i : i + 1]).softmax(dim=1)[0] for row in (rows[c], rows[0]))
+        assert mixed[i].numpy() == pytest.approx((share[c] * own + (1 - share[c]) * common).numpy(), abs=1e-6)

@@ -14,7 +14,7 @@ from torch import nn
 from fedradio.core.contracts import Batches, LocalRule, Objective, Picks, Start, Trained
 from fedradio.core.rng import Rng
 from fedradio.engine import Engine
-from fedradio.engine.groups import check_groups, cut, order, stack
+from fedradio.engine.groups import check_groups, cut, job_of_rows, order, put_together, stack
 from fedradio.models import FlatModel, mlp, wrap
 
 SGD = LocalRule(lr=0.1)
@@ -138,3 +138,35 @@ def test_stacked_clients_round_differently(cohort: Make) -> None:
     """Otherwise the tests above would show nothing."""
     work = cohort(mlp((64,), 10, hidden=(32,)), SGD, dtype=torch.float32, updates=[9] * 6, batch=17)
     assert not torch.equal(work.run(Engine(1)).delta, work.run(Engine(1), "single").delta)
+
+
+def test_rows_go_back_to_their_places() -> None:
+    def trained(*values: float) -> Trained:
+        column = torch.tensor(values)
+        return Trained(column[:, None] * torch.ones(2), None, column, {"momentum": column[:, None]}, pseudo=column)
+
+    whole = put_together([([2, 0], trained(2.0, 0.0)), ([1], trained(1.0))])
+    assert whole.loss.tolist() == [0.0, 1.0, 2.0]
+    assert whole.delta.tolist() == [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
+    assert whole.slots["momentum"].flatten().tolist() == [0.0, 1.0, 2.0]
+    assert whole.pseudo is not None
+    assert whole.pseudo.tolist() == [0.0, 1.0, 2.0]
+    assert (whole.local, whole.own, whole.nu) == (None, None, None)
+
+
+@some("model", ["mlp", "normed"])
+@some("rule", ["momentum_kept", "adam_kept"])
+def test_a_cohort_cut_between_its_groups_gives_the_same_bits(model: FlatModel, rule: LocalRule, cohort: Make) -> None:
+    """Rows 0..5 with 3, 20, 0, 7, 1, 6 updates, trained in three parts, one of them idle."""
+    job = cohort(model, rule, torch.float32).job
+    groups = cut(job, "single")
+    whole = Engine(1).train(job, groups)
+    pieces = [([5, 1], [[1], [0]]), ([3, 0, 4], [[0], [1], [2]]), ([2], [])]
+    parts = [(rows, Engine(1).train(job_of_rows(job, rows), inner)) for rows, inner in pieces]
+    joined = put_together(parts)
+    assert torch.equal(joined.delta, whole.delta)
+    assert torch.equal(joined.loss, whole.loss)
+    assert joined.slots.keys() == whole.slots.keys()
+    assert all(torch.equal(joined.slots[name], whole.slots[name]) for name in whole.slots)
+    assert (joined.local is None) == (whole.local is None)
+    assert whole.local is None or (joined.local is not None and torch.equal(joined.local, whole.local))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -116,6 +117,66 @@ def test_what_cannot_be_redrawn_is_taken_as_it_is_and_has_a_checksum() -> None:
     assert torch.equal(model.init(Rng(1)), row_of(module))
     assert model.given_sha256 is not None
     assert model.given_sha256 == again.given_sha256 != wrap(Bare(), (16,), 3).given_sha256
+
+
+class Halved(nn.Linear):
+    """Fills itself with half of what it has, which is not anew."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs)
+        nn.init.ones_(self.weight)  # torch gives memory with whatever was in it, NaN among it
+
+    def reset_parameters(self) -> None:
+        with torch.no_grad():
+            self.weight.mul_(0.5)
+            self.bias.zero_()
+
+
+class Unseeded(nn.Linear):
+    """Draws from a generator that no seed of a run reaches."""
+
+    def reset_parameters(self) -> None:
+        with torch.no_grad():
+            self.weight.fill_(random.random())
+            self.bias.zero_()
+
+
+class Failing(nn.Linear):
+    filled = False
+
+    def reset_parameters(self) -> None:
+        if self.filled:
+            raise ValueError("only once")
+        super().reset_parameters()
+        self.filled = True
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        Halved(16, 3),
+        Unseeded(16, 3),
+        Failing(16, 3),
+        nn.utils.parametrizations.weight_norm(nn.Linear(16, 3)),
+        nn.utils.parametrizations.spectral_norm(nn.Linear(16, 3)),
+    ],
+    ids=lambda module: type(module).__name__,
+)
+def test_a_method_that_does_not_redraw_is_found_out(module: nn.Module) -> None:
+    assert not can_be_redrawn(module)
+    model = wrap(module, (16,), 3)
+    assert torch.equal(model.init(Rng(1)), model.init(Rng(2)))
+    assert model.given_sha256 is not None
+
+
+def test_buffers_that_no_seed_draws_are_in_the_checksum() -> None:
+    marks = set()
+    for scale in (1.0, 2.0):
+        module = nn.Sequential(nn.Linear(16, 3), nn.BatchNorm1d(3))
+        assert wrap(module, (16,), 3).given_sha256 is None  # running statistics start where they always do
+        module[0].register_buffer("features", torch.full((4,), scale))
+        marks.add(wrap(module, (16,), 3).given_sha256)
+    assert len(marks) == 2
 
 
 def test_given_values_stay() -> None:

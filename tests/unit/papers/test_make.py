@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.reproductions import WILD, made, row
@@ -15,6 +16,7 @@ from fedradio.papers.collect import collect, plain_result
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
 from fedradio.papers.plan import cost, plan_reproduction
+from fedradio.papers.studies import STUDIES
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import run_batch
 
@@ -97,6 +99,25 @@ def test_a_study_of_another_spec_or_version_is_made_resume_command(
     made(plan)
     made(plan)
     assert calls == [1, 1, 1]
+
+
+def test_studies_of_the_same_plan_are_stored_together(
+    make: Make, tmp_path: Path, calls: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> dict[str, Any]:
+        raise SpecError([])
+
+    monkeypatch.setattr(making, "SAME_PLAN", ("heights", "depths", "fails"))
+    monkeypatch.setitem(STUDIES, "depths", lambda spec, _: {"mean": -float(spec.seed)})
+    monkeypatch.setitem(STUDIES, "fails", fails)
+    item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={"found": [1.2]})])
+    assert made(plan_reproduction(item, "quick", 1, tmp_path / "out"))[1] == {}
+    deep = make(
+        columns={"found": STUDIED["found"] | {"study": "depths"}}, rows=[row(tmp_path, "one", published={"found": [1]})]
+    )
+    monkeypatch.setitem(STUDIES, "depths", fails)  # what is stored is enough
+    assert made(plan_reproduction(deep, "quick", 1, tmp_path / "out"))[0].entries[0]["found"].values == {1: -1.0}
+    assert calls == [1]
 
 
 def test_a_study_that_fails_is_said(make: Make, tmp_path: Path, calls: list[int]) -> None:

@@ -94,6 +94,15 @@ def test_pairs_of_other_worlds_are_told(tiny: Make, cells: Make) -> None:
     assert "hops.1.channel" in world(cells())
 
 
+def test_other_models_are_told(tiny: Make) -> None:
+    def models(*changes: str) -> list[str]:
+        return compare([past(tiny(), [0.5]), past(tiny(*changes), [0.5])]).differences[0].models
+
+    assert models("rule.lr=0.7") == []
+    assert models("model=logistic")[0] == "model.kind"
+    assert models("model.hidden=[3]") == ["model.hidden"]
+
+
 def test_what_it_took_to_reach_a_target(tiny: Make) -> None:
     runs = [
         past(tiny("seed=1"), [0.2, 0.6, 0.5, 0.9]),

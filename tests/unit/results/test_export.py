@@ -195,3 +195,28 @@ def test_no_header_is_a_formula(name: str, tmp_path: Path) -> None:
     with module._csv(tmp_path / "a.csv", {"t": int, name: float, "a=b": float}) as write:
         write([0, 1.0, 2.0])
     assert list(read_csv(tmp_path / "a.csv")[0]) == ["t", f"_{name}", "a=b"]
+
+
+def test_every_table_of_a_sweep_says_of_which_variant_a_row_is(folder: Path) -> None:
+    files = export(folder)
+    for path, rows in files.items():
+        header = path.read_text(encoding="utf-8").splitlines()[0].split(",")
+        assert header[:3] == ["run", "label", "seed"], path
+        assert "spec.model.hidden" in header, path
+        assert rows == 0 or {row["seed"] for row in read_csv(path)} <= {"1", "2"}
+    (alone,) = (path for path in export(folder / "runs" / "devices-seed1") if path.stem == "evaluations")
+    assert alone.read_text(encoding="utf-8").startswith("t,rounds,accuracy")
+
+
+def test_evaluations_have_what_was_spent_until_then(folder: Path) -> None:
+    export(folder)
+    rows = [row for row in read_csv(folder / "export" / "evaluations.csv") if row["run"] == "devices-seed2"]
+    run = open_run(folder / "runs" / "devices-seed2")
+    for column, against in (("total_time_s", "seconds"), ("total_energy_j", "joules"), ("total_bits", "bits")):
+        curve = run.curve("accuracy", against)
+        assert curve is not None
+        assert [float(row[column]) for row in rows] == pytest.approx(curve[0].tolist())
+    assert {row["total_uses"] for row in rows} == {""}
+    none = [row for row in read_csv(folder / "export" / "evaluations.csv") if row["run"] == "none-seed1"]
+    assert {(row["total_time_s"], row["total_energy_j"]) for row in none} == {("", "")}
+    assert float(none[-1]["total_bits"]) > 0

@@ -31,8 +31,8 @@ def test_the_table_is_sound() -> None:
 
 def test_who_shows_what() -> None:
     assert [each.name for each in axes()] == ["rounds", "seconds", "joules", "bits", "uses"]
-    assert [each.name for each in of_variants()][:2] == ["accuracy", "best_accuracy"]
-    assert of_variants()[2:] == spent()
+    assert [each.name for each in of_variants()][:4] == ["accuracy", "best_accuracy", "hit_ratio", "net_bits"]
+    assert of_variants()[4:] == spent()
     assert {"rounds", "wall_s", "disk_bytes"} <= {each.name for each in of_runs()} - {each.name for each in spent()}
     assert not {"arrived", "best_round"} & {each.name for each in of_runs()}
     assert [each.name for each in references()] == ["bayes", "top_popular"]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from fedradio.core.errors import StoreError
 from fedradio.results.run import PastRun
 from fedradio.results.variants import flatten, labels, variants
 from fedradio.spec.spec import Spec
@@ -29,11 +28,23 @@ def test_cells_hold_the_seeds_of_one_spec(tiny: Make) -> None:
     assert found[0].runs[2] is runs[0]
 
 
-def test_twins_are_refused_by_the_names_of_their_folders(tiny: Make) -> None:
-    specs = {"a": tiny(), "b": tiny(), "c": tiny("seed=9"), "d": tiny("name=other"), "e": tiny("name=other")}
-    with pytest.raises(StoreError) as error:
-        variants([past(spec, name) for name, spec in specs.items()])
-    assert [line.rpartition(": ")[2] for line in str(error.value).splitlines()] == ["a, b", "d, e"]
+def test_runs_of_the_same_spec_and_seed_are_variants_of_their_own(tiny: Make) -> None:
+    specs = {"x/a": tiny(), "x/b": tiny(), "c": tiny("seed=9"), "d": tiny("name=other"), "e": tiny("name=other")}
+    found = variants([past(spec, name) for name, spec in specs.items()])
+    assert [(one.label, list(one.runs)) for one in found] == [
+        ("tiny in .", [3, 9]),
+        ("tiny in x/b", [3]),
+        ("other in d", [3]),
+        ("other in e", [3]),
+    ]
+
+
+def test_copies_in_one_folder_are_counted(tiny: Make) -> None:
+    runs = [past(tiny(f"seed={seed}"), f"{name}{seed}") for name in "ab" for seed in (1, 2)]
+    assert [(one.label, list(one.runs)) for one in variants(runs)] == [
+        ("tiny, copy 1", [1, 2]),
+        ("tiny, copy 2", [1, 2]),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from support.exchanges import exchange, sent
 
 from fedradio.core.contracts import Delivery, Message, Transform
 from fedradio.core.rng import Rng
-from fedradio.rounds.payload import decode, encode
+from fedradio.rounds.payload import decode, encode, memories_of, write_memories
 from fedradio.transforms.clip import clip
 from fedradio.transforms.feedback import ERROR, feedback
 from fedradio.transforms.noise import noise
@@ -23,7 +23,7 @@ def payload(seed: int = 1, senders: int = 3) -> torch.Tensor:
 def test_without_transforms_payloads_are_what_is_heard() -> None:
     x = exchange((0, 0, 0), message=MESSAGE)
     given = sent(x, payload())
-    encoded = encode((), MESSAGE, x, given, torch.ones(3).bool(), {}, Rng(0))
+    encoded = encode((), MESSAGE, x, given, [], Rng(0))
     assert encoded.sent is given
     assert encoded.heard is given.payload
     delivery = Delivery(torch.zeros(1, 1, D), None, None)
@@ -35,7 +35,7 @@ def test_what_is_heard_is_decoded_and_sums_are_the_sums_of_it() -> None:
     chain = (random_k(share=0.25), quantise(bits=6))
     x = exchange((0, 0, 0), message=MESSAGE)
     given = sent(x, payload(), torch.tensor([0.5, 0.25, 0.25]).double())
-    encoded = encode(chain, MESSAGE, x, given, torch.ones(3).bool(), {}, Rng(7))
+    encoded = encode(chain, MESSAGE, x, given, [{}, {}], Rng(7))
     assert encoded.sent.payload.shape == (3, 1, 10)
     assert encoded.heard.shape == (3, 1, D)
     total = (given.weight.float()[:, None, None] * encoded.sent.payload).sum(dim=0, keepdim=True)
@@ -52,7 +52,8 @@ def test_memory_sees_the_loss_of_everything_behind_it() -> None:
     x = exchange((0, 0, 0), message=MESSAGE)
     parts = {"hops.0.transforms.0": {ERROR: torch.zeros(3, 1, D)}}
     given = sent(x, payload())
-    encoded = encode(chain, MESSAGE, x, given, torch.tensor([True, True, False]), parts, Rng(7))
+    encoded = encode(chain, MESSAGE, x, given, memories_of(parts, 0, chain, given.ids), Rng(7))
+    write_memories(parts, 0, given.ids, encoded.kept(torch.tensor([True, True, False])))
     owed = parts["hops.0.transforms.0"][ERROR]
     assert torch.allclose(owed[:2], (given.payload - encoded.heard)[:2])
     assert torch.allclose(owed[2], given.payload[2])
@@ -66,7 +67,8 @@ def test_memory_sees_what_is_decoded_not_what_is_sent() -> None:
     x = exchange((0, 0, 0), message=MESSAGE)
     parts = {"hops.0.transforms.0": {ERROR: torch.zeros(3, 1, D)}}
     given = sent(x, payload())
-    encoded = encode(chain, MESSAGE, x, given, torch.ones(3).bool(), parts, Rng(7))
+    encoded = encode(chain, MESSAGE, x, given, memories_of(parts, 0, chain, given.ids), Rng(7))
+    write_memories(parts, 0, given.ids, encoded.kept(torch.ones(3).bool()))
     owed = parts["hops.0.transforms.0"][ERROR]
     assert (owed == 0).sum(dim=2).flatten().tolist() == [10, 10, 10]
     assert torch.equal(owed + encoded.heard, given.payload)
@@ -76,7 +78,7 @@ def test_noise_of_the_receiver_is_in_the_sum_and_hides_single_payloads() -> None
     chain = (clip(norm=1.0), noise(multiplier=1.0, at="receiver"))
     x = exchange((0, 0, 0), message=MESSAGE)
     given = sent(x, payload())
-    encoded = encode(chain, MESSAGE, x, given, torch.ones(3).bool(), {}, Rng(7))
+    encoded = encode(chain, MESSAGE, x, given, [{}, {}], Rng(7))
     assert torch.equal(encoded.heard, encoded.sent.payload)
     assert encoded.notes["clipped"].values.tolist() == [1.0, 1.0, 1.0]
     total = encoded.sent.payload.sum(dim=0, keepdim=True)

@@ -148,7 +148,7 @@ def test_kept_labels_take_no_room_before_a_client_has_trained() -> None:
     memory = begin(sim).memory.client
     longest = max(len(samples_of(sim, client, labelled=False)) for client in range(6))
     assert (memory[NU].shape, memory[NUMBER].shape) == ((6, longest, 10), (6, longest))
-    slots = label_slots(sim, torch.zeros(1))
+    slots = label_slots(sim, torch.zeros(1), 6)
     assert (slots[NU].stride(0), slots[NUMBER].stride(0)) == (0, 0)
     assert int(memory[NU].count_nonzero() + memory[NUMBER].count_nonzero()) == 0
 

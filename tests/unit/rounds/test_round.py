@@ -16,6 +16,7 @@ from fedradio.engine.schedules import linear
 from fedradio.models.zoo import logistic
 from fedradio.network.topology import hierarchical
 from fedradio.policies.fixed import fixed
+from fedradio.rounds.round import begin, order, run_round
 from fedradio.rounds.simulation import Simulation
 
 SKEWED = partial(dirichlet, alpha=0.5)
@@ -74,3 +75,11 @@ def test_a_rate_of_zero_moves_nothing() -> None:
         sim = tiny(algorithm=algorithm, rule=fading)
         one = after(sim, 1).memory.shared["w"]
         assert torch.equal(after(sim, 3).memory.shared["w"], one)
+
+
+def test_the_order_of_exchanges_by_hand() -> None:
+    assert list(order(cells(period=2))) == [0, 0, 1]
+    assert list(order(tiny())) == [0]
+    sim = cells(period=3)
+    _, _, exchanges = run_round(sim, begin(sim))
+    assert [record.hop for record in exchanges] == list(order(sim)) == [0, 0, 0, 1]

@@ -15,3 +15,4 @@ def test_undefined_quantities_are_null(tiny: Callable[..., Spec], tmp_path: Path
     stored = read_summary(tmp_path / "a")
     assert (stored["time_s"], stored["energy_j"]) == (None, None)
     assert stored["bits"] > 0
+    assert stored["cpu_s"] > 0

@@ -25,6 +25,14 @@ def test_means_over_edge_rounds_by_hand() -> None:
     assert found.mean("eligible") == pytest.approx(5 / 3)
 
 
+def test_cpu_seconds_add_up_unless_a_part_of_the_run_did_not_count_them() -> None:
+    found, older = RunningSummary(), RunningSummary()
+    found.spend(1.5, first=True)
+    found.spend(2.0, first=False)
+    older.spend(2.0, first=False)
+    assert (found.cpu_s, older.cpu_s) == (3.5, None)
+
+
 def test_bits_are_undefined_as_soon_as_a_round_has_none() -> None:
     found = RunningSummary()
     found.count(ROUND, [])

@@ -7,8 +7,11 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from fedradio.core.contracts import Clock
+from fedradio.core import registry
+from fedradio.core.contracts import Clock, Model
 from fedradio.core.errors import SpecError
+from fedradio.core.registry import register
+from fedradio.models.model import wrap
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
@@ -117,3 +120,34 @@ def test_images_and_their_split_belong_to_the_world(tiny: Callable[..., Spec]) -
     )
     assert torch.equal(one.index, other.index)
     assert not torch.equal(one.index, elsewhere.index)
+
+
+def test_what_a_module_takes_from_torch_depends_on_the_seed(tiny: Callable[..., Spec]) -> None:
+    """Values that cannot be drawn again, frozen ones and bare parameters, are those of the seed all the same."""
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.frozen = torch.nn.Linear(64, 10).requires_grad_(False)
+            self.bare = torch.nn.Parameter(torch.randn(10))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.frozen(x.flatten(1)) + self.bare  # type: ignore[no-any-return]
+
+    @register("model", "bare")
+    def bare(shape: tuple[int, ...], classes: int, /) -> Model:
+        """A module with values that no method draws."""
+        return wrap(Net(), shape, classes)
+
+    try:
+        before = torch.get_rng_state()
+        checksums = []
+        for seed in (1, 1, 2):
+            checksums.append(build(tiny("model=bare", f"seed={seed}")).model.given_sha256)  # type: ignore[attr-defined]
+            torch.rand(1)  # whatever torch's generator does in between
+        assert checksums[0] == checksums[1] != checksums[2]
+        torch.set_rng_state(before)
+        build(tiny("model=bare"))
+        assert torch.equal(before, torch.get_rng_state())
+    finally:
+        registry.forget([("model", "bare")])

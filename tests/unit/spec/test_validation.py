@@ -30,6 +30,8 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"hops": [{"policy": {"kind": "random"}}]}, "hops.0.policy", "one of: budget, fixed"),
         ({"hops": [{"link": "idael"}]}, "hops.0.link", "did you mean 'ideal'"),
         ({"rounds": 0}, "rounds", "greater than or equal to 1"),
+        ({"model": {"kind": "mlp", "hidden": 64}}, "model.hidden", "must be a list model.hidden=[64]"),
+        ({"rule": {"kind": "sgd", "lr": "fast"}}, "rule.lr", "valid number learning rate"),
         ({"rounds": "many"}, "rounds", "valid integer"),
         ({"rounds": True}, "rounds", "valid integer"),
         ({"rounds": 2.5}, "rounds", "valid integer"),
@@ -41,7 +43,8 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"hops": [{"policy": {"kind": "fixed", "steps": [1, 0]}}]}, "hops.0.policy.steps.1", "greater"),
         ({"schedule": {"kind": "step"}}, "schedule.at", "required"),
         ({"hops": [{"channel": "thin_air"}]}, "hops.0.channel", "urban_macro"),
-        ({"topology": 7}, "topology", ""),
+        ({"topology": 7}, "topology", "must be a topology topology=clusters, or {kind: clusters"),
+        ({"hops": [3]}, "hops.0", "must be a mapping of keys to values such as hops.0={"),
         ({"model": None}, "model", ""),
         ({"name": "../../etc"}, "name", "letters, digits"),
         ({"name": "a\x1b]0;x\x07"}, "name", "letters, digits"),
@@ -57,7 +60,7 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"metrics": ["macrof1"]}, "metrics.0", "unknown metric did you mean 'macro_f1'"),
         ({"metrics": ["top", {"kind": "magic"}]}, "metrics.1", "one of: calibration, macro_f1, top, worst"),
         ({"metrics": [{"bins": 4}]}, "metrics.0", "one of: calibration"),
-        ({"metrics": [7]}, "metrics.0", "object"),
+        ({"metrics": [7]}, "metrics.0", "must be a metric metrics.0=calibration"),
         ({"metrics": [None]}, "metrics.0", "must not be null"),
         ({"metrics": "macro_f1"}, "metrics", "must be a list metrics=[macro_f1]"),
         ({"metrics": {"kind": "top", "m": 3}}, "metrics", "must be a list metrics=[{kind: top, m: 3}]"),
@@ -97,3 +100,10 @@ def test_all_problems_at_once() -> None:
     with pytest.raises(SpecError) as caught:
         check_spec({"rounds": -1, "rule": {"kind": "sgd", "lr": -1, "batch": 0}, "colour": "red", "model": "mpl"})
     assert {p.path for p in caught.value.problems} == {"rounds", "rule.lr", "rule.batch", "colour", "model"}
+
+
+def test_a_spec_that_would_load_files_of_parts_says_how_to() -> None:
+    with pytest.raises(SpecError) as caught:
+        check_spec({"parts": ["mine.py"]})
+    assert caught.value.problems[0].path == "parts"
+    assert "--parts FILE" in caught.value.problems[0].remedy

@@ -209,6 +209,30 @@ def test_values_that_are_not_taken_apart() -> None:
 
 def test_a_wrong_name_is_answered_by_a_few_near_ones() -> None:
     assert near_specs("rawhfl/quick/z3").count(" or ") == 2
+    families = "`fedradio ls spec FAMILY` lists a family: fedcpsl, osafl, rawhfl, whfl"
+    assert near_specs("dem") == f"did you mean 'demo'?; {families}"
     assert near_specs("rawhfl/nothing_at_all_like_it") == "`fedradio ls spec rawhfl` lists those of rawhfl"
-    assert near_specs("entirely_different") == ""
+    assert near_specs("entirely_different") == families
     assert spec_families() == ["fedcpsl", "osafl", "rawhfl", "whfl"]
+
+
+def test_a_key_without_its_position_is_told_the_right_ones() -> None:
+    plain = {"hops": [{"period": 1}, {"period": 1}]}
+    with pytest.raises(SpecError) as caught:
+        apply_overrides(plain, ["hops.period=2", "hops.5.period=2", "model={kind: mlp"])
+    assert [(one.path, one.reason, one.remedy) for one in caught.value.problems] == [
+        (
+            "hops.period",
+            "the list has positions 0 to 1: there is no 'period'",
+            "hops.0.period or hops.1.period",
+        ),
+        ("hops.5.period", "the list has positions 0 to 1: there is no '5'", "hops.0.period or hops.1.period"),
+        ("model", "value is not valid YAML: line 1, column 1: { is not closed", "close it with }"),
+    ]
+
+
+def test_a_broken_file_is_told_with_its_line() -> None:
+    with pytest.raises(SpecError) as caught:
+        parse_yaml("name: x\nmodel: {kind: mlp\nrounds: 3\n", "mine.yaml")
+    (one,) = caught.value.problems
+    assert (one.reason, one.value) == ("not valid YAML: line 2, column 8: { is not closed", "model: {kind: mlp")

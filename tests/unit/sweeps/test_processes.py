@@ -34,7 +34,7 @@ def test_no_worker_can_be_started(tiny: Make, tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.usefixtures("fakes")
 def test_nothing_is_left_running_when_the_observer_fails(
-    tiny: Make, tmp_path: Path, processes: dict[str, subprocess.Popen[str]]
+    tiny: Make, tmp_path: Path, processes: dict[str, subprocess.Popen[bytes]]
 ) -> None:
     def fail(job: RunTask) -> None:
         raise ArithmeticError("a broken view")
@@ -46,7 +46,7 @@ def test_nothing_is_left_running_when_the_observer_fails(
 
 @pytest.mark.usefixtures("fakes")
 def test_a_second_interrupt_stops_at_once(
-    tiny: Make, tmp_path: Path, processes: dict[str, subprocess.Popen[str]]
+    tiny: Make, tmp_path: Path, processes: dict[str, subprocess.Popen[bytes]]
 ) -> None:
     """The first one waits for the round under way, which does not end here."""
 

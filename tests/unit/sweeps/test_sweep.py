@@ -125,7 +125,7 @@ def test_no_sweep_inside_a_run_and_no_variant_is_built_for_it(
 def test_exit_codes(tiny: Callable[..., Spec], ends: list[tuple[str, int]], code: int) -> None:
     job = RunTask(tiny(), Path(), "one")
     outcomes = [Outcome(job, status, None, fresh=True, exit_code=number) for status, number in ends]
-    assert sweep.SweepResult(Path(), outcomes).exit_code == code
+    assert sweep.Sweep(Path(), outcomes).exit_code == code
 
 
 def test_seeds_by_their_number(source: Path, tmp_path: Path, at_once: list[str]) -> None:

@@ -21,6 +21,10 @@ Fetch = Callable[[Tensor], tuple[Tensor, Tensor]]
 are frozen dataclasses and can be sent to other processes."""
 
 
+Law = Callable[[Tensor], Tensor]
+"""True law of labels: sample numbers ``[n]`` to the probabilities ``[n, classes]``, float64 on the CPU, of their labels
+given their features. Only yardsticks may look at it."""
+
 TRIALS = 64
 """Samples of tapes that are looked at before a run."""
 
@@ -96,6 +100,7 @@ class Samples:
         """
         if (test_x is None) != (test_y is None):
             raise DataError("test_x and test_y belong together: one is missing")
+        arrays.check_options(classes, test_fraction, rng, sample_bits)
         kept = arrays.as_array(x, "x")
         inputs = arrays.features(kept, "x", ids)
         given = {"y": y} if test_y is None else {"y": y, "test_y": test_y}
@@ -114,7 +119,7 @@ class Samples:
             inputs, outputs = inputs[~chosen], outputs[~chosen]
         if standardise and not ids:
             inputs, test_inputs = arrays.standardised(inputs, test_inputs)
-        return cls(inputs, outputs, test_inputs, test_outputs, classes, sample_bits or arrays.sample_bits(kept))
+        return cls(inputs, outputs, test_inputs, test_outputs, int(classes), sample_bits or arrays.sample_bits(kept))
 
     @classmethod
     def from_dataset(cls, train: Any, test: Any = None, *, keys: Keys | None = None, **options: Any) -> Samples:
@@ -179,7 +184,8 @@ class Tapes:
 
     ``index [n]`` are sample numbers for ``fetch``, client ``c`` owning ``offset[c]:offset[c+1]``; ``label [n]`` are
     their labels, which a client knows where ``labelled [n]``. ``reference`` holds accuracies that need no training;
-    ``validation`` labelled samples of every client that it never trains on, where the spec asks for them.
+    ``validation`` labelled samples of every client that it never trains on, where the spec asks for them; ``law`` is
+    that of the labels, where samples are requests and the source knows it.
     """
 
     index: Tensor
@@ -193,6 +199,7 @@ class Tapes:
     sample_bits: float
     reference: Mapping[str, float] = field(default_factory=dict)
     validation: TestSet | None = None
+    law: Law | None = None
 
     @property
     def clients(self) -> int:
@@ -326,4 +333,36 @@ class Stream(Protocol):
 
     def reference(self, state: Slots) -> dict[str, float]:
         """Accuracies that need no training (``bayes``, ``top_popular``), where the source knows them."""
+        ...
+
+
+@runtime_checkable
+class RequestStream(Protocol):
+    """What a :class:`Stream` of requests may offer besides, for caches: a sample is a client's present state and its
+    next request, which is its label.
+
+    ``law`` is that of the labels, None where samples are no requests; ``fetch`` loads samples; ``request_rate [C]`` is
+    each client's probability to use a slot.
+    """
+
+    @property
+    def law(self) -> Law | None: ...
+
+    @property
+    def fetch(self) -> Fetch: ...
+
+    @property
+    def request_rate(self) -> Tensor: ...
+
+    def chances_at(self, clock: Clock) -> Tensor:
+        """Slots ``[C]`` in which each client may request before this edge round."""
+        ...
+
+    def ahead(self, state: Slots) -> Tensor:
+        """Number ``[C]`` of the sample that each client meets next, -1 at the end of its tape. Its features are the
+        client's present state, its label the next request."""
+        ...
+
+    def asked(self, before: Slots, after: Slots) -> list[Tensor]:
+        """Numbers of the samples that arrived between two states, per client, in order."""
         ...

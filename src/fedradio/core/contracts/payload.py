@@ -94,6 +94,11 @@ class Transform(Protocol):
         """Whether receivers decode something else than was sent."""
         return True
 
+    @property
+    def alone(self) -> bool:
+        """Whether a sender codes its payload without those of the others, as the devices of a federation must."""
+        return True
+
     def message(self, before: Message) -> Message:
         """What a sender sends after this transform, known before any payload exists."""
         return before

@@ -13,6 +13,7 @@ class Reason(IntEnum):
     OUTAGE = 4
     NO_DATA = 5
     NO_NEWS = 6
+    CRASHED = 9
 
 
 REASON_NAMES = {int(reason): reason.name.lower() for reason in Reason}

@@ -63,7 +63,10 @@ class ExchangeRecord:
     ``none``. ``rest`` names the commonest reason of the idle, who are not listed; ``idle`` lists those with any other
     reason. ``seconds [A]`` end a sender's upload, ``time_s [R]`` the exchange at a receiver; ``bits`` were put on the
     link by all senders, ``uses`` counts channel uses. ``now_s`` is the simulated time at which the exchange opened;
-    ``rx_j [A]``, ``down_bits``, ``down_s [R]`` and ``down_j [R]`` belong to the way down.
+    ``rx_j [A]``, ``down_bits``, ``down_s [R]`` and ``down_j [R]`` belong to the way down. Of a federation of real
+    devices ``planned_s [A]`` and ``planned_j [A]`` are what the radio was planned to take, ``measured_s [A]`` the
+    seconds from a request to its reply, ``train_s [A]`` those of training, ``wire_bits [A]`` the size of the reply
+    (None: there was no reply).
     """
 
     t: int
@@ -90,6 +93,11 @@ class ExchangeRecord:
     down_bits: float | None = None
     down_s: list[float] | None = None
     down_j: list[float] | None = None
+    planned_s: list[float] | None = None
+    planned_j: list[float] | None = None
+    measured_s: list[float | None] | None = None
+    train_s: list[float | None] | None = None
+    wire_bits: list[float | None] | None = None
 
     __pydantic_config__ = STRICT
 
@@ -175,10 +183,57 @@ class EvaluationRecord:
 
 
 @dataclass(frozen=True)
+class ShelfRecord:
+    """What one placement did in an edge round, with one capacity: per edge ``[R]``.
+
+    ``hits`` and ``misses`` of the requests, files ``moved`` ahead, ``expected`` hits by the true law, bits of missed
+    and of moved files, ``seconds`` of all deliveries together, ``stored_bits`` at the end; ``report_bits`` of what all
+    clients told their edges for it.
+    """
+
+    hits: list[int]
+    misses: list[int]
+    moved: list[int]
+    expected: list[float]
+    miss_bits: list[float]
+    moved_bits: list[float]
+    seconds: list[float]
+    stored_bits: list[float]
+    report_bits: float
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
+class CacheRecord:
+    """Record of the caches in one edge round of ``slots`` slots: what every placement did with the same requests.
+
+    ``requests [R]`` were made, ``wanted [R]`` expected by the true law; ``files`` were ever asked for so far.
+    ``down_bits`` are those of models on their way down the backhaul, counted with the first edge round of a round
+    (None: undefined); ``access_bits`` and ``control_bits`` the control of all requests on the access link and on the
+    backhaul.
+    """
+
+    t: int
+    e: int
+    slots: int
+    requests: list[int]
+    wanted: list[float]
+    files: int
+    down_bits: float | None
+    access_bits: float
+    control_bits: float
+    shelves: dict[str, ShelfRecord]
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
 class RoundRecord:
     """Record of one round: simulated seconds, joules (computing, transmitting per hop), bits per hop, training loss.
 
-    ``wall_s`` are the seconds that it took to simulate; ``evaluation`` is that of the state after it, if there was one.
+    ``wall_s`` are the seconds that it took to simulate; ``evaluation`` is that of the state after it, if there was one,
+    ``caches`` are the records of its edge rounds, where there are caches; both are records of their own in a file.
     """
 
     t: int
@@ -190,6 +245,7 @@ class RoundRecord:
     train_loss: float | None
     wall_s: float | None = None
     evaluation: EvaluationRecord | None = None
+    caches: tuple[CacheRecord, ...] = ()
 
     __pydantic_config__ = STRICT
 
@@ -204,7 +260,7 @@ class RoundRecord:
         return {} if self.evaluation is None else self.evaluation.groups
 
 
-Record = ExchangeRecord | RoundRecord | EvaluationRecord
+Record = ExchangeRecord | RoundRecord | EvaluationRecord | CacheRecord
 
 
 def _spread(values: Iterable[Any], ids: Iterable[int], senders: int, rest: Any) -> list[Any]:

@@ -1,6 +1,6 @@
 """Data of one's own: ``tables`` (CSV and Parquet files), ``npz`` and ``pictures`` (a folder a class) are sources,
-``owners`` is a partition from a file."""
+``owners`` is a partition from a file, ``devices`` stands for samples on the devices of a federation."""
 
-from fedradio.data.own import npz, owners, pictures, tables
+from fedradio.data.own import devices, npz, owners, pictures, tables
 
-__all__ = ["npz", "owners", "pictures", "tables"]
+__all__ = ["devices", "npz", "owners", "pictures", "tables"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +19,7 @@ from fedradio.results.run import open_run
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
+from fedradio.runs.own_parts import other_part_file
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec, check_spec
 
@@ -44,12 +46,24 @@ def replayed_run(folder: Path) -> StoredRun:
     run = open_run(folder)
     if run.damage:
         raise StoreError(f"{folder} is {run.trouble}")
+    _refuse_other_parts(folder)
     spec = check_spec(run.spec.plain)
     records = run.records(ExchangeRecord)
     exchanges = [list(of_round) for _, of_round in groupby(records, key=lambda record: record.t)]
     if not exchanges:
         raise StoreError(f"{folder}: the run ended before its first round")
     return StoredRun(folder, spec, build(spec), exchanges)
+
+
+def _refuse_other_parts(folder: Path) -> None:
+    """Refuse a run whose parts came from a file of the user's own that is not loaded as it was then."""
+    other = other_part_file(folder)
+    if other is None:
+        return
+    if other.instead is None:
+        command = shlex.join(["fedradio", "theory", str(folder), "--parts", other.name])
+        raise StoreError(f"parts of this run came from {other.name}; load it: {command}")
+    raise StoreError(f"{other.instead.path} is not the file that this run was made with; put it back as it was")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ seed; ``progress`` is called with the share that is done.
 from fedradio.papers.studies import air, data, energy, network, remarks
 from fedradio.papers.studies.planned import Study
 
-__all__ = ["STUDIES"]
+__all__ = ["SAME_PLAN", "STUDIES"]
 
 STUDIES: dict[str, Study] = {
     "energy": energy.energy,
@@ -24,3 +24,6 @@ STUDIES: dict[str, Study] = {
     "remarks": remarks.remarks,
 }
 """Every study by its name."""
+
+SAME_PLAN = ("energy", "client_energy", "eligibility")
+"""Studies of the same planned edge rounds: where one is made, the others cost next to nothing."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fedradio.core.errors import Problem, SpecError
-from fedradio.papers.studies.planned import ROUNDS, Finding, Floats, ShareProgress, for_rounds, planned_slots
+from fedradio.papers.studies.planned import ROUNDS, Finding, Floats, ShareProgress, planned_rounds
 from fedradio.rounds.accounts import planned_j
-from fedradio.rounds.simulation import Simulation
-from fedradio.spec.build import build
+from fedradio.rounds.planning import Planned
 from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import plain_copy
 
@@ -22,8 +23,7 @@ def energy(spec: Spec, progress: ShareProgress) -> Finding:
 
     ``samples`` are those of every edge round, all cells together, ``median_j`` their median.
     """
-    sim = build(for_rounds(spec, ROUNDS))
-    joules = _joules(sim, progress)  # [E, C]
+    joules = _joules(planned_rounds(spec, ROUNDS, progress))  # [E, C]
     each = joules.sum(axis=1)
     middle = len(each) * MIDDLE // ROUNDS
     return {
@@ -52,7 +52,7 @@ def client_energy(spec: Spec, progress: ShareProgress) -> Finding:
 
     ``median_j`` is their median, None if nobody ever takes part.
     """
-    joules = _joules(build(for_rounds(spec, ROUNDS)), progress)
+    joules = _joules(planned_rounds(spec, ROUNDS, progress))
     spent = joules[joules > 0]
     return {
         "median_j": float(np.median(spent)) if len(spent) else None,
@@ -61,9 +61,9 @@ def client_energy(spec: Spec, progress: ShareProgress) -> Finding:
     }
 
 
-def _joules(sim: Simulation, progress: ShareProgress) -> Floats:
-    """Joules of computing and sending of every client in every edge round of 100 rounds, ``[E, C]``."""
-    rows = [planned_j(planned) for planned in planned_slots(sim, ROUNDS, progress)]
+def _joules(slots: Sequence[Planned]) -> Floats:
+    """Joules of computing and sending of every client in these edge rounds, ``[E, C]``."""
+    rows = [planned_j(planned) for planned in slots]
     known = [row.double().numpy() for row in rows if row is not None]
     if len(known) < len(rows):
         reason = "joules are known beforehand only of clients with a fleet and a link with a rate"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from fedradio.core.contracts import Reason
-from fedradio.papers.studies.planned import ROUNDS, Finding, ShareProgress, for_rounds, planned_slots
+from fedradio.papers.studies.planned import ROUNDS, Finding, ShareProgress, planned_rounds, planned_slots
 from fedradio.runs.folder import plain_network
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
@@ -16,8 +16,7 @@ OFTEN = 0.5
 
 def eligibility(spec: Spec, progress: ShareProgress) -> Finding:
     """In how many edge rounds of 100 rounds each client was ``eligible`` and ``selected``, ``[C]``."""
-    sim = build(for_rounds(spec, ROUNDS))
-    allocations = [planned.x.alloc for planned in planned_slots(sim, ROUNDS, progress)]
+    allocations = [planned.x.alloc for planned in planned_rounds(spec, ROUNDS, progress)]
     able = [
         torch.isin(alloc.reason, torch.tensor([int(Reason.NONE), int(Reason.NOT_SELECTED)])) for alloc in allocations
     ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fedradio.rounds.planning import Planned, plan_slots
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
+from fedradio.spec.build import build
 from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import plain_copy
 
@@ -37,6 +38,20 @@ def for_rounds(spec: Spec, rounds: int) -> Spec:
         slots = rounds * spec.edge_rounds * stream["slots"]
         source["requests"] = max(source["requests"], stream["history"] + slots + 1)
     return check_spec(plain)
+
+
+_last: dict[tuple[str, int], list[Planned]] = {}
+
+
+def planned_rounds(spec: Spec, rounds: int, progress: ShareProgress) -> list[Planned]:
+    """The planned edge rounds of a spec with so many rounds; those asked for last are kept for the next study."""
+    key = spec.sha256(), rounds
+    if key not in _last:
+        slots = list(planned_slots(build(for_rounds(spec, rounds)), rounds, progress))
+        _last.clear()
+        _last[key] = slots
+    progress(1.0)
+    return _last[key]
 
 
 def planned_slots(sim: Simulation, rounds: int, progress: ShareProgress) -> Iterator[Planned]:

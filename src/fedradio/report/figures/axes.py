@@ -6,6 +6,7 @@ The same data gives the same files, byte by byte: nothing in them tells when or 
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,53 +23,38 @@ from matplotlib.ticker import MaxNLocator
 
 from fedradio.core.files import replacing
 from fedradio.core.text import harmless
+from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.style import STYLES, Style
 from fedradio.results.quantities import QUANTITIES, entry
 from fedradio.results.quantity import Quantity
 from fedradio.results.run import PastRun
-
-COLUMN_IN = 3.5
-"""Width of a column of a two-column paper, in inches."""
+from fedradio.results.variants import shortened
 
 COLOURS = {name: style.colour for name, style in STYLES.items()}
 """One colour per algorithm, everywhere."""
 
-SIZES: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-}
-"""Of letters and frames, in points, for figures that are printed at their own size."""
-
-FILES: dict[Any, Any] = {"pdf.fonttype": 42}
-"""Fonts are embedded as TrueType: publishers refuse matplotlib's default."""
+FILES: dict[Any, Any] = {"pdf.fonttype": 42, "svg.hashsalt": "fedradio"}
+"""Fonts are embedded as TrueType: publishers refuse matplotlib's default. Names inside SVG files stay the same."""
 
 METADATA = {
     ".pdf": {"Creator": None, "Producer": None, "CreationDate": None},
     ".png": {"Software": None},
+    ".svg": {"Creator": None, "Date": None},
 }
 """What matplotlib would write about itself and the time."""
-
-LETTERS = 62
-"""How many letters of a legend fit a column's width."""
 
 PREFIXES = {1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ"}
 
 
 @contextmanager
-def printed() -> Iterator[None]:
-    """Context in which figures get the sizes of a printed column."""
-    with matplotlib.rc_context(SIZES):
+def printed(design: Design = COLUMN) -> Iterator[None]:
+    """Context in which figures get the letters and lines of a design, by default those of a printed column."""
+    with matplotlib.rc_context(design.rc):
         yield
 
 
 def save(figure: Figure, path: Path, dpi: int = 200) -> None:
-    """Write PNG or PDF, by the file's ending, whole or not at all."""
+    """Write PNG, PDF or SVG, by the file's ending, whole or not at all."""
     suffix = path.suffix.lower()
     data = io.BytesIO()
     with matplotlib.rc_context(FILES):
@@ -78,50 +64,73 @@ def save(figure: Figure, path: Path, dpi: int = 200) -> None:
         file.write(data.getvalue())
 
 
-def column(height_in: float = 2.3) -> tuple[Figure, Axes]:
-    """An empty figure of one column, the legend's height not counted."""
-    figure = Figure(figsize=(COLUMN_IN, height_in), layout="constrained")
+def empty(design: Design, height_in: float) -> tuple[Figure, Axes]:
+    """An empty figure of a design; its ticks keep their sizes wherever it is saved."""
+    figure = Figure(figsize=(design.width_in, design.height(height_in)), layout="constrained")
     axes = figure.subplots()
-    axes.grid(alpha=0.25, linewidth=0.5)
-    axes.spines[["top", "right"]].set_visible(False)
+    for name, axis in (("xtick", axes.xaxis), ("ytick", axes.yaxis)):
+        axis.set_tick_params(labelsize=design.rc[f"{name}.labelsize"], width=design.rc[f"{name}.major.width"])
     return figure, axes
 
 
-def line(look: Style, points: int, phase: float = 0.0) -> dict[str, Any]:
+def column(design: Design = COLUMN, height_in: float = 2.3) -> tuple[Figure, Axes]:
+    """An empty figure with a grid, by default of one column; the legend's height is not counted."""
+    figure, axes = empty(design, height_in)
+    axes.grid(bool(design.settings.get("axes.grid", True)))
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(bool(design.settings.get(f"axes.spines.{side}", False)))
+    return figure, axes
+
+
+def line(look: Style, points: int, phase: float = 0.0, design: Design = COLUMN) -> dict[str, Any]:
     """Keywords of a line with about eight markers; ``phase`` in [0, 1) moves them, so that equal lines are all seen."""
     every = max(1, points // 8)
+    own = design.settings
     return {
         "color": look.colour,
         "linestyle": (0, look.dash) if look.dash else "-",
-        "linewidth": 1.2,
+        "linewidth": own.get("lines.linewidth", 1.2),
         "marker": look.marker,
-        "markersize": 3.5,
+        "markersize": own.get("lines.markersize", 3.5),
         "markevery": (int((phase + 0.5) % 1 * every), every),
     }
 
 
-def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None) -> None:
-    """Put the legend above the data, never on it, in as many columns as fit; the figure grows by its height.
+def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None, design: Design = COLUMN) -> None:
+    """Put the legend above the data, never on it, in as many columns as fit.
 
-    Of the ``handles``, else of the labels in the axes; a line that is alone needs none.
+    The figure grows by its height, unless the design says how high it is. Of the ``handles``, else of the labels in
+    the axes; a line that is alone needs none, unless the design names it.
     """
     artists = list(axes.get_legend_handles_labels()[0]) if handles is None else list(handles)
-    if handles is None and len(artists) == 1:
+    if handles is None and len(artists) == 1 and not design.names:
         return
     key = 8 if handles is None else 5
-    labels = [textwrap.fill(shortened(str(artist.get_label())), LETTERS - key) for artist in artists]
-    labels = [literal(label) for label in labels]
-    columns = _columns([max(map(len, label.splitlines())) + key for label in labels])
+    labels = [_legend_label(str(artist.get_label()), design, design.letters - key) for artist in artists]
+    columns = _columns([max(map(_width, label.splitlines())) + key for label in labels], design.letters)
     rows = -(-sum(label.count("\n") + 1 for label in labels) // columns)
-    figure.set_figheight(figure.get_figheight() + 0.15 * rows)
+    if design.height_in is None:
+        figure.set_figheight(figure.get_figheight() + 0.15 * rows * design.legend_pt / 7)
     keys = {"handlelength": 2.6 if handles is None else 1.3, "columnspacing": 1.2, "handletextpad": 0.5}
     figure.legend(artists, labels, loc="outside upper center", ncols=columns, frameon=False, **keys)
 
 
-def _columns(widths: Sequence[int]) -> int:
-    """The most columns, filled one after another, that fit a figure."""
+def _legend_label(label: str, design: Design, letters: int) -> str:
+    """The text of a legend's entry: the name that the user gave it, else the label without its obvious words."""
+    if label in design.names:
+        return design.names[label]
+    return literal(textwrap.fill(shortened(label), letters))
+
+
+def _width(text: str) -> int:
+    """Letters of a line; a command of a formula, such as ``\\mu``, is one."""
+    return len(re.sub(r"\\[a-zA-Z]+", "m", text.replace("$", "")))
+
+
+def _columns(widths: Sequence[int], letters: int) -> int:
+    """The most columns, filled one after another, that fit so many letters."""
     for columns in range(len(widths), 1, -1):
-        if sum(int(part.max()) for part in np.array_split(np.array(widths), columns)) <= LETTERS:
+        if sum(int(part.max()) for part in np.array_split(np.array(widths), columns)) <= letters:
             return columns
     return 1
 
@@ -166,8 +175,3 @@ CLOCK = {3600.0: (6 * 3600.0, "h"), 60.0: (600.0, "min"), 1.0: (1.0, "s"), 1e-3:
 def literal(text: str) -> str:
     """A text from elsewhere as matplotlib shows it: no mathematics between dollars, no control characters."""
     return harmless(text).replace("$", r"\$")
-
-
-def shortened(label: str) -> str:
-    """A variant's label without the word that its value explains."""
-    return label.replace("algorithm=", "")

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from fedradio.core.contracts import Reason
 from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress, silent
-from fedradio.report.figures.axes import save
+from fedradio.report.figures.axes import printed, save
+from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
 from fedradio.report.figures.run import network_figure, reasons_figure, selection_figure, spread_rounds_figure
-from fedradio.report.style import Style, style, styles
+from fedradio.report.style import DASH_DOT, DOT, SHORT, SOLID, Dash, Style, style, styles
 from fedradio.results.compare import bands
 from fedradio.results.quantities import QUANTITIES, axes
 from fedradio.results.run import Floats, PastRun
@@ -26,6 +30,9 @@ FORMATS = ("pdf", "png")
 DPI = 300
 """Resolution of PNG files, and of images inside PDF files."""
 
+
+LINES: dict[Any, Dash] = {"-": SOLID, "--": SHORT, ":": DOT, "-.": DASH_DOT}
+"""Dashes of the line styles that a property cycle can have."""
 
 ONE_TEST_SET = "one test set for all"
 """Why there are no accuracies of single clients."""
@@ -40,46 +47,68 @@ class Drawing:
     why: str = ""
 
 
-def drawings(variants: Sequence[Variant]) -> list[Drawing]:
+def drawings(variants: Sequence[Variant], design: Design = COLUMN) -> list[Drawing]:
     """All figures of these variants; those of a single run only where there is just one."""
     shared = [
-        *curve_drawings(variants, "accuracy"),
-        *curve_drawings(variants, "loss", against=("rounds",)),
-        *_energy(variants),
-        _spread(variants),
+        *curve_drawings(variants, "accuracy", design=design),
+        *curve_drawings(variants, "loss", against=("rounds",), design=design),
+        *_energy(variants, design),
+        _spread(variants, design),
     ]
     runs = [run for variant in variants for run in variant.runs.values()]
     if len(runs) == 1:
-        return [*shared, *_of_one(runs[0])]
+        return [*shared, *_of_one(runs[0], design)]
     names = ("spread-rounds", "network", "selection", "reasons")
     return [*shared, *(Drawing(name, None, "shows one run: name a single run folder") for name in names)]
 
 
 def curve_drawings(
-    variants: Sequence[Variant], metric: str, against: Iterable[str] | None = None, target: float | None = None
+    variants: Sequence[Variant],
+    metric: str,
+    against: Iterable[str] | None = None,
+    target: float | None = None,
+    design: Design = COLUMN,
 ) -> list[Drawing]:
     """Figures of a metric against what was spent: by default rounds, seconds, joules and all other axes."""
-    looks = looks_of(variants)
+    looks = looks_of(variants, design)
     runs = [run for variant in variants for run in variant.runs.values()]
     recorded = any(run.rounds for run in runs)
     curves = []
     for quantity in axes() if against is None else [QUANTITIES[name] for name in against]:
         known = bands(variants, metric, quantity.name)
-        if not known and not quantity.absent:
+        if against is None and not known and not quantity.absent:
             continue
         lacking = f"{metric} is not measured" if quantity.name == "rounds" else f"{quantity.name} are undefined"
         why = _without(variants, known, lacking if recorded else "no round is recorded")
-        draw = partial(curves_figure, known, looks, metric, quantity.name, target, runs) if known else None
+        draw = partial(curves_figure, known, looks, metric, quantity.name, target, runs, design) if known else None
         curves.append(Drawing(f"{metric}-{quantity.name}", draw, why))
     return curves
 
 
-def looks_of(variants: Sequence[Variant]) -> dict[str, Style]:
-    """The style of every variant by its label."""
-    return {variant.label: look for variant, look in zip(variants, styles(variants), strict=True)}
+def looks_of(variants: Sequence[Variant], design: Design = COLUMN) -> dict[str, Style]:
+    """The style of every variant by its label; colours and markers of the design's own cycle go before."""
+    looks, cycle = styles(variants), design.settings.get("axes.prop_cycle")
+    if cycle is not None:
+        looks = [cycled(look, turn) for look, turn in zip(looks, itertools.cycle(cycle), strict=False)]
+    return {variant.label: look for variant, look in zip(variants, looks, strict=True)}
 
 
-def write(drawings: Sequence[Drawing], folder: Path, formats: Sequence[str], progress: Progress = silent) -> list[Path]:
+def cycled(look: Style, turn: Mapping[str, Any]) -> Style:
+    """A style with what a turn of matplotlib's property cycle says."""
+    dash = turn.get("linestyle", turn.get("dashes"))
+    colour, marker = to_hex(turn.get("color", look.colour)), turn.get("marker", look.marker)
+    return Style(
+        colour, look.dash if dash is None else LINES.get(dash, look.dash), "" if marker is None else str(marker)
+    )
+
+
+def write(
+    drawings: Sequence[Drawing],
+    folder: Path,
+    formats: Sequence[str],
+    progress: Progress = silent,
+    design: Design = COLUMN,
+) -> list[Path]:
     """Draw the figures that can be drawn, in every format; returns their files."""
     files = []
     able = [(drawing.name, drawing.make) for drawing in drawings if drawing.make is not None]
@@ -89,14 +118,21 @@ def write(drawings: Sequence[Drawing], folder: Path, formats: Sequence[str], pro
         for suffix in formats:
             file = folder / f"{name}.{suffix}"
             try:
-                save(figure, file, DPI)
+                with printed(design):
+                    save(figure, file, _dpi(design))
             except OSError as error:
                 raise StoreError(f"cannot write {file}: {error.strerror or error}") from None
             files.append(file)
     return files
 
 
-def _energy(variants: Sequence[Variant]) -> list[Drawing]:
+def _dpi(design: Design) -> int:
+    """The resolution that a style file asks for, else the usual one."""
+    dpi = design.settings.get("savefig.dpi", DPI)
+    return DPI if dpi == "figure" else int(dpi)
+
+
+def _energy(variants: Sequence[Variant], design: Design) -> list[Drawing]:
     """Distributions of joules: of clients over the whole run, and of active clients in an edge round."""
     clients: dict[str, Floats] = {}
     active_clients: dict[str, Floats] = {}
@@ -106,19 +142,19 @@ def _energy(variants: Sequence[Variant]) -> list[Drawing]:
         if known and len(known) == len(shares):
             clients[variant.label] = np.concatenate([joules.sum(axis=0) for _, joules in known])
             active_clients[variant.label] = np.concatenate([joules[active] for active, joules in known])
-    looks = looks_of(variants)
+    looks = looks_of(variants, design)
     drawn = {label: joules for label, joules in active_clients.items() if len(joules)}
     why = _without(variants, clients, "joules of clients are undefined")
     nobody = "nobody took part, or joules are undefined"
     alone = why if len(drawn) == len(active_clients) else _without(variants, drawn, nobody)
     per = "client in an edge round"
     return [
-        Drawing("energy-clients", (lambda: energy_cdf_figure(clients, looks)) if clients else None, why),
-        Drawing("energy-edge-rounds", (lambda: energy_cdf_figure(drawn, looks, per)) if drawn else None, alone),
+        Drawing("energy-clients", partial(energy_cdf_figure, clients, looks, design=design) if clients else None, why),
+        Drawing("energy-edge-rounds", partial(energy_cdf_figure, drawn, looks, per, design) if drawn else None, alone),
     ]
 
 
-def _spread(variants: Sequence[Variant]) -> Drawing:
+def _spread(variants: Sequence[Variant], design: Design) -> Drawing:
     """Accuracies of single clients at the last evaluation, all seeds together."""
     accuracies: dict[str, Floats] = {}
     for variant in variants:
@@ -126,27 +162,27 @@ def _spread(variants: Sequence[Variant]) -> Drawing:
         values = np.concatenate([rows[0] for rows in last if len(rows)] or [np.zeros(0)])
         if len(known := values[np.isfinite(values)]) and all(map(len, last)):
             accuracies[variant.label] = known
-    looks, why = looks_of(variants), _without(variants, accuracies, ONE_TEST_SET)
-    return Drawing("spread", (lambda: spread_figure(accuracies, looks)) if accuracies else None, why)
+    looks, why = looks_of(variants, design), _without(variants, accuracies, ONE_TEST_SET)
+    return Drawing("spread", partial(spread_figure, accuracies, looks, design=design) if accuracies else None, why)
 
 
-def _of_one(run: PastRun) -> list[Drawing]:
+def _of_one(run: PastRun, design: Design) -> list[Drawing]:
     """Figures of a single run."""
     accuracies, who = _client_accuracies(run), run.participation
     rounds = [record.round for record in run.evaluations]
     colour = style(run.algorithm).colour
-    spread = (lambda: spread_rounds_figure(rounds, accuracies, colour)) if len(accuracies) else None
+    spread = partial(spread_rounds_figure, rounds, accuracies, colour, design=design) if len(accuracies) else None
     empty = "" if len(who.reason) else "no edge round is recorded"
     why = empty or _network_lack(run)
     total = None if who.joules is None else who.joules.sum(axis=0)
-    network = None if why else lambda: network_figure(run.network, who.arrived.mean(axis=0), total, _unit(run))
+    network = None if why else lambda: network_figure(run.network, who.arrived.mean(axis=0), total, _unit(run), design)
     out = empty or ("" if (who.reason != Reason.NONE).any() else "every client arrived in every edge round")
     parent = None if why else run.network["parents"][0]
     return [
         Drawing("spread-rounds", spread, "" if spread else ONE_TEST_SET),
         Drawing("network", network, why),
-        Drawing("selection", None if out else lambda: selection_figure(who.reason, parent), out),
-        Drawing("reasons", None if out else lambda: reasons_figure(who.reason), out),
+        Drawing("selection", None if out else partial(selection_figure, who.reason, parent, design), out),
+        Drawing("reasons", None if out else partial(reasons_figure, who.reason, design), out),
     ]
 
 

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from fedradio.report.figures.axes import (
     COLOURS,
-    COLUMN_IN,
     axis,
     column,
     legend,
@@ -19,6 +18,7 @@ from fedradio.report.figures.axes import (
     scaled,
     whole_numbers,
 )
+from fedradio.report.figures.design import COLUMN, COLUMN_IN, Design, Limits
 from fedradio.report.style import Style
 from fedradio.results.run import Floats, PastRun
 from fedradio.results.statistics import Band
@@ -51,16 +51,18 @@ def curves_figure(
     against: str = "rounds",
     target: float | None = None,
     runs: Iterable[PastRun] = (),
+    design: Design = COLUMN,
 ) -> Figure:
     """Mean curves ``label -> band`` with their intervals where there are several seeds; ``runs`` declare the unit of
     a metric that is not in the table of quantities."""
-    with printed():
-        figure, axes = column()
-        factor, x_label = axis(against, max(float(band.x[-1]) for band in bands.values()))
+    with printed(design):
+        figure, axes = column(design)
+        most = max(float(band.x[-1]) for band in bands.values())
+        factor, x_label = axis(against, most if design.x_limits[1] is None else design.x_limits[1])
         scale, y_label = metric_axis(metric, runs)
         for number, (label, band) in enumerate(bands.items()):
             x, look = band.x / factor, looks[label]
-            axes.plot(x, scale * band.mean, label=label, **line(look, len(x), number / len(bands)))
+            axes.plot(x, scale * band.mean, label=label, **line(look, len(x), number / len(bands), design))
             if band.n > 1:
                 low, high = scale * band.low, scale * band.high
                 axes.fill_between(x, low, high, color=look.colour, alpha=0.15, linewidth=0)
@@ -68,43 +70,55 @@ def curves_figure(
             axes.axhline(scale * target, color="0.4", linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
         if scale == 100:
             axes.set_ylim(max(axes.get_ylim()[0], 0), min(axes.get_ylim()[1], 100.5))
+        axes.set_xlim(*_scaled(design.x_limits, 1 / factor))
+        axes.set_ylim(*_scaled(design.y_limits, scale))
         if against == "rounds":
             whole_numbers(axes.xaxis)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
-        legend(figure, axes)
+        legend(figure, axes, design=design)
     return figure
 
 
-def energy_cdf_figure(joules: Mapping[str, Floats], looks: Mapping[str, Style], per: str = "client") -> Figure:
+def _scaled(limits: Limits, scale: float) -> Limits:
+    """Limits in the unit of an axis."""
+    low, high = (None if limit is None else scale * limit for limit in limits)
+    return low, high
+
+
+def energy_cdf_figure(
+    joules: Mapping[str, Floats], looks: Mapping[str, Style], per: str = "client", design: Design = COLUMN
+) -> Figure:
     """Distributions ``label -> joules [n]``, one number ``per`` client, or per client and edge round."""
-    with printed():
-        figure, axes = column()
+    with printed(design):
+        figure, axes = column(design)
         factor, unit = scaled(max(float(values.max()) for values in joules.values()), "J")
         for number, (label, values) in enumerate(joules.items()):
             points = min(len(values), MOST_POINTS)
             levels = np.arange(1, points + 1) / points
             x = np.quantile(values, levels, method="inverted_cdf") / factor
-            keys = line(looks[label], points, number / len(joules))
+            keys = line(looks[label], points, number / len(joules), design)
             axes.plot(x, 100 * levels, label=label, drawstyle="steps-post", **keys)
         axes.set_xlim(left=0)
         axes.set_ylim(0, 102)
         axes.set_xlabel(f"Energy of a {per} ({unit})")
         axes.set_ylabel("Share with at most that (%)")
-        legend(figure, axes)
+        legend(figure, axes, design=design)
     return figure
 
 
-def spread_figure(values: Mapping[str, Floats], looks: Mapping[str, Style], metric: str = "accuracy") -> Figure:
+def spread_figure(
+    values: Mapping[str, Floats], looks: Mapping[str, Style], metric: str = "accuracy", design: Design = COLUMN
+) -> Figure:
     """Metrics of single clients ``label -> [n]``, from the worst to the best client."""
-    with printed():
-        figure, axes = column()
+    with printed(design):
+        figure, axes = column(design)
         scale, y_label = metric_axis(metric)
         for number, (label, some) in enumerate(values.items()):
             x = 100 * (np.arange(len(some)) + 0.5) / len(some)
-            axes.plot(x, scale * np.sort(some), label=label, **line(looks[label], len(x), number / len(values)))
+            axes.plot(x, scale * np.sort(some), label=label, **line(looks[label], len(x), number / len(values), design))
         axes.set_xlim(0, 100)
         axes.set_xlabel("Clients, from the worst to the best (%)")
         axes.set_ylabel(y_label)
-        legend(figure, axes)
+        legend(figure, axes, design=design)
     return figure

@@ -15,7 +15,8 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from fedradio.core.contracts import Reason
-from fedradio.report.figures.axes import COLUMN_IN, column, legend, metric_axis, printed, scaled, whole_numbers
+from fedradio.report.figures.axes import column, empty, legend, metric_axis, printed, scaled, whole_numbers
+from fedradio.report.figures.design import COLUMN, Design
 from fedradio.results.run import Floats
 
 REASONS = {
@@ -26,6 +27,7 @@ REASONS = {
     Reason.OUTAGE: ("outage", "#CC79A7"),
     Reason.NO_DATA: ("no data", "#56B4E9"),
     Reason.NO_NEWS: ("no news", "#0072B2"),
+    Reason.CRASHED: ("crashed", "#000000"),
 }
 """Label and colour of every reason why a client's payload did not count, and of its arrival."""
 
@@ -45,15 +47,20 @@ SMALLEST, LARGEST = 0.12, 1.0
 """Area of a client without energy and of the one with the most, in shares of the largest."""
 
 
-def network_figure(network: Mapping[str, Any], share: Floats, joules: Floats | None = None, unit: str = "m") -> Figure:
+def network_figure(
+    network: Mapping[str, Any],
+    share: Floats,
+    joules: Floats | None = None,
+    unit: str = "m",
+    design: Design = COLUMN,
+) -> Figure:
     """Map of clients coloured by the ``share [C]`` of edge rounds in which they arrived and sized by ``joules [C]``."""
     clients, *tiers = [np.array(tier, dtype=np.float64) for tier in network["positions"]]
     most = None if joules is None or joules.max() == 0 else float(joules.max())
-    with printed():
+    with printed(design):
         width, height = np.ptp(np.concatenate([clients, *tiers]), axis=0)
         tall = float(np.clip(height / width if width > 0 else 1.0, 0.3, 1.15))
-        figure = Figure(figsize=(COLUMN_IN, 1.0 + 2.8 * tall), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = empty(design, 1.0 + 2.8 * tall)
         _wires(axes, clients, tiers, network["parents"])
         largest = float(np.clip(6000 / len(clients), 7, 55))
         area = np.full(len(clients), 0.5) if joules is None or most is None else _area(joules / most)
@@ -68,11 +75,11 @@ def network_figure(network: Mapping[str, Any], share: Floats, joules: Floats | N
         axes.tick_params(length=2)
         bar = figure.colorbar(dots, ax=axes, location="bottom", fraction=0.04, pad=0.02, aspect=45)
         bar.set_label("Edge rounds in which the client arrived (%)")
-        legend(figure, axes, keys)
+        legend(figure, axes, keys, design)
     return figure
 
 
-def selection_figure(reason: NDArray[np.int8], parent: Sequence[int] | None = None) -> Figure:
+def selection_figure(reason: NDArray[np.int8], parent: Sequence[int] | None = None, design: Design = COLUMN) -> Figure:
     """Heat map of every client in every edge round, ``reason [E, C]``, clients sorted by their ``parent [C]``.
 
     If there are more clients than rows of the picture, also by how often they arrived.
@@ -84,9 +91,8 @@ def selection_figure(reason: NDArray[np.int8], parent: Sequence[int] | None = No
     order = np.lexsort((-arrived, edges if grouped or not many else np.zeros(clients)))
     palette = np.array([to_rgb(REASONS[why][1]) for why in Reason])
     image = binned(binned(palette[reason[:, order]], MOST_PIXELS).swapaxes(0, 1), MOST_PIXELS)  # [C, E, 3]
-    with printed():
-        figure = Figure(figsize=(COLUMN_IN, 2.6), layout="constrained")
-        axes = figure.subplots()
+    with printed(design):
+        figure, axes = empty(design, 2.6)
         extent = (0.5, rounds + 0.5, clients - 0.5, -0.5)
         axes.imshow(image, aspect="auto", interpolation="nearest", extent=extent)
         whole_numbers(axes.xaxis)
@@ -96,17 +102,17 @@ def selection_figure(reason: NDArray[np.int8], parent: Sequence[int] | None = No
         axes.tick_params(length=2)
         if grouped:
             _separate(axes, edges[order])
-        legend(figure, axes, _reason_keys(reason))
+        legend(figure, axes, _reason_keys(reason), design)
     return figure
 
 
-def reasons_figure(reason: NDArray[np.int8]) -> Figure:
+def reasons_figure(reason: NDArray[np.int8], design: Design = COLUMN) -> Figure:
     """Stacked counts of clients by reason in every edge round, ``reason [E, C]``."""
     counts = np.stack([(reason == why).sum(axis=1) for why in REASONS], axis=1).astype(np.float64)  # [E, reasons]
     ends = np.unique(np.linspace(0, len(reason), min(len(reason), MOST_BARS) + 1).round().astype(int)) + 0.5
     means = binned(counts, MOST_BARS)
-    with printed():
-        figure, axes = column()
+    with printed(design):
+        figure, axes = column(design)
         floor = np.zeros(len(means))
         for number, (_, colour) in enumerate(REASONS.values()):
             top = floor + means[:, number]
@@ -117,16 +123,18 @@ def reasons_figure(reason: NDArray[np.int8]) -> Figure:
         whole_numbers(axes.xaxis)
         axes.set_xlabel("Edge round")
         axes.set_ylabel("Clients")
-        legend(figure, axes, _reason_keys(reason))
+        legend(figure, axes, _reason_keys(reason), design)
     return figure
 
 
-def spread_rounds_figure(rounds: Sequence[int], values: Floats, colour: str, metric: str = "accuracy") -> Figure:
+def spread_rounds_figure(
+    rounds: Sequence[int], values: Floats, colour: str, metric: str = "accuracy", design: Design = COLUMN
+) -> Figure:
     """Quantile bands over clients of a metric at every evaluation, ``values [evaluations, C]`` (NaN: no samples)."""
     scale, y_label = metric_axis(metric)
     levels = scale * np.nanquantile(values, [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1], axis=1)
-    with printed():
-        figure, axes = column()
+    with printed(design):
+        figure, axes = column(design)
         tints = {"all clients": (0, 6, 0.15), "middle 80 %": (1, 5, 0.35), "middle 50 %": (2, 4, 0.6)}
         for label, (low, high, amount) in tints.items():
             tint = tuple(1 - amount * (1 - channel) for channel in to_rgb(colour))
@@ -136,7 +144,7 @@ def spread_rounds_figure(rounds: Sequence[int], values: Floats, colour: str, met
         whole_numbers(axes.xaxis)
         axes.set_xlabel("Round")
         axes.set_ylabel(y_label)
-        legend(figure, axes)
+        legend(figure, axes, design=design)
     return figure
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fedradio.core.progress import Progress, silent, unheard
 from fedradio.report.page.document import document
 from fedradio.report.page.html import Html, paragraph, section, tag
+from fedradio.report.page.numbers import spec_yaml
 from fedradio.report.page.palette import variables
 from fedradio.report.page.run_data import RunData
+from fedradio.report.page.sections.cache import cache
 from fedradio.report.page.sections.client_spread import spread
 from fedradio.report.page.sections.energy import energy
+from fedradio.report.page.sections.federation import federation
 from fedradio.report.page.sections.headline import badge, headline, warning
 from fedradio.report.page.sections.learning import learning
 from fedradio.report.page.sections.network import network
@@ -24,24 +28,38 @@ from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.report.style import style
 from fedradio.results.run import PastRun, open_run
 from fedradio.results.sweep_file import is_sweep
+from fedradio.spec.spec import COMPOSED
 
 __all__ = ["page", "run_page", "sweep_page"]
 
+Maker = Callable[[], Html]
+"""Makes a section of a page."""
 
-def page(folder: Path, progress: Progress = silent, note: Callable[[str], None] = unheard) -> str:
-    """The page of a run folder or of a sweep; damaged runs are shown as such, and ``note`` is told."""
+
+def page(
+    folder: Path,
+    progress: Progress = silent,
+    note: Callable[[str], None] = unheard,
+    beside: Path | None = None,
+    live: Html | None = None,
+) -> str:
+    """The page of a run folder or of a sweep; damaged runs are shown as such, and ``note`` is told.
+
+    A sweep's page links to those pages of its runs that exist, from the folder ``beside``, by default the sweep's.
+    ``live`` is the line that a served page has on top while the run goes on.
+    """
     if is_sweep(folder):
-        data = read_sweep_data(folder, progress)
+        data = read_sweep_data(folder, progress, beside)
         for damaged in data.damaged():
             note(f"{damaged.trouble}: {damaged.folder}")
-        return sweep_page(data)
+        return sweep_page(data if live is None else data.without_links(), live)
     run = open_run(folder)
     if run.damage:
         note(f"{run.trouble}: {run.folder}")
-    return run_page(run, progress)
+    return run_page(run, progress, live)
 
 
-def run_page(run: PastRun, progress: Progress = silent) -> str:
+def run_page(run: PastRun, progress: Progress = silent, live: Html | None = None) -> str:
     """The page of a run."""
     data, colour = RunData(run), "@algorithm"
     progress("Records", 0.0)
@@ -49,6 +67,7 @@ def run_page(run: PastRun, progress: Progress = silent) -> str:
     makers: dict[str, tuple[str, Callable[[], Html]]] = {
         "headline": ("Summary", lambda: section("headline", "Summary", warning(data, place(run)), headline(data))),
         "learning": ("Learning", lambda: learning(data, colour)),
+        "cache": ("Cache", lambda: cache(data)),
         "network": ("Network", lambda: network(data)),
         "participation": ("Participation", lambda: participation(data)),
         "energy": ("Energy", lambda: energy(data)),
@@ -56,15 +75,24 @@ def run_page(run: PastRun, progress: Progress = silent) -> str:
         "notes": ("Further records", lambda: notes(data)),
         "settings": ("Settings", lambda: settings(run.spec.plain, run.description)),
         "reproduce": ("Reproduce", lambda: reproduce(run)),
-        "spec": ("Spec", lambda: spec_text(run.spec.yaml())),
+        "spec": ("Spec", lambda: spec_text(spec_yaml(run.spec.plain), COMPOSED in run.spec.plain)),
         "environment": ("Environment", lambda: environment(run)),
     }
+    if data.exchanges.devices:
+        makers = _before("spread", "federation", ("Federation", lambda: federation(data)), makers)
     sections: dict[str, tuple[str, Html]] = {}
     for number, (identity, (title, make)) in enumerate(makers.items()):
         progress(title, number / len(makers))
         sections[identity] = title, make()
     colours = variables({"algorithm": style(run.algorithm).colour})
-    return document(f"{_title(run)} - fedradio", [_header(run)], sections, colours)
+    return document(f"{_title(run)} - fedradio", [_header(run)], sections, colours, live)
+
+
+def _before(place: str, name: str, made: tuple[str, Maker], makers: dict[str, tuple[str, Maker]]) -> dict[str, Any]:
+    """The makers with one more, in front of another."""
+    names = list(makers)
+    names.insert(names.index(place), name)
+    return {each: made if each == name else makers[each] for each in names}
 
 
 def _title(run: PastRun) -> str:

@@ -19,21 +19,33 @@ document.documentElement.dataset.theme = dark ? "dark" : "light";
 """
 """Script that runs before anything is drawn: sets the mode chosen last time, or the system's."""
 
-
-def asset(name: str) -> str:
-    """The text of a file of this package."""
-    return (resources.files("fedradio.report.page") / name).read_text(encoding="utf-8")
+SERVED = ("plotly.js", "page.js", "live.js")
+"""Scripts that a live page asks its server for."""
 
 
-def document(title: str, header: Sequence[Piece], sections: Mapping[str, tuple[str, Html]], extra_css: str = "") -> str:
-    """A whole page. ``sections`` are ``id -> (title for the contents, markup)``; ``extra_css`` is appended."""
-    from plotly.offline import get_plotlyjs  # slow to import
+def asset(name: str, package: str = "fedradio.report.page") -> str:
+    """The text of a file of this package, or of another one."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")
 
-    scripts = [FIRST, get_plotlyjs(), asset("page.js")]
+
+def document(
+    title: str,
+    header: Sequence[Piece],
+    sections: Mapping[str, tuple[str, Html]],
+    extra_css: str = "",
+    live: Html | None = None,
+) -> str:
+    """A whole page. ``sections`` are ``id -> (title for the contents, markup)``; ``extra_css`` is appended.
+
+    The page of a run that goes on has a line ``live`` that says so. It is served, with its scripts beside it
+    (:mod:`fedradio.report.live`); every other page is one file.
+    """
+    scripts = [FIRST] if live is not None else [FIRST, plotly_script(), asset("page.js")]
+    policy = content_policy(scripts, served=live is not None)
     head = join(
         [
             tag("meta", charset="utf-8"),
-            tag("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
+            tag("meta", http_equiv="Content-Security-Policy", content=policy),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("meta", name="color-scheme", content="light dark"),
             tag("meta", name="referrer", content="no-referrer"),
@@ -48,29 +60,43 @@ def document(title: str, header: Sequence[Piece], sections: Mapping[str, tuple[s
     body = join(
         [
             tag("a", "Skip to the content", href="#content", class_="skip"),
-            tag("header", *header, _mode_button(), class_="top"),
+            tag("header", *header, _mode_button(), live, class_="top"),
             tag(
                 "div",
                 _contents(sections),
                 tag("main", join((inner for _, inner in sections.values()), "\n"), id="content", tabindex="-1"),
                 class_="columns",
             ),
-            _footer(),
+            _footer(served=live is not None),
             Html(f"<!--\n{asset('plotly-licence.txt')}-->"),
         ],
         "\n",
     )
     start = f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n'
-    plotly, own = (_element("script", script) for script in scripts[1:])
-    return "".join((start, *plotly, "\n", *own, "\n</body>\n</html>\n"))  # at once: plotly.js is long
+    if live is None:
+        pieces = [piece for script in scripts[1:] for piece in (*_element("script", script), "\n")]
+    else:
+        pieces = [f"{tag('script', src=name)}\n" for name in SERVED]
+    return "".join((start, *pieces, "</body>\n</html>\n"))  # at once: plotly.js is long
 
 
-def _policy(scripts: Sequence[str]) -> str:
-    """Content security policy: only these scripts run, and nothing is loaded from elsewhere."""
+def plotly_script() -> str:
+    """The text of plotly.js."""
+    from plotly.offline import get_plotlyjs  # slow to import
+
+    return str(get_plotlyjs())
+
+
+def content_policy(scripts: Sequence[str], served: bool = False) -> str:
+    """Content security policy: only these scripts run, and nothing is loaded from elsewhere.
+
+    A page that is ``served`` also runs scripts of its own server, and asks it for news.
+    """
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
-    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
+    allowed = " ".join([*(f"'sha256-{digest}'" for digest in digests), *(["'self'"] if served else [])])
+    connect = "connect-src 'self'; " if served else ""
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {allowed}; {connect}style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -96,9 +122,10 @@ def _contents(sections: Mapping[str, tuple[str, Html]]) -> Html:
     return tag("nav", tag("ul", *links), aria_label="Contents", class_="contents")
 
 
-def _footer() -> Html:
+def _footer(served: bool) -> Html:
+    where = "It is served by this machine" if served else "This page is one file"
     text = (
-        f"Made by fedradio {__version__}. This page is one file: it asks no other machine for anything. "
+        f"Made by fedradio {__version__}. {where}: it asks no other machine for anything. "
         "Charts: plotly.js, MIT licence (its text is in this file)."
     )
     script = tag("noscript", paragraph("Charts need JavaScript; their numbers are in the tables below each of them."))

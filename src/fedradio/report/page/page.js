@@ -1,10 +1,9 @@
 "use strict";
-(() => {
+const page = (() => {
   const root = document.documentElement;
   const prefers = matchMedia("(prefers-color-scheme: dark)");
   const touch = matchMedia("(pointer: coarse)").matches;
   const button = document.getElementById("mode");
-  const plots = [...document.querySelectorAll(".plot")];
   const drawn = new Set();
   const chosen = new Map();
   const known = new Map();
@@ -39,7 +38,7 @@
     return result;
   }
 
-  function layout(more) {
+  function layout(more, view) {
     const axis = {
       gridcolor: "@grid", linecolor: "@soft", zeroline: false, automargin: true, exponentformat: "SI",
       fixedrange: touch, title: { standoff: 8, font: { size: 13 } }, tickfont: { size: 12, color: "@ink" },
@@ -52,6 +51,7 @@
       legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { size: 12 }, traceorder: "normal" },
       hoverlabel: { bgcolor: "@card", bordercolor: "@soft", font: { color: "@ink" }, align: "left" },
       dragmode: touch ? false : "zoom", hovermode: "closest", showlegend: false,
+      uirevision: view, // while it is the same, a chart that is drawn again stays zoomed
     }, more);
   }
 
@@ -76,7 +76,7 @@
     drawn.add(plot);
     const caption = document.getElementById(`${plot.id}-says`);
     if (caption.textContent !== view.says) caption.textContent = view.says;
-    return Plotly.react(plot, traces, painted(layout(view.layout), ""), config);
+    return Plotly.react(plot, traces, painted(layout(view.layout, chosen.get(plot.id) ?? ""), ""), config);
   }
 
   const near = new IntersectionObserver((entries) => {
@@ -96,11 +96,6 @@
       const plot = document.getElementById(id);
       if (drawn.has(plot)) draw(plot);
     }
-  }
-
-  for (const fieldset of document.querySelectorAll(".switch")) {
-    fieldset.addEventListener("change", () => choose(fieldset));
-    choose(fieldset);
   }
 
   // ---- dark and light
@@ -149,19 +144,39 @@
     Plotly.downloadImage(plot, { format: "svg", filename: plot.id, width: plot.clientWidth, height: plot.clientHeight });
   }
 
-  document.querySelectorAll(".copy").forEach((one) => one.addEventListener("click", () => copy(one)));
-  document.querySelectorAll(".save").forEach((one) => one.addEventListener("click", () => save(one)));
-
   // ---- paper is light and shows everything
 
   let before;
   addEventListener("beforeprint", () => {
     before = root.dataset.theme;
-    plots.forEach((plot) => drawn.add(plot));
+    document.querySelectorAll(".plot").forEach((plot) => drawn.add(plot));
     show("light");
   });
   addEventListener("afterprint", () => show(before));
 
+  // ---- parts of the page: all of it at first, later what a live page has put in place of older parts
+
+  function attach(part) {
+    part.querySelectorAll(".copy").forEach((one) => one.addEventListener("click", () => copy(one)));
+    part.querySelectorAll(".save").forEach((one) => one.addEventListener("click", () => save(one)));
+    for (const fieldset of part.querySelectorAll(".switch")) {
+      fieldset.addEventListener("change", () => choose(fieldset));
+      choose(fieldset);
+    }
+    for (const plot of part.querySelectorAll(".plot")) {
+      known.delete(plot);
+      if (drawn.has(plot)) draw(plot);
+      else near.observe(plot);
+    }
+  }
+
+  function discard(plot) {
+    near.unobserve(plot);
+    known.delete(plot);
+    if (drawn.delete(plot)) Plotly.purge(plot);
+  }
+
   show(root.dataset.theme);
-  plots.forEach((plot) => near.observe(plot));
+  attach(document);
+  return { attach, discard };
 })();

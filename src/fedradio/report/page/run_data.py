@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fedradio.core.contracts.records import Note
+from fedradio.core.contracts.records import ExchangeRecord, Note
 from fedradio.results.client_states import ClientStates, StateReader
 from fedradio.results.quantities import axes
 from fedradio.results.run import Floats, PastRun
@@ -39,14 +39,27 @@ class Joules:
     edge_rounds: Floats
 
 
+@dataclass
+class DeviceTimes:
+    """Planned and measured quantities of a real device's uploads, one value each; measured ones of those that came."""
+
+    planned_s: list[float] = field(default_factory=list)
+    planned_j: list[float] = field(default_factory=list)
+    measured_s: list[float] = field(default_factory=list)
+    train_s: list[float] = field(default_factory=list)
+    wire_bits: list[float] = field(default_factory=list)
+    why: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Exchanges:
-    """Contents of the exchange records: states and joules of the clients, if defined; notes."""
+    """Contents of the exchange records: states and joules of the clients, if defined; notes; of real devices times."""
 
     states: ClientStates
     computing: Joules | None
     sending: Joules | None
     notes: Mapping[tuple[int, str], NoteSeries]
+    devices: Mapping[int, DeviceTimes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,7 @@ def read_exchanges(run: PastRun) -> Exchanges:
     computing, sending = _JoulesReader(run.clients), _JoulesReader(run.clients)
     notes: dict[tuple[int, str], NoteSeries] = {}
     number: dict[int, int] = {}
+    devices: dict[int, DeviceTimes] = {}
     for record in run.exchanges():
         hop = record.hop
         number[hop] = number.get(hop, 0) + 1
@@ -113,9 +127,23 @@ def read_exchanges(run: PastRun) -> Exchanges:
             states.add(record)
             computing.add(record.ids, record.compute_j)
             sending.add(record.ids, record.tx_j)
+            _add_devices(devices, record)
         for name, note in record.notes.items():
             _add_note(notes, (hop, name), number[hop], note)
-    return Exchanges(states.states(), computing.joules(), sending.joules(), notes)
+    return Exchanges(states.states(), computing.joules(), sending.joules(), notes, devices)
+
+
+def _add_devices(devices: dict[int, DeviceTimes], record: ExchangeRecord) -> None:
+    """Add an exchange with real devices to what is known of each."""
+    if record.measured_s is None:
+        return
+    for place, client in enumerate(record.ids):
+        times = devices.setdefault(client, DeviceTimes())
+        times.why.append(record.why[place])
+        for name in ("planned_s", "planned_j", "measured_s", "train_s", "wire_bits"):
+            values = getattr(record, name)
+            if values is not None and values[place] is not None:
+                getattr(times, name).append(values[place])
 
 
 class _JoulesReader:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fedradio.core.progress import Progress, silent
 from fedradio.report.page.run_data import RunData
@@ -14,9 +16,12 @@ from fedradio.report.style import Style, styles
 from fedradio.results.quantities import axes, of_runs
 from fedradio.results.run import Curve, Floats, LeftOut, PastRun, open_listed
 from fedradio.results.statistics import Interval, interval, paired
-from fedradio.results.variants import Variant
+from fedradio.results.variants import Variant, shortened
 from fedradio.sweeps.document import read_sweep
 from fedradio.sweeps.grid import GridVariant, SweepPlan
+
+PAGE_FILE = "report.html"
+"""Usual name of a page in the folder of its run or sweep."""
 
 DRAWN = ("accuracy", "loss")
 """Metrics that a sweep's page draws."""
@@ -27,7 +32,7 @@ class SweptRun:
     """What the page shows of a run: numbers by quantity, curves by metric and axis, joules by kind.
 
     ``client_j`` are joules of its clients, ``slot_j`` of its edge rounds; ``done`` rounds are on record. Of a damaged
-    run there is nothing but its ``trouble``.
+    run there is nothing but its ``trouble``. ``page`` is a link to its own page, empty if there is none.
     """
 
     folder: Path
@@ -39,6 +44,7 @@ class SweptRun:
     slot_j: Mapping[str, Floats]
     environment: Mapping[str, Any]
     trouble: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class SweptVariant:
 
     @property
     def label(self) -> str:
-        return self.grid.label
+        return shortened(self.grid.label)
 
     @property
     def colour(self) -> str:
@@ -90,13 +96,21 @@ class SweepData:
         runs = [run for variant in self.variants for run in variant.runs.values()]
         return [run for run in runs if run is not None and run.trouble]
 
+    def without_links(self) -> SweepData:
+        """The same without links to pages of runs, for a page that is served and has no files beside it."""
+        variants = [
+            replace(one, runs={seed: run and replace(run, page="") for seed, run in one.runs.items()})
+            for one in self.variants
+        ]
+        return replace(self, variants=variants)
+
     def colours(self) -> dict[str, str]:
         """The colour of every variant by its identity."""
         return {variant.identity: variant.style.colour for variant in self.variants}
 
 
-def read_sweep_data(folder: Path, progress: Progress = silent) -> SweepData:
-    """The data of a sweep folder, read run after run."""
+def read_sweep_data(folder: Path, progress: Progress = silent, beside: Path | None = None) -> SweepData:
+    """The data of a sweep folder, read run after run; links lead from the folder ``beside``, by default the sweep's."""
     plan = read_sweep(folder)
     looks = styles(
         [Variant(variant.label, str(variant.spec.plain["algorithm"]["kind"]), {}) for variant in plan.variants]
@@ -105,11 +119,18 @@ def read_sweep_data(folder: Path, progress: Progress = silent) -> SweepData:
     for number, (grid, look) in enumerate(zip(plan.variants, looks, strict=True)):
         runs: dict[int, SweptRun | None] = {}
         for seed in grid.seeds:
-            runs[seed] = _swept(open_listed(grid.listed(folder, seed)))
+            found = _swept(open_listed(grid.listed(folder, seed)))
+            runs[seed] = None if found is None else replace(found, page=_link(found.folder, beside or folder))
             done += 1
             progress(f"{grid.label}, seed {seed}", done / plan.runs)
         variants.append(SweptVariant(f"variant-{number}", grid, look, runs))
     return SweepData(folder, plan, variants)
+
+
+def _link(run: Path, beside: Path) -> str:
+    """A relative link to the page of a run folder; empty if it has none."""
+    file = run / PAGE_FILE
+    return quote(os.path.relpath(file, beside).replace(os.sep, "/")) if file.is_file() else ""
 
 
 def _swept(run: PastRun | LeftOut) -> SweptRun | None:

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from fedradio.papers.claims import ClaimTest
+from fedradio.papers.claims import Claim, ClaimTest
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, JudgedTest, Judgement, region_of
 from fedradio.papers.known import WORTH, Known
@@ -31,7 +31,13 @@ def claim_lines(item: Item, judged: JudgedClaim, note: bool = True) -> list[str]
         *(number_line(item, test) for test in judged.tests if test.values),
         *([judged.why] if judged.why else []),
         *([f"({claim.note})"] if claim.note and note else []),
+        *([f"What was tried: {tried(claim)}"] if judged.judgement == "does not hold" else []),
     ]
+
+
+def tried(claim: Claim) -> str:
+    """What was tried where ours does not agree with a claim."""
+    return claim.tried or "nothing beyond the readings noted here."
 
 
 def number_line(item: Item, judged: JudgedTest) -> str:

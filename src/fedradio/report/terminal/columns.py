@@ -65,9 +65,15 @@ def bare(quantity: Quantity, mean: Interval | None, signed: bool = False) -> str
     if mean is None:
         return "-"
     digits = ".2f" if quantity.format == "percent" else ".4f"
-    text = format(quantity.scale * mean.mean, f"+{digits}" if signed else digits)
+
+    def shown(value: float, sign: str = "") -> str:
+        if quantity.format == "prefix":  # too large or small for fixed digits
+            return ("-" if value < 0 else sign) + quantity.text(abs(value))
+        return format(quantity.scale * value, f"{sign}{digits}")
+
+    text = shown(mean.mean, "+" if signed else "")
     if mean.half is not None:
-        text += f" ± {format(quantity.scale * mean.half, digits)}"
+        text += f" ± {shown(mean.half)}"
     return f"{text} {'*' if mean.excludes(0.0) else ' '}" if signed else text
 
 

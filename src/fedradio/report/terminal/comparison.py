@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedradio.report.style import styles
+from fedradio.report.terminal.caches import cache_comparison
 from fedradio.report.terminal.columns import CURVE, Column, bare, bare_title, headed, means, variant_tables
 from fedradio.results.compare import Comparison, Difference, Row
 from fedradio.results.quantities import axes, entry, spent
@@ -30,10 +31,10 @@ def comparison_view(comparison: Comparison, width: int = 120) -> Group:
         pieces += [Text(), differences_table(comparison)]
     if comparison.reaches:
         pieces += [Text(), reaches_table(comparison)]
-    pieces += [
-        Text(f"note: {note}", style="yellow")
-        for note in [*_left_out(comparison), *comparison.notes, *_worlds(comparison)]
-    ]
+    if comparison.caches:
+        pieces += [Text(), cache_comparison(comparison.caches)]
+    pieces += [Text(f"warning: {warning}", style="yellow") for warning in _warnings(comparison)]
+    pieces += [Text(f"note: {note}", style="yellow") for note in [*_left_out(comparison), *comparison.notes]]
     return Group(*pieces)
 
 
@@ -105,12 +106,22 @@ def _left_out(comparison: Comparison) -> list[str]:
     return [f"left out, {run.status}: {run.folder} ({run.label}, seed {run.seed})" for run in comparison.left_out]
 
 
-def _worlds(comparison: Comparison) -> list[str]:
-    """Notes on variants whose pairs do not share a world, with the keys that differ."""
-    notes = []
+def _warnings(comparison: Comparison) -> list[str]:
+    """Warnings of variants with other data, another model or another world than the baseline, with the keys."""
+    warnings = []
     for difference in comparison.differences:
-        if worlds := difference.worlds:
-            keys = ", ".join(worlds[:6]) + (f" and {len(worlds) - 6} more" if len(worlds) > 6 else "")
-            other = f"{difference.label} has another world than {comparison.baseline}"
-            notes.append(f"{other}: pairs share the seed alone ({keys})")
-    return notes
+        data = [key for key in difference.worlds if key.startswith("data.source")]
+        worlds = [key for key in difference.worlds if key not in data]
+        than, label = comparison.baseline, difference.label
+        if data:
+            warnings.append(f"{label} has other data than {than}: their numbers are not of one task ({_keys(data)})")
+        if difference.models:
+            warnings.append(f"{label} has another model than {than} ({_keys(difference.models)})")
+        if worlds:
+            warnings.append(f"{label} has another world than {than}: pairs share the seed alone ({_keys(worlds)})")
+    return warnings
+
+
+def _keys(keys: Sequence[str]) -> str:
+    """The first few of some keys."""
+    return ", ".join(keys[:6]) + (f" and {len(keys) - 6} more" if len(keys) > 6 else "")

@@ -49,13 +49,12 @@ class Footnotes:
 
 @dataclass(frozen=True)
 class ResultText:
-    """A result as text: header and rows of its table, footnotes, verdict, and rows of what was made."""
+    """A result as text: header and rows of its table, footnotes, verdict."""
 
     header: tuple[str, ...]
     rows: list[tuple[str, ...]]
     notes: list[str]
     verdict: str
-    made: list[tuple[str, ...]]
 
 
 def result_text(result: Result) -> ResultText:
@@ -71,7 +70,7 @@ def result_text(result: Result) -> ResultText:
     header: tuple[str, ...] = HEADER if result.item.columns else PLAIN_HEADER
     shown = [n for n, title in enumerate(header) if title in ALWAYS or any(texts[n] not in ("", "-") for texts in rows)]
     body = [tuple(texts[n] for n in shown) for texts in rows]
-    return ResultText(tuple(header[n] for n in shown), body, notes.texts, _verdict(result), _made(result))
+    return ResultText(tuple(header[n] for n in shown), body, notes.texts, _verdict(result))
 
 
 def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes: Footnotes) -> tuple[str, ...]:
@@ -165,11 +164,11 @@ def _made(result: Result) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for label, units in groups.items():
         walls = [stored.wall_s for unit in units if (stored := unit.stored())]
-        rows.append((label, _seeds([unit.seed for unit in units]), show_seconds(sum(walls))))
+        rows.append((label, seeds_text([unit.seed for unit in units]), show_seconds(sum(walls))))
     return rows
 
 
-def _seeds(seeds: Sequence[int]) -> str:
+def seeds_text(seeds: Sequence[int]) -> str:
     """Seeds as text, consecutive ones as a range."""
     whole = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
     return f"{seeds[0]} to {seeds[-1]}" if whole else ", ".join(map(str, seeds))
@@ -183,14 +182,14 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
     table = plain_table(texts.header)
     for row in texts.rows:
         table.add_row(*(Text(text, style="bold red" if text == "!" else "") for text in row))
-    made = plain_table(MADE)
-    for row in texts.made:
+    rows, made = _made(result), plain_table(MADE)
+    for row in rows:
         made.add_row(*map(Text, row))
     wall = f"wall time in all {show_seconds(result.wall_s)}"
     lines: list[RenderableType] = [
         heading(item),
         Text(f"published: {item.source}"),
-        Text(f"ours: {reproduction.scale} scale, {_trials(reproduction)}; {size.about}"),
+        Text(f"ours: {reproduction.scale} scale, {trials(reproduction)}; {size.about}"),
         Text(),
         table,
         Text(),
@@ -198,14 +197,14 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
         *(Text(f"- {note}") for note in item.footnotes),
         Text(texts.verdict),
         Text(),
-        *((made, Text(wall)) if texts.made else (Text(_nothing_run(reproduction)),)),
+        *((made, Text(wall)) if rows else (Text(_nothing_run(reproduction)),)),
         *((claims_view(item, judge(result), reproduction.world), Text()) if item.claims else ()),
         *(Text(f"written: {file}") for file in files),
     ]
     return Group(*lines)
 
 
-def _trials(reproduction: Reproduction) -> str:
+def trials(reproduction: Reproduction) -> str:
     """Seeds, and the world where all of them share one."""
     world = "" if (shared := reproduction.world) is None else f" in world {shared}"
     return f"{count(len(reproduction.seeds), 'seed')}{world}"
@@ -215,18 +214,18 @@ def result_markdown(result: Result, pictures: Sequence[Path]) -> str:
     """A result as a Markdown page; its pictures are files beside it."""
     item, reproduction = result.item, result.reproduction
     size = item.size(reproduction.scale)
-    texts = result_text(result)
+    texts, made = result_text(result), _made(result)
     parts = [
         f"# {PAPERS[item.paper]} {item.name}: {item.title}",
         f"Published: {item.source}",
-        f"Ours: {reproduction.scale} scale, {_trials(reproduction)}; {size.about}",
+        f"Ours: {reproduction.scale} scale, {trials(reproduction)}; {size.about}",
         *(f"![{item.title}]({path.name})" for path in pictures if path.suffix == ".png"),
-        _markdown_table(texts.header, texts.rows),
+        markdown_table(texts.header, texts.rows),
         "\n".join(f"({number}) {note}  " for number, note in enumerate(texts.notes, start=1)),
         "\n".join(f"- {note}" for note in item.footnotes),
         texts.verdict,
-        _markdown_table(MADE, texts.made),
-        f"Wall time in all {show_seconds(result.wall_s)}." if texts.made else _nothing_run(reproduction),
+        markdown_table(MADE, made),
+        f"Wall time in all {show_seconds(result.wall_s)}." if made else _nothing_run(reproduction),
         claims_markdown(item, judge(result), reproduction.world),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -241,7 +240,8 @@ def _nothing_run(reproduction: Reproduction) -> str:
     return f"nothing is run at quick scale; fedradio reproduce {item.paper} {item.name} --scale paper takes {time}"
 
 
-def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown; empty without rows."""
     if not rows:
         return ""
     lines = [header, ["---"] * len(header), *rows]

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from fedradio.results.quantities import QUANTITIES, entry, of_runs
 from fedradio.results.quantity import Quantity
-from fedradio.results.run import PastRun
+from fedradio.results.run import CACHE_METRICS, PastRun
 from fedradio.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def participation_warning(summary: Summary) -> str | None:
 def _quantities(run: PastRun) -> list[Quantity]:
     """What is shown of a run: metrics of its summary, further ones in the order of the evaluations, what was spent."""
     first = [each for each in of_runs() if each.per == "evaluation" and each.field]
-    further = [entry(name) for name in run.last if name not in {each.name for each in first}]
+    known = {*CACHE_METRICS, *(each.name for each in first)}  # caches have a table of their own
+    further = [entry(name) for name in run.last if name not in known]
     return [*first, *further, *(each for each in of_runs() if each.per != "evaluation")]
 
 

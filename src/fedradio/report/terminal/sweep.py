@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedradio.core.errors import StoreError
-from fedradio.core.units import show_percent
+from fedradio.core.units import show_percent, show_seconds
 from fedradio.report.terminal.columns import Column, bare, bare_title, means, variant_tables
 from fedradio.report.terminal.console import SafeConsole, say, text_column
 from fedradio.results.quantities import of_variants, spent
@@ -45,6 +46,7 @@ class BatchProgress(PoolObserver):
         self._all = TaskID(0)
         self._rounds = 0
         self._made = 0
+        self._began = time.monotonic()
         self._runs: dict[Path, _ShownRun] = {}
 
     def __enter__(self) -> BatchProgress:
@@ -56,6 +58,7 @@ class BatchProgress(PoolObserver):
 
     def started(self, tasks: Sequence[RunTask], parallel: int) -> None:
         self._rounds = sum(task.spec.rounds for task in tasks)
+        self._began = time.monotonic()
         if not self.console.is_terminal:
             say(self.console, f"{_count(len(tasks), 'run')}, {parallel} at a time")
             return
@@ -77,7 +80,7 @@ class BatchProgress(PoolObserver):
             self.bar.update(self._all, completed=self._made, total=self._rounds)
         elif time.monotonic() >= shown.next_line:
             shown.next_line = time.monotonic() + LINE_EVERY_S
-            say(self.console, f"  {task.label}: {done}/{rounds} rounds")
+            say(self.console, f"  {task.label}: {done}/{rounds} rounds{self._left()}")
 
     def noted(self, task: RunTask, text: str) -> None:
         say(self.console, f"  {task.label}: {text}")
@@ -90,7 +93,13 @@ class BatchProgress(PoolObserver):
             if shown is not None and shown.row is not None:
                 self.bar.remove_task(shown.row)
         if outcome.status != "complete" or (outcome.fresh and self.bar is None):
-            say(self.console, f"[{number}/{total}] {_line(outcome)}")
+            say(self.console, f"[{number}/{total}] {_line(outcome)}{self._left()}")
+
+    def _left(self) -> str:
+        """How long all runs will still take at the present pace; empty while that is unknown or below a second."""
+        rounds = self._rounds - self._made
+        left_s = (time.monotonic() - self._began) * rounds / self._made if self._made else 0.0
+        return f", about {show_seconds(round(left_s))} left" if left_s >= 1 else ""
 
     def stopping(self) -> None:
         with suppress(OSError):  # nobody may be listening
@@ -120,6 +129,7 @@ def results_view(results: Sequence[VariantResult], width: int = 120) -> Group:
     A dash is undefined. What does not fit the width is a table of its own.
     """
     metrics = [each for each in of_variants() if each.per == "evaluation"]
+    metrics = [each for each in metrics if each.field or each.listed(row.means[each.name] for row in results)]
     ends: dict[str, Column] = {"seeds": [f"{row.complete}/{row.seeds}" for row in results]}
     ends |= {bare_title(each): [bare(each, row.means[each.name]) for row in results] for each in metrics}
     costs = means(spent(), [row.means for row in results])
@@ -158,6 +168,14 @@ def trouble_lines(outcomes: Sequence[Outcome]) -> list[str]:
             error = (outcome.error or "").replace("\n", "\n    ")
             lines.append(f"{outcome.status}: {outcome.task.label} ({outcome.task.folder})\n    {error}".rstrip())
     return lines
+
+
+def failures_line(outcomes: Sequence[Outcome]) -> str:
+    """How many runs are not complete, ``2 of 9 runs are not complete: 1 failed, 1 diverged``."""
+    ends = Counter(outcome.status for outcome in outcomes if outcome.status != "complete")
+    verb = "is" if ends.total() == 1 else "are"
+    what = ", ".join(f"{count} {status}" for status, count in ends.items())
+    return f"{ends.total()} of {_count(len(outcomes), 'run')} {verb} not complete: {what}"
 
 
 def _line(outcome: Outcome) -> str:

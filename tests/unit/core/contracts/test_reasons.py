@@ -12,4 +12,5 @@ def test_numbers_of_stored_reasons() -> None:
         "OUTAGE": 4,
         "NO_DATA": 5,
         "NO_NEWS": 6,
+        "CRASHED": 9,
     }

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from fedradio.papers.studies.planned import for_rounds, planned_slots
+from fedradio.papers.studies import planned
+from fedradio.papers.studies.planned import for_rounds, planned_rounds, planned_slots
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec, load_spec
 
@@ -29,3 +30,13 @@ def test_every_edge_round_is_planned_and_told(cells: Callable[..., Spec]) -> Non
     found = [(one.x.clock.t, one.x.clock.e) for one in planned_slots(build(cells()), 3, told.append)]
     assert found == [(t, e) for t in range(3) for e in range(2)]
     assert told == [n / 6 for n in range(1, 7)]
+
+
+def test_the_plan_asked_for_last_is_kept(cells: Callable[..., Spec]) -> None:
+    told: list[float] = []
+    first = planned_rounds(cells(), 2, told.append)
+    assert planned_rounds(cells("name=other"), 2, told.append) is first  # a name changes nothing
+    assert len(told) == 4 + 2
+    assert len(planned_rounds(cells(), 3, told.append)) == 6
+    assert planned_rounds(cells("seed=9"), 2, told.append) is not first
+    assert len(planned._last) == 1

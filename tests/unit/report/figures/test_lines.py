@@ -8,7 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 from support.past import past
 
-from fedradio.report.figures.axes import COLUMN_IN, save
+from fedradio.report.figures.axes import save
+from fedradio.report.figures.design import COLUMN_IN
 from fedradio.report.figures.gallery import looks_of
 from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
 from fedradio.report.style import style

@@ -44,3 +44,10 @@ def test_bare_numbers() -> None:
     assert bare(accuracy, Interval(0.5, 0.01, 3), signed=True) == "+50.00 ± 1.00 *"
     assert bare(accuracy, Interval(-0.005, 0.01, 3), signed=True) == "-0.50 ± 1.00  "
     assert bare(accuracy, None) == "-"
+
+
+def test_numbers_with_prefixes_keep_them() -> None:
+    """Fixed digits would show 7 Gbit as 7000000000.0000."""
+    assert bare(QUANTITIES["net_bits"], Interval(7e9, 1e8, 3)) == "7 Gbit ± 100 Mbit"
+    assert bare(QUANTITIES["net_bits"], Interval(-7e9, 1e8, 3), signed=True) == "-7 Gbit ± 100 Mbit *"
+    assert bare(QUANTITIES["net_bits"], Interval(7e9, None, 1), signed=True) == "+7 Gbit  "

@@ -57,3 +57,20 @@ def test_the_view_tells_what_is_left_out(tiny: Make) -> None:
     text = shown(comparison_view(compare(runs)))
     for words in ("left out, diverged: tiny-2", "left out, unfinished: tiny-3", "no run is complete: other"):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("rule.lr=0.7", None),
+        ("data.source=videos", "has other data than tiny: their numbers are not of one task (data.source.kind"),
+        ("model.hidden=[3]", "has another model than tiny (model.hidden)"),
+        ("world_seed=6", "has another world than tiny: pairs share the seed alone (world_seed)"),
+        ("topology.clients=7", "has another world than tiny: pairs share the seed alone (topology.clients)"),
+    ],
+)
+def test_what_should_not_be_compared_is_warned_of(tiny: Callable[..., Spec], change: str, words: str | None) -> None:
+    found = compare([past(tiny(), [0.5]), past(tiny("name=other", change), [0.5])])
+    warnings = [line for line in shown(comparison_view(found), width=300).splitlines() if line.startswith("warning:")]
+    assert len(warnings) == (words is not None)
+    assert words is None or f"warning: other {words}" in warnings[0]

@@ -1,13 +1,14 @@
 """Sweeps on a terminal: progress and results."""
 
 import io
+import time
 from pathlib import Path
 
 import pytest
 from support.sealing import blank_summary, write_summary
 
 from fedradio.report.terminal.console import SafeConsole
-from fedradio.report.terminal.sweep import BatchProgress, results_view
+from fedradio.report.terminal.sweep import BatchProgress, failures_line, results_view
 from fedradio.results.quantities import QUANTITIES
 from fedradio.results.statistics import Interval
 from fedradio.spec.spec import check_spec
@@ -56,6 +57,28 @@ def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.Mo
         "  one: 3/10 rounds",
         "[1/1] one: complete, accuracy 50.00 %",
     ]
+
+
+def test_lines_tell_the_remaining_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedradio.report.terminal.sweep.LINE_EVERY_S", 0.0)
+    jobs = [RunTask(check_spec({"rounds": 10}), tmp_path / str(n), f"run {n}") for n in range(2)]
+    console = SafeConsole(width=100, record=True, file=io.StringIO())
+    with BatchProgress(console) as progress:
+        progress.started(jobs, 1)
+        progress.advanced(jobs[0], 0, 10)
+        progress._began = time.monotonic() - 30
+        progress.advanced(jobs[0], 5, 10)  # a quarter after 30 s
+        progress._began = time.monotonic() - 60
+        progress.advanced(jobs[0], 10, 10)  # half after 60 s
+    lines = console.export_text().splitlines()
+    assert lines[-2:] == ["  run 0: 5/10 rounds, about 1 min 30 s left", "  run 0: 10/10 rounds, about 1 min 0 s left"]
+
+
+def test_failures_are_counted(tmp_path: Path) -> None:
+    job = RunTask(check_spec({"rounds": 10}), tmp_path, "one")
+    ends = [Outcome(job, status, None, fresh=True) for status in ("complete", "failed", "diverged", "failed")]
+    assert failures_line(ends) == "3 of 4 runs are not complete: 2 failed, 1 diverged"
+    assert failures_line(ends[:2]) == "1 of 2 runs is not complete: 1 failed"
 
 
 def test_results_fit_a_narrow_terminal() -> None:

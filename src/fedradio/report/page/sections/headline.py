@@ -122,5 +122,8 @@ MORE: dict[str, Callable[[RunData], Piece]] = {
     "bits": _hops,
     "clients": _clients,
     "wall_s": lambda _: "on the machine that ran it",
+    "planned_s": lambda _: "by the spec's radio, median of the devices' uploads",
+    "measured_s": lambda _: "from request to reply, median of the devices' uploads",
+    "planned_j": lambda _: "median; joules are not measured",
 }
 """What stands below a number, by the name of its quantity."""

@@ -40,12 +40,14 @@ OUT = {
     Reason.OUTAGE: ("outage", "@red"),
     Reason.NO_DATA: ("no data", "@purple"),
     Reason.NO_NEWS: ("no news", "@sky"),
+    Reason.CRASHED: ("crashed", "@ink"),
 }
 """Label and colour of every reason why a client was not selected."""
 
 LOST = {
     Reason.DEADLINE: ("selected, but late", "@orange"),
     Reason.OUTAGE: ("selected, but lost on the link", "@red"),
+    Reason.CRASHED: ("selected, but crashed", "@ink"),
 }
 """Label and colour of every reason why a selected client did not arrive."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from fedradio.report.page.html import DASH, Html, Piece, command, copied, paragraph, section, table, tag
 from fedradio.results.run import PastRun
 from fedradio.spec.description import override_value, shipped_as
+from fedradio.spec.spec import COMPOSED
 from fedradio.spec.yaml import read_spec
 from fedradio.sweeps.grid import SweepPlan
 
@@ -22,6 +23,8 @@ def place(run: PastRun) -> str:
 
 def reproduce(run: PastRun) -> Html:
     """Commands that make the same run."""
+    if COMPOSED in run.spec.plain:
+        return _composed(run)
     arguments = run.description.get("shipped")
     short = shlex.join(["fedradio", "run", *map(str, arguments)]) if isinstance(arguments, list) else None
     return section(
@@ -35,6 +38,23 @@ def reproduce(run: PastRun) -> Html:
             "that determines them (sha256 of the complete spec without name and about): ",
             tag("code", str((run.summary or {}).get("spec_sha256") or run.spec.sha256()), class_="hash"),
         ),
+    )
+
+
+def _composed(run: PastRun) -> Html:
+    """How a simulation that was composed in Python is run again, and the texts of the user's own classes in it."""
+    line = f"fedradio.run(simulation, out, rounds={run.spec.rounds}, eval_every={run.spec.eval_every})"
+    sources = run.description.get("sources", [])
+    shown = [
+        piece for each in sources if each["source"] for piece in (paragraph(each["name"]), command(each["source"]))
+    ]
+    return section(
+        "reproduce",
+        "Reproduce",
+        paragraph("This simulation was composed in Python. Composed from the same parts, it is run with:"),
+        command(line),
+        *([paragraph("Classes and functions of its own, as they were then:"), *shown] if shown else []),
+        paragraph("Fingerprint of all that determines its results: ", tag("code", run.spec.sha256(), class_="hash")),
     )
 
 
@@ -54,12 +74,13 @@ def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
     return shlex.join(["fedradio", "sweep", name, *arguments, *seeds]), source is None
 
 
-def spec_text(yaml: str) -> Html:
+def spec_text(yaml: str, composed: bool = False) -> Html:
     """The complete spec, with a button that copies it."""
+    about = "Complete, with every default; it can be run as it is."
     return section(
         "spec",
         "Spec",
-        paragraph("Complete, with every default; it can be run as it is."),
+        paragraph("What the simulation was composed of; tensors by their checksums." if composed else about),
         copied("Copy the spec", yaml, "Spec in YAML"),
     )
 

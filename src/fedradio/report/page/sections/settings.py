@@ -42,7 +42,12 @@ def settings(plain: Mapping[str, Any], description: Plain) -> Html:
         _block("Network and frame", [*_rows("topology", plain["topology"], parts), *_frame(plain, spec_keys)]),
         _block("Data", data_rows + _frame(data, data_keys)),
         _block("Learning", learning + _listed(plain, parts, spec_keys)),
+        None if plain.get("cache") is None else _block("Cache", _cache(plain["cache"], parts, keys.get("cache", {}))),
     )
+
+
+def _cache(cache: Mapping[str, Any], parts: Plain, keys: Plain) -> list[list[Piece]]:
+    return _listed(cache, parts, keys) + _frame(cache, keys)
 
 
 def _overview(hops: Sequence[Mapping[str, Any]]) -> Html:
@@ -69,7 +74,7 @@ def _hop(hop: Mapping[str, Any], parts: Plain, keys: Plain) -> list[list[Piece]]
 
 def _frame(values: Mapping[str, Any], meanings: Plain) -> list[list[Piece]]:
     """Keys that are no parts, with their meanings."""
-    plain = [key for key in values if key not in (*FAMILIES, *PART_LISTS, "name", "about", "hops", "data")]
+    plain = [key for key in values if key not in (*FAMILIES, *PART_LISTS, "name", "about", "hops", "data", "cache")]
     unit = {"deadline_s": "s"}
     return [[key, value_words(values[key]), unit.get(key), meanings.get(key)] for key in plain]
 

@@ -6,15 +6,14 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-import yaml
-
 from fedradio.report.page.document import document
 from fedradio.report.page.html import UNDEFINED, Html, Piece, command, copied, paragraph, section, table, tag
-from fedradio.report.page.numbers import count, percent, plus_minus, seconds, text_of, value_words
+from fedradio.report.page.numbers import count, percent, plus_minus, seconds, spec_yaml, text_of, value_words
 from fedradio.report.page.palette import variables
 from fedradio.report.page.sections.headline import badge, cards
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
 from fedradio.report.page.sections.sweep_charts import differences, energies, learning
+from fedradio.report.page.sections.sweep_costs import costs
 from fedradio.report.page.sweep_data import SweepData, SweptVariant
 from fedradio.results.compare import world
 from fedradio.results.quantities import of_variants
@@ -23,8 +22,8 @@ from fedradio.results.statistics import Interval
 from fedradio.spec.yaml import flatten
 
 
-def sweep_page(sweep: SweepData) -> str:
-    """The page of a sweep."""
+def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
+    """The page of a sweep; ``live`` is the line that a served page has on top."""
     name = sweep.plan.name
     header = tag(
         "div",
@@ -37,15 +36,16 @@ def sweep_page(sweep: SweepData) -> str:
         "results": ("Results", section("results", "Results", _results(sweep))),
         "learning": ("Learning", learning(sweep.variants)),
         "differences": ("Differences", _differences(sweep)),
+        "cost": ("Cost", costs(sweep.variants)),
         "energy": ("Energy", energies(sweep.variants)),
         "variants": (
             "Variants",
-            section("variants", "Variants", *(_variant(sweep, variant) for variant in sweep.variants)),
+            section("variants", "Variants", *_pages(sweep), *(_variant(sweep, variant) for variant in sweep.variants)),
         ),
         "spec": ("Spec and axes", _spec(sweep)),
         "environment": ("Environment", _environment(sweep)),
     }
-    return document(f"{name} - fedradio sweep", [header], sections, variables(sweep.colours()))
+    return document(f"{name} - fedradio sweep", [header], sections, variables(sweep.colours()), live)
 
 
 def known_quantities(sweep: SweepData) -> list[Quantity]:
@@ -166,6 +166,23 @@ def _difference(difference: Interval | None, formatted: Callable[[float], str]) 
     return f"+{text}" if difference.mean > 0 else text
 
 
+def _pages(sweep: SweepData) -> list[Html]:
+    """How to get the pages of the runs, where some have none."""
+    runs = [run for variant in sweep.variants for run in variant.runs.values() if run is not None]
+    lacking = sum(not run.page for run in runs)
+    if not lacking:
+        return []
+    have = (
+        f"{lacking} of {len(runs)} runs have no page of their own yet"
+        if lacking < len(runs)
+        else "Runs have no page yet"
+    )
+    return [
+        paragraph(f"{have}. From the sweep's folder, this makes them all, and this page again with links to them:"),
+        command("fedradio report . --runs"),
+    ]
+
+
 def _variant(sweep: SweepData, variant: SweptVariant) -> Html:
     """The runs of a variant."""
     columns = known_quantities(sweep)
@@ -175,7 +192,8 @@ def _variant(sweep: SweepData, variant: SweptVariant) -> Html:
             rows.append([str(seed), badge("not begun"), *([UNDEFINED] * len(columns)), None])
             continue
         values = [text_of(each, run.facts.get(each.name)) for each in columns]
-        rows.append([str(seed), badge(run.status), *values, tag("code", f"runs/{run.folder.name}")])
+        place = tag("code", f"runs/{run.folder.name}")
+        rows.append([str(seed), badge(run.status), *values, tag("a", place, href=run.page) if run.page else place])
     sets = ", ".join(f"{key} = {value_words(value)}" for key, value in variant.grid.changes.items())
     return tag(
         "div",
@@ -191,13 +209,12 @@ def _spec(sweep: SweepData) -> Html:
     plan = sweep.plan
     rows: list[list[Piece]] = [[key, ", ".join(map(value_words, values))] for key, values in plan.axes.items()]
     rows.append(["seeds", ", ".join(map(str, plan.seeds))])
-    text = yaml.safe_dump(dict(plan.base), sort_keys=False, default_flow_style=None, width=110)
     return section(
         "spec",
         "Spec and axes",
         table("Axes of the sweep", ["key", "values"], rows, numbers=False),
         paragraph("The spec that they change:"),
-        copied("Copy the spec", text, "Spec in YAML"),
+        copied("Copy the spec", spec_yaml(plan.base), "Spec in YAML"),
         *_rerun(sweep),
     )
 

@@ -30,11 +30,15 @@ from fedradio.report.page.numbers import axis_title, percent, plus_minus, quanti
 from fedradio.report.page.sections.energy import energy_axis, with_total
 from fedradio.report.page.sweep_data import DRAWN, SweptVariant
 from fedradio.results.quantities import QUANTITIES, axes, entry
+from fedradio.results.quantity import Quantity
 from fedradio.results.run import Floats
 from fedradio.results.statistics import Band, band
 
 VISIBLE = 8
 """Number of variants shown at first; a click on the legend shows others."""
+
+UNLIKE = 20.0
+"""Ratio of the largest to the smallest cost from which on an axis is logarithmic."""
 
 
 def learning(variants: Sequence[SweptVariant]) -> Html:
@@ -68,35 +72,66 @@ def _curves(variants: Sequence[SweptVariant], name: str, known: Sequence[str]) -
     views = {}
     for against in known:
         traces: list[Trace] = []
-        most = 0.0
+        means: list[Band] = []
         for place, variant in enumerate(variants):
             mean = _band(variant, name, against)
             if mean is not None:
                 traces += _with_band(variant, mean, entry(name).scale, place < VISIBLE)
-                most = max(most, float(mean.x[-1]))
-        label_of_x = axis_title(QUANTITIES[against])
-        x = whole(label_of_x, most) if against == "rounds" else axis(label_of_x)
-        views[against] = ChartView(
-            traces, {"xaxis": x | {"rangemode": "tozero"}, "yaxis": _y(name), "showlegend": True}
-        )
-    says = "Means over seeds; bands are the 95 % intervals of the mean." + _hidden(variants)
+                means.append(mean)
+        views[against] = ChartView(traces, {"xaxis": _x(against, means), "yaxis": _y(name, means), "showlegend": True})
+    says = "Means over seeds; bands are the 95 % intervals of the mean." + hidden(variants)
     return Chart(
-        f"{name}-chart", entry(name).heading, says, views, _ends(variants, name, known), height=_height(variants)
+        f"{name}-chart", entry(name).heading, says, views, _ends(variants, name, known), height=chart_height(variants)
     )
 
 
-def _y(name: str) -> Layout:
-    """The axis of a metric, limited to its possible values: wide intervals of few seeds reach beyond."""
-    limits = {"minallowed": 0} | ({"maxallowed": 102} if entry(name).format == "percent" else {})
-    return axis(axis_title(entry(name)), rangemode="tozero", autorangeoptions=limits)
+def _x(against: str, means: Sequence[Band]) -> Layout:
+    """The axis of what was spent: logarithmic where variants end at amounts of unlike size."""
+    title = axis_title(QUANTITIES[against])
+    if against == "rounds":
+        return whole(title, max((float(mean.x[-1]) for mean in means), default=0.0)) | {"rangemode": "tozero"}
+    if unlike([float(mean.x[-1]) for mean in means]) and all(mean.x[0] > 0 for mean in means):
+        return axis(f"{title}, logarithmic", type="log")
+    return axis(title, rangemode="tozero")
 
 
-def _height(variants: Sequence[SweptVariant]) -> int:
+def _y(name: str, means: Sequence[Band]) -> Layout:
+    """The axis of a metric that follows the mean curves."""
+    scale = entry(name).scale
+    values = [scale * float(end) for mean in means for end in (mean.mean.min(), mean.mean.max())]
+    bands = [scale * float(end) for mean in means if mean.n > 1 for end in (mean.low.min(), mean.high.max())]
+    return followed(entry(name), values, bands)
+
+
+def followed(metric: Quantity, values: Sequence[float], bands: Sequence[float] = (), room: float = 0.25) -> Layout:
+    """An axis that follows the data, and bands as far as they flatten nothing: ``room`` is added on either side.
+
+    Shares stay between 0 and 100 %. Wide intervals of few seeds reach beyond the axis.
+    """
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if high == low:
+        low, high = low - max(abs(low), 1.0) / 10, high + max(abs(high), 1.0) / 10
+    span = high - low
+    least = max(min([low, *bands]), low - room * span) - span / 20
+    most = min(max([high, *bands]), high + room * span) + span / 20
+    least, most = (
+        max(least, 0.0) if min(values, default=0.0) >= 0 else least,
+        min(most, 100.5) if metric.format == "percent" else most,
+    )
+    return axis(axis_title(metric), range=plain([least, most]))
+
+
+def unlike(amounts: Sequence[float]) -> bool:
+    """Whether amounts are of so unlike size that a linear axis would squeeze the small ones."""
+    return bool(amounts) and min(amounts) > 0 and max(amounts) > UNLIKE * min(amounts)
+
+
+def chart_height(variants: Sequence[SweptVariant]) -> int:
     """The height of a chart, with room for a legend of one line per variant."""
     return 290 + 20 * min(len(variants), 25)
 
 
-def _hidden(variants: Sequence[SweptVariant]) -> str:
+def hidden(variants: Sequence[SweptVariant]) -> str:
     """A sentence on the variants that are hidden at first; empty if all are shown."""
     if len(variants) <= VISIBLE:
         return ""
@@ -168,7 +203,7 @@ def differences(variants: Sequence[SweptVariant]) -> Html:
     }
     ahead = sum(difference.low is not None and difference.low > 0 for _, difference in known)
     behind = sum(difference.high is not None and difference.high < 0 for _, difference in known)
-    says = f"Of {len(known)} variants {ahead} lie wholly above the first and {behind} wholly below, intervals included."
+    says = f"Variants wholly above the first, intervals included: {ahead} of {len(known)}; wholly below: {behind}."
     rows = [[variant.label, str(difference.n), plus_minus(difference, percent)] for variant, difference in known]
     table = numbers_table("Differences of accuracy", ["variant", "seeds", "difference"], rows, "variants")
     chart = Chart(
@@ -231,7 +266,12 @@ def _distribution(identity: str, title: str, what: str, variants: Sequence[Swept
         f"Energy over {what}", ["variant", "a tenth", "median", "nine tenths", "most"], rows, "variants"
     )
     return Chart(
-        identity, title, says + _hidden(variants), {"all": ChartView(traces, layout)}, table, height=_height(variants)
+        identity,
+        title,
+        says + hidden(variants),
+        {"all": ChartView(traces, layout)},
+        table,
+        height=chart_height(variants),
     )
 
 

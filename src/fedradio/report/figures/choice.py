@@ -1,0 +1,226 @@
+"""A choice of figures, as a paper needs them: which metric against what, which variants, their order and names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from matplotlib.cbook import is_math_text
+from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
+
+from fedradio.core.errors import Problem, SpecError, StoreError, suggest
+from fedradio.core.text import harmless
+from fedradio.report.figures.axes import literal
+from fedradio.report.figures.design import COLUMN, Design, Limits, design
+from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings
+from fedradio.results.compare import metric_problems
+from fedradio.results.quantities import axes, entry
+from fedradio.results.run import PastRun, open_runs
+from fedradio.results.variants import Variant, matching, pieces, shortened, variants
+
+FREE: Limits = (None, None)
+"""Limits as the data have them."""
+
+
+def figures(
+    *sources: PastRun | Path | str,
+    metric: str | None = None,
+    against: str | Sequence[str] = (),
+    only: str | Sequence[str] = (),
+    target: float | None = None,
+    xlim: Limits = FREE,
+    ylim: Limits = FREE,
+    labels: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
+    without: Sequence[str] = (),
+    size: str | tuple[float, float | None] | None = None,
+    font: str | None = None,
+    font_size: float | None = None,
+    style: str | Path | None = None,
+) -> dict[str, Figure]:
+    """Figures of runs, run folders and sweeps by their names, such as ``accuracy-joules``; no file is written.
+
+    The keywords are the options of ``fedradio figures``. A figure is matplotlib's own and can be changed further;
+    ``save_figure(figure, path)`` writes it with letters that publishers take.
+    """
+    given = [source for source in sources if isinstance(source, PastRun)]
+    opened = open_runs(*(source for source in sources if not isinstance(source, PastRun)))
+    chosen = chosen_variants(variants(drawable([*given, *opened])), order, without)
+    looks = replace(
+        design(size, font, font_size, style),
+        x_limits=xlim,
+        y_limits=ylim,
+        names=names_of(chosen, labels or {}),
+    )
+    found = chosen_drawings(chosen, metric, _listed(against), _listed(only), target, looks)
+    return {drawing.name: drawing.make() for drawing in found if drawing.make is not None}
+
+
+def drawable(runs: Sequence[PastRun]) -> Sequence[PastRun]:
+    """The runs that can be drawn: one alone as far as it went, of several the complete ones; refused without any."""
+    if len(runs) == 1 and not runs[0].damage:
+        return runs
+    complete = [run for run in runs if run.status == "complete"]
+    if not complete:
+        reasons = [f"{run.folder} is {run.trouble}" for run in runs if run.damage]
+        if len(reasons) < len(runs):
+            reasons.insert(0, "no run is complete: name a single run folder to see it as far as it went")
+        raise StoreError("\n".join(reasons) or "there are no runs to draw")
+    return complete
+
+
+def chosen_variants(every: Sequence[Variant], order: Sequence[str] = (), without: Sequence[str] = ()) -> list[Variant]:
+    """The variants without some, in an order: those that are named first come first, the others follow as they are."""
+    problems = _unknown("--order", order, every) + _unknown("--without", without, every)
+    out = {variant.label for words in without for variant in matching(every, words)}
+    left = [variant for variant in every if variant.label not in out]
+    if not problems and not left:
+        problems.append(Problem("--without", "leaves nothing to draw", "name fewer variants", "; ".join(without)))
+    if problems:
+        raise SpecError(problems)
+    ranks: dict[str, int] = {}
+    for rank, words in enumerate(order):
+        for variant in matching(left, words):
+            ranks.setdefault(variant.label, rank)
+    return sorted(left, key=lambda variant: ranks.get(variant.label, len(order)))
+
+
+def names_of(every: Sequence[Variant], labels: Mapping[str, str]) -> dict[str, str]:
+    """Names for legends by the variants' labels, of those that get one.
+
+    A key is a label or enough words of it. Where several variants have these words, their place in each label is taken
+    by the name, as in *rule.lr=0.1, FedProx*.
+    """
+    problems = _unknown("--label", labels, every)
+    names: dict[str, str] = {}
+    for key, text in labels.items():
+        found = matching(every, key)
+        problems += _name_problems(key, text)
+        for variant in found:
+            name = harmless(text) if len(found) == 1 else _placed(variant.label, key, harmless(text))
+            if name is None:
+                known = "; ".join(one.label for one in found)
+                problems.append(Problem("--label", "several variants match", f"one of: {known}", key))
+                break
+            names[variant.label] = name
+    texts = [names.get(variant.label, variant.label) for variant in every]
+    problems += [
+        Problem("--label", "two variants have this name", "", text) for text in {*texts} if texts.count(text) > 1
+    ]
+    if problems:
+        raise SpecError(problems)
+    return names
+
+
+def split_labels(texts: Iterable[str], every: Sequence[Variant]) -> dict[str, str]:
+    """Labels as typed, ``WORDS=NAME``; words may hold equal signs, as labels do: the first that fit count."""
+    found: dict[str, str] = {}
+    for text in texts:
+        places = [place for place, letter in enumerate(text) if letter == "="]
+        if not places:
+            remedy = 'such as --label fedprox="FedProx (mu=0.01)"'
+            raise SpecError(Problem("--label", "names no variant", remedy, text))
+        at = next((place for place in places if matching(every, text[:place])), places[0])
+        found[text[:at]] = text[at + 1 :]
+    return found
+
+
+def chosen_drawings(
+    every: Sequence[Variant],
+    metric: str | None = None,
+    against: Sequence[str] = (),
+    only: Sequence[str] = (),
+    target: float | None = None,
+    design: Design = COLUMN,
+) -> list[Drawing]:
+    """The figures that are wanted: all, or with a metric, an axis, limits or a target its curves; or ``only`` some.
+
+    Refused where something is unknown, and where none of those that were asked for can be drawn.
+    """
+    limited = design.x_limits != FREE or design.y_limits != FREE
+    curves = metric is not None or bool(against) or target is not None or limited
+    _check(every, metric or "accuracy", against, target, design)
+    found = (
+        curve_drawings(every, metric or "accuracy", against or None, target, design)
+        if curves
+        else drawings(every, design)
+    )
+    problems = [_no_figure(name, found) for name in only if name not in {drawing.name for drawing in found}]
+    if problems:
+        raise SpecError(problems)
+    found = [drawing for drawing in found if not only or drawing.name in only]
+    able = [drawing for drawing in found if drawing.make is not None]
+    if (curves or only) and not able:
+        raise SpecError([Problem(drawing.name, f"cannot be drawn: {drawing.why}") for drawing in found])
+    if design.x_limits != FREE and len(able) > 1:
+        raise SpecError(Problem("--xlim", "these figures have different axes", "choose one, such as --against joules"))
+    return found
+
+
+def _check(every: Sequence[Variant], metric: str, against: Sequence[str], target: float | None, design: Design) -> None:
+    """Refuse an unknown metric or axis and impossible limits, all at once."""
+    problems = (
+        metric_problems(every, metric) if any(run.evaluations for one in every for run in one.runs.values()) else []
+    )
+    known = [each.name for each in axes()]
+    for name in (name for name in against if name not in known):
+        problems.append(
+            Problem("--against", "no such axis", suggest(name, known) or f"one of: {', '.join(known)}", name)
+        )
+    for option, limits in (("--xlim", design.x_limits), ("--ylim", design.y_limits)):
+        low, high = limits
+        if not all(limit is None or math.isfinite(limit) for limit in limits) or (
+            low is not None and high is not None and low >= high
+        ):
+            problems.append(Problem(option, "not two rising numbers", f"such as {option} 0,1", limits))
+    shares = entry(metric).format == "percent"
+    for option, value in (("--ylim", design.y_limits[0]), ("--ylim", design.y_limits[1]), ("--target", target)):
+        if shares and value is not None and value > 1:
+            problems.append(Problem(option, "accuracies are between 0 and 1", "such as 0.9 for 90 %", value))
+    if problems:
+        raise SpecError(problems)
+
+
+def _unknown(option: str, words: Iterable[str], every: Sequence[Variant]) -> list[Problem]:
+    """Problems of words that fit no variant."""
+    known = [variant.label for variant in every]
+    listed = f"one of: {'; '.join(known)}"
+    lost = [one for one in words if not matching(every, one)]
+    near = [suggest(one, [*known, *map(shortened, known)]) or listed for one in lost]
+    return [Problem(option, "no such variant", remedy, one) for one, remedy in zip(lost, near, strict=True)]
+
+
+def _name_problems(key: str, text: str) -> list[Problem]:
+    """Problems of a name that cannot be set."""
+    if not text.strip():
+        return [Problem("--label", "the name is empty", f'such as --label {key}="A name"', key)]
+    try:
+        if is_math_text(text):
+            MathTextParser("path").parse(text)
+    except ValueError as error:
+        reason = str(error).strip().splitlines()[-1].partition(", found")[0].removeprefix("ParseFatalException: ")
+        return [Problem("--label", f"the formula cannot be set: {reason}", r"a dollar sign itself is \$", text)]
+    return []
+
+
+def _placed(label: str, key: str, name: str) -> str | None:
+    """A label with a name in the place of the key's words; None if they are not in it."""
+    words, left = pieces(key), label.split(", ")
+    places = [place for place, word in enumerate(left) if pieces(word) <= words]
+    if not places:
+        return None
+    texts = [literal(shortened(word)) for word in left]
+    texts[places[0]] = name
+    return ", ".join(text for place, text in enumerate(texts) if place not in places[1:])
+
+
+def _no_figure(name: str, found: Sequence[Drawing]) -> Problem:
+    known = [drawing.name for drawing in found]
+    return Problem("--only", "no such figure", suggest(name, known) or f"one of: {', '.join(known)}", name)
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)

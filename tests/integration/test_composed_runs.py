@@ -1,0 +1,111 @@
+"""Composed simulations have run folders: resumed as if in one go, read by every command, and bit-equal for a seed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from support.commands import exit_code
+from support.worlds import cells
+from torch import Tensor, nn
+
+from fedradio import Observer, Run, StoreError, compare, export, open_run, page, resume, run, wrap
+from fedradio.cli.app import err
+from fedradio.core.contracts import RoundRecord, SimState
+from fedradio.rounds.simulation import Simulation
+from fedradio.runs.folder import MODEL_FILE, RECORDS_FILE
+
+
+class Net(nn.Module):
+    """A module of the user's own, which torch fills from its global generator."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.head = nn.Linear(64, 12), nn.BatchNorm1d(12), nn.Linear(12, 10)
+        self.drop = nn.Dropout(0.2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.head(self.drop(torch.relu(self.norm(self.first(x.flatten(1))))))
+        return logits
+
+
+def simulation() -> Simulation:
+    return cells(model=lambda shape, classes: wrap(Net(), shape, classes))
+
+
+class StopAfter(Observer):
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+
+    def advanced(self, state: SimState, record: RoundRecord) -> None:
+        if state.t == self.rounds:
+            raise KeyboardInterrupt
+
+
+def records(folder: Path) -> list[dict[str, object]]:
+    """The records without wall time."""
+    rows = [json.loads(line) for line in (folder / RECORDS_FILE).read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key != "wall_s"} for row in rows]
+
+
+def same(one: Path, other: Path) -> bool:
+    return records(one) == records(other) and (one / MODEL_FILE).read_bytes() == (other / MODEL_FILE).read_bytes()
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Run:
+    return run(simulation(), tmp_path / "whole", rounds=4, name="mine")
+
+
+def test_resumed_as_if_in_one_go(whole: Run, tmp_path: Path) -> None:
+    for rounds in (1, 3):
+        cut = tmp_path / f"cut{rounds}"
+        with pytest.raises(KeyboardInterrupt):
+            run(simulation(), cut, rounds=4, name="mine", observer=StopAfter(rounds))
+        with pytest.raises(StoreError, match=r"simulation=\.\.\."):
+            resume(cut)
+        assert resume(cut, simulation=simulation()).status == "complete"
+        assert same(whole.folder, cut)
+    resume(whole.folder)  # complete: nothing is asked for
+    longer = resume(whole.folder, simulation=simulation(), rounds=5)
+    assert len(longer.rounds) == 5
+    assert same(longer.folder, run(simulation(), tmp_path / "five", rounds=5, name="mine").folder)
+
+
+def test_a_lost_file_is_made_again(whole: Run, tmp_path: Path) -> None:
+    before = records(whole.folder)
+    (whole.folder / MODEL_FILE).write_bytes(b"")
+    assert open_run(whole.folder).status == "damaged"
+    resume(whole.folder, simulation=simulation())
+    assert open_run(whole.folder).status == "complete"
+    assert records(whole.folder) == before
+
+
+def test_every_reader_reads_it(whole: Run, tmp_path: Path) -> None:
+    assert "Reproduce" in page(whole.folder)
+    assert "class Net(nn.Module)" in page(whole.folder)
+    assert compare([whole]) is not None
+    assert sum(export(whole.folder, out=tmp_path / "tables").values()) > 0
+
+
+def test_commands_read_it_and_resume_names_the_python_line(
+    whole: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(err, "_width", 200)
+    assert exit_code("verify", whole.folder) == 0
+    assert "whole (complete)" in capsys.readouterr().out
+    assert exit_code("compare", whole.folder) == 0
+    assert exit_code("resume", whole.folder) == 0  # nothing is left to do
+    capsys.readouterr()
+    assert exit_code("resume", whole.folder, "--rounds", 9) == 5
+    assert "fedradio.resume(" in capsys.readouterr().err
+    assert exit_code("run", whole.folder / "spec.yaml") == 2
+    assert "composed in Python" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_same_seed_twice_is_bit_equal(whole: Run, tmp_path: Path) -> None:
+    torch.rand(3)  # whatever torch's generator has done before
+    again = run(simulation(), tmp_path / "again", rounds=4, name="mine")
+    assert same(whole.folder, again.folder)

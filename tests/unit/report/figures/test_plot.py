@@ -1,0 +1,34 @@
+"""The figure of runs in Python."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fedradio.core.errors import SpecError, StoreError
+from fedradio.report.figures.plot import plot
+from fedradio.results.made import run
+from fedradio.results.run import Run
+from fedradio.spec.spec import Spec
+
+Make = Callable[..., Spec]
+
+
+def test_a_run_without_a_folder_is_drawn(cells: Make) -> None:
+    made = run(cells())
+    figure = made.plot("loss", against="joules", target=1.0)
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    drawn = figure.axes[0].lines[0].get_ydata()
+    assert drawn.tolist() == [each.metrics["loss"] for each in made.evaluations]
+
+
+def test_what_cannot_be_drawn(tiny: Make) -> None:
+    made = run(tiny())
+    with pytest.raises(SpecError, match="one of: rounds, seconds, joules, bits, uses"):
+        made.plot(against="days")
+    with pytest.raises(SpecError, match=r"measured in these runs: accuracy, loss"):
+        made.plot("f1")
+    with pytest.raises(SpecError, match="seconds are undefined"):
+        made.plot(against="seconds")
+    with pytest.raises(StoreError, match="no complete run"):
+        plot([Run(Path("a"), tiny(), None), Run(Path("b"), tiny(), None)])
