@@ -210,8 +210,9 @@ def neutral(options: argparse.Namespace, console: Console) -> bool:
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="neutral-")))
         folders = {"base": find_checkout(options.base, stack), "changed": find_checkout(options.changed, stack)}
+        restored = "changed" if options.readings_0_1 else None
         sides = [
-            Side(path, scratch / "homes" / label, (keep or scratch) / label, restores=label == "changed")
+            Side(path, scratch / "homes" / label, (keep or scratch) / label, restores=label == restored)
             for label, path in folders.items()
         ]
         return show(results(sides, options, console), console)
@@ -223,6 +224,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("base", metavar="BASE", nargs="?", help="folder or git revision to compare with")
     parser.add_argument("changed", metavar="CHANGED", nargs="?", default=str(ROOT), help="folder or git revision")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="runs and specs of that name, such as 'osafl*'")
+    parser.add_argument(
+        "--readings-0-1",
+        action="store_true",
+        help="bring the readings of version 0.1 back in CHANGED: for a BASE from before they were corrected",
+    )
     parser.add_argument("--list", action="store_true", help="print the runs and stop")
     parser.add_argument("--keep", metavar="DIR", type=Path, help="new folder that keeps the run folders")
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time (2: both checkouts of a spec)")

@@ -108,7 +108,7 @@ OLD_READINGS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Specs, by pattern, whose reading of a paper was changed on purpose, and what brings the reading of version 0.1 back:
-it shows that nothing else has moved. Applied to the CHANGED side only; BASE may not know the keys."""
+it shows that nothing else has moved. Applied to the CHANGED side only, on request: BASE may not know the keys."""
 
 
 def restoring(spec: str) -> list[str]:

@@ -266,3 +266,18 @@ def test_old_readings_are_restored_on_the_changed_side_only(tool: ModuleType, tm
         load_spec(name, changed.restored(name))
     command = tool.Case("rawhfl/paper/z4", 1).command(tmp_path, 1, changed.restored("rawhfl/paper/z4"))
     assert "rule.updates_per_step=10" in command
+
+
+@pytest.mark.parametrize(("flags", "restored"), [((), [False, False]), (("--readings-0-1",), [False, True])])
+def test_old_readings_are_restored_on_request_only(
+    tool: ModuleType, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], restored: list[bool]
+) -> None:
+    seen: list[bool] = []
+
+    def no_runs(sides: list[Any], *_: object) -> list[Any]:
+        seen.extend(side.restores for side in sides)
+        return []
+
+    monkeypatch.setattr(tool, "results", no_runs)
+    assert tool.main([str(ROOT), *flags]) == 0
+    assert seen == restored
