@@ -16,8 +16,8 @@ from fedradio.papers.published import PAPERS, items, matching
 from fedradio.papers.shipped import shipped_results
 from fedradio.report.figures.published import draw
 from fedradio.report.terminal.reproduction import markdown_table, result_text
-from fedradio.report.terminal.shipped import Shipped, opened
-from fedradio.report.terminal.shipped_page import claims_table, item_markdown, item_summary, overview_markdown
+from fedradio.report.terminal.shipped import Shipped, opened, verdict_counts
+from fedradio.report.terminal.shipped_page import claims_table, folded, item_markdown, item_summary, overview_markdown
 
 SVG: dict[Any, Any] = {"svg.hashsalt": "fedradio", "svg.fonttype": "path"}
 """The same data gives the same picture."""
@@ -25,6 +25,9 @@ SVG: dict[Any, Any] = {"svg.hashsalt": "fedradio", "svg.fonttype": "path"}
 MARKER = re.compile(r"<!-- (shipped results|numbers of|verdicts of) ?([a-z]*) ?(\w*) -->")
 """``shipped results``: the overview, or with a paper all of its items; ``numbers of PAPER ITEM``: the table alone,
 ``verdicts of PAPER ITEM``: the claims alone."""
+
+MOST = 3
+"""More verdicts than this are folded on pages that are about something else."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -87,7 +90,8 @@ def part(what: str, paper: str, name: str) -> str:
     """The numbers of one shipped result, paper beside ours, or the verdicts on its claims; refused where it is none."""
     one = shipped_one(paper, name)
     if what == "verdicts of":
-        return claims_table(one.item, one.judged)
+        text = claims_table(one.item, one.judged)
+        return text if len(one.judged) <= MOST else folded(f"Claims: {verdict_counts(one.judged)}", text)
     texts = result_text(one.result)
     return markdown_table(texts.header, texts.rows)
 
