@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import IntEnum
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from folding import fold_files, fold_sections
 from mkdocs.structure.files import File, Files
 from part_pages import either, overview, pages, table
 from typeset import typeset
@@ -17,6 +19,7 @@ from typeset import typeset
 import fedradio
 from fedradio.core import contracts
 from fedradio.core.registry import FAMILIES, PART_LISTS, parts
+from fedradio.report.terminal.shipped_page import folded
 from fedradio.spec.schema import spec_schema
 from fedradio.spec.spec import load_spec
 from fedradio.spec.yaml import shipped
@@ -50,8 +53,8 @@ def on_config(config: Any, **_: Any) -> Any:
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
-    """Add the pages of parts, which are no files."""
-    for path, text in pages().items():
+    """Add the pages of parts and of contracts, which are no files."""
+    for path, text in (pages() | contract_pages()).items():
         files.append(File.generated(config, path, content=text))
     return files
 
@@ -62,7 +65,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         marker = f"<!-- {name} -->"
         if marker in markdown:
             markdown = markdown.replace(marker, make())
-    return typeset(markdown)
+    return typeset(fold_files(markdown))
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -136,23 +139,52 @@ def _limit(value: float) -> str:
 
 
 def shipped_specs() -> str:
-    return table(("spec", "what it runs"), [(f"`{name}`", load_spec(name).plain["about"]) for name in shipped()])
-
-
-def all_contracts() -> str:
-    """A directive for every name of the contracts, by subject: fields of value types, methods of protocols."""
-    pieces, seen = [], set()
-    for subject, title in SUBJECTS.items():
-        module = import_module(f"{contracts.__name__}.{subject}")
-        names = [name for name in vars(module) if name in contracts.__all__ and name not in seen]
-        names = [name for name in names if _defined_in(module, vars(module)[name])]
-        seen.update(names)
-        pieces.append(f"## Contracts: {title} {{ #contracts-{subject} }}")
-        pieces += [_directive(f"{module.__name__}.{name}", vars(module)[name]) for name in names]
-    missing = set(contracts.__all__) - seen
-    if missing:
-        raise ValueError(f"contracts without a place on the page: {', '.join(sorted(missing))}")
+    """Tables of all shipped specs; those of the papers' tables and figures are folded."""
+    names = [name for name in shipped() if "/" not in name]
+    pieces = [_specs_table(names)]
+    for paper in dict.fromkeys(name.split("/")[0] for name in shipped() if "/" in name):
+        mine = [name for name in shipped() if name.startswith(f"{paper}/")]
+        pieces.append(folded(f"{len(mine)} specs of the tables and figures: {paper}/", _specs_table(mine)))
     return "\n\n".join(pieces)
+
+
+def _specs_table(names: list[str]) -> str:
+    return table(("spec", "what it runs"), [(f"`{name}`", load_spec(name).plain["about"]) for name in names])
+
+
+@cache
+def contract_names() -> dict[str, tuple[str, ...]]:
+    """Subject -> names of the contracts that belong to it; every name has its place."""
+    found: dict[str, tuple[str, ...]] = {}
+    for subject in SUBJECTS:
+        module = import_module(f"{contracts.__name__}.{subject}")
+        seen = {name for names in found.values() for name in names}
+        names = [name for name in vars(module) if name in contracts.__all__ and name not in seen]
+        found[subject] = tuple(name for name in names if _defined_in(module, vars(module)[name]))
+    missing = set(contracts.__all__) - {name for names in found.values() for name in names}
+    if missing:
+        raise ValueError(f"contracts without a place on the pages: {', '.join(sorted(missing))}")
+    return found
+
+
+def contracts_overview() -> str:
+    """A table of subjects, each with its page and its names."""
+    rows = [
+        (f"[{SUBJECTS[subject]}](contracts/{subject}.md)", ", ".join(f"`{name}`" for name in names))
+        for subject, names in contract_names().items()
+    ]
+    return table(("subject", "names"), rows)
+
+
+def contract_pages() -> dict[str, str]:
+    """Path -> text of a page for every subject: fields of value types, methods of protocols."""
+    found = {}
+    for subject, names in contract_names().items():
+        module = import_module(f"{contracts.__name__}.{subject}")
+        pieces = [f"# Contracts: {SUBJECTS[subject]}", "All subjects: [contracts](../contracts.md)."]
+        pieces += [_directive(f"{module.__name__}.{name}", vars(module)[name]) for name in names]
+        found[f"contracts/{subject}.md"] = "\n\n".join(pieces)
+    return found
 
 
 def _defined_in(module: ModuleType, what: Any) -> bool:
@@ -161,9 +193,9 @@ def _defined_in(module: ModuleType, what: Any) -> bool:
 
 
 def _directive(path: str, what: Any) -> str:
-    lines = [f"::: {path}"]
+    lines = [f"::: {path}", "    options:", "      heading_level: 2"]
     if getattr(what, "_is_protocol", False) or (isinstance(what, type) and issubclass(what, IntEnum)):
-        lines += ["    options:", "      show_if_no_docstring: true"]
+        lines.append("      show_if_no_docstring: true")
     return "\n".join(lines)
 
 
@@ -172,10 +204,16 @@ def data_sets() -> str:
     return re.sub(r"^   - ", "    - ", (ROOT / "DATA.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
+def changelog() -> str:
+    """``CHANGELOG.md``, every list of a release folded."""
+    return fold_sections((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+
+
 MARKERS: dict[str, Callable[[], str]] = {
     "parts": overview,
     "DATA.md": data_sets,
-    "contracts": all_contracts,
+    "contracts": contracts_overview,
+    "CHANGELOG.md": changelog,
     "spec frame": lambda: spec_keys(None),
     "spec hop": lambda: spec_keys("Hop"),
     "spec data": lambda: spec_keys("Data"),

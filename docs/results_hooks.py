@@ -12,12 +12,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from fedradio.papers.items import Item
-from fedradio.papers.published import items, matching
+from fedradio.papers.published import PAPERS, items, matching
 from fedradio.papers.shipped import shipped_results
 from fedradio.report.figures.published import draw
 from fedradio.report.terminal.reproduction import markdown_table, result_text
-from fedradio.report.terminal.shipped import Shipped, opened
-from fedradio.report.terminal.shipped_page import anchor, claims_table, item_markdown, overview_markdown
+from fedradio.report.terminal.shipped import Shipped, opened, verdict_counts
+from fedradio.report.terminal.shipped_page import claims_table, folded, item_markdown, item_summary, overview_markdown
 
 SVG: dict[Any, Any] = {"svg.hashsalt": "fedradio", "svg.fonttype": "path"}
 """The same data gives the same picture."""
@@ -26,10 +26,14 @@ MARKER = re.compile(r"<!-- (shipped results|numbers of|verdicts of) ?([a-z]*) ?(
 """``shipped results``: the overview, or with a paper all of its items; ``numbers of PAPER ITEM``: the table alone,
 ``verdicts of PAPER ITEM``: the claims alone."""
 
+MOST = 3
+"""More verdicts than this are folded on pages that are about something else."""
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a picture for every shipped result that draws something."""
+    """Add a page for every shipped result, and a picture for those that draw something."""
     for (paper, name), result in shipped_results().items():
+        files.append(File.generated(config, page_path(paper, name), content=item_page(paper, name)))
         if result.picture is not None and result.picture["series"]:
             files.append(File.generated(config, f"results/{paper}_{name}.svg", content=svg(paper, name)))
     return files
@@ -58,16 +62,36 @@ def made(what: str, paper: str, name: str) -> str:
     listed = known(paper or None)
     if not paper:
         return overview_markdown(listed, link)
-    return "\n\n".join(item_markdown(one, lambda item: f"results/{item.paper}_{item.name}.svg") for one in listed)
+    return "\n\n".join(item_summary(one, link, picture_path) for one in listed)
+
+
+def page_path(paper: str, name: str) -> str:
+    return f"hold/{paper}_{name}.md"
+
+
+def picture_path(item: Item) -> str:
+    return f"results/{item.paper}_{item.name}.svg"
+
+
+def item_page(paper: str, name: str) -> str:
+    """The page of one shipped result."""
+    text = item_markdown(shipped_one(paper, name), lambda item: f"../{picture_path(item)}")
+    return f"{text}\n\nAll of this paper: [{PAPERS[paper]}](../hold_{paper}.md). All papers: [overview](../hold.md)."
+
+
+def shipped_one(paper: str, name: str) -> Shipped:
+    [one] = opened(matching(paper, name))
+    if not isinstance(one, Shipped):
+        raise ValueError(f"{paper} {name} has no shipped result")
+    return one
 
 
 def part(what: str, paper: str, name: str) -> str:
     """The numbers of one shipped result, paper beside ours, or the verdicts on its claims; refused where it is none."""
-    [one] = opened(matching(paper, name))
-    if not isinstance(one, Shipped):
-        raise ValueError(f"{paper} {name} has no shipped result")
+    one = shipped_one(paper, name)
     if what == "verdicts of":
-        return claims_table(one.item, one.judged)
+        text = claims_table(one.item, one.judged)
+        return text if len(one.judged) <= MOST else folded(f"Claims: {verdict_counts(one.judged)}", text)
     texts = result_text(one.result)
     return markdown_table(texts.header, texts.rows)
 
@@ -79,5 +103,5 @@ def known(paper: str | None) -> list[Item | Shipped]:
 
 
 def link(item: Item) -> str:
-    """The address of an item's result, from the overview."""
-    return f"hold_{item.paper}.md#{anchor(item)}"
+    """The address of an item's result, from the pages of all papers and of one."""
+    return page_path(item.paper, item.name)

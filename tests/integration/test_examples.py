@@ -194,7 +194,7 @@ def test_parts_of_other_packages(tmp_path: Path) -> None:
 
 
 def test_the_pages_name_every_field_of_a_run_folder() -> None:
-    page = (ROOT / "docs" / "specs.md").read_text()
+    page = (ROOT / "docs" / "run_folders.md").read_text()
     names = {
         field.name
         for kind in (Header, ExchangeRecord, RoundRecord, EvaluationRecord, Summary)

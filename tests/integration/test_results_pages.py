@@ -33,35 +33,37 @@ def test_the_overview_links_to_every_result_and_prices_the_rest(hooks: ModuleTyp
     assert "<!--" not in text
     for item in items():
         if (item.paper, item.name) in shipped_results():
-            assert f"(hold_{item.paper}.md#{item.paper}-{item.name.replace('_', '-')})" in text
+            assert f"(hold/{item.paper}_{item.name}.md)" in text
         else:
             assert f"| {PAPERS[item.paper]} | {item.name} | " in text
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_the_page_of_a_paper_has_all_its_items_claims_and_pictures(hooks: ModuleType, paper: str) -> None:
+def test_the_page_of_a_paper_has_all_its_items_and_leads_to_claims_and_pictures(hooks: ModuleType, paper: str) -> None:
     text = page(hooks, f"hold_{paper}")
     for item in items(paper):
         assert f"{{ #{paper}-{item.name.replace('_', '-')} }}" in text
         found = shipped_results().get((paper, item.name))
+        assert (f"(hold/{paper}_{item.name}.md)" in text) == (found is not None)
         if found is not None:
-            assert all(claim.says in text for claim in item.claims)
+            alone = hooks.item_page(paper, item.name)
+            assert all(claim.says in alone for claim in item.claims)
             drawn = found.picture is not None and bool(found.picture["series"])
             assert (f"(results/{paper}_{item.name}.svg)" in text) == drawn
+            assert (f"(../results/{paper}_{item.name}.svg)" in alone) == drawn
 
 
 def test_another_number_in_a_file_is_another_number_on_the_page(
     hooks: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = page(hooks, "hold_osafl")
+    before = hooks.item_page("osafl", "fig3b")
     plain = json.loads(shipped_json(shipped_results()["osafl", "fig3b"]))
     for numbers in plain["rows"].values():
         for cell in numbers.values():
             cell["values"] = dict.fromkeys(cell["values"], 7.654)
     changed = {**shipped_results(), ("osafl", "fig3b"): parse_shipped(json.dumps(plain), "fig3b.json")}
     monkeypatch.setattr(views, "shipped_results", lambda: changed)
-    hooks.known.cache_clear()
-    after = page(hooks, "hold_osafl")
+    after = hooks.item_page("osafl", "fig3b")
     assert "7.65" not in before
     assert "7.65" in after
 

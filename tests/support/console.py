@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
         for piece in re.split(r"^\$ ", text.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
             command, _, output = piece.partition("\n")
             yield " ".join(command.split("\n")), output
+
+
+def unfolded(page: str) -> str:
+    """A page whose folded blocks stand open, without their indentation."""
+    return re.sub(
+        r'^\?\?\? \w+ "[^"]*"\n((?:\n| {4}.*\n)+)', lambda found: textwrap.dedent(found[1]), page, flags=re.MULTILINE
+    )
 
 
 def included(text: str) -> str:
@@ -70,7 +78,7 @@ def printed(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 def check_page(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> int:
     """Run all commands of a page, one after the other from the present folder; returns how many there were."""
     count = 0
-    for block in PIECE.finditer(page):
+    for block in PIECE.finditer(unfolded(page)):
         title = block["title"]
         if title is not None and "/" not in title and not Path(title).exists():  # with a folder: in the repository
             Path(title).write_text(included(block["text"]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Runs in the terminal, shared by ``run`` and ``resume``: progress, summary, and the command that resumes."""
+"""Runs in the terminal, for ``run``, ``resume`` and ``sweep``: progress, summary, live page, how to resume."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def show_run(
 
 @contextmanager
 def live_page(folder: Path) -> Iterator[None]:
-    """The live page of a run that is about to be made, until it has ended, however that is."""
+    """The live page of a run or a sweep that is about to be made, until it has ended, however that is."""
     with Companion(folder) as page:
         say(err, f"live page: {page.url}")
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +12,7 @@ import typer
 
 from fedradio.cli import completion
 from fedradio.cli.app import PartFiles, SpecArgument, err, one_command, out
+from fedradio.cli.running import live_page
 from fedradio.cli.where import RAY_HELP, pool_on
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
@@ -67,6 +69,9 @@ def sweep(
         str, typer.Option("--sbatch", metavar="OPTIONS", help="with --on slurm: options of sbatch, such as '-p short'")
     ] = "",
     parts: PartFiles = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="also serve its live page on this machine; see `fedradio watch`")
+    ] = False,
     only_list: Annotated[bool, typer.Option("--list", help="list the variants and stop")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the sweep folder")] = False,
 ) -> None:
@@ -82,13 +87,16 @@ def sweep(
     check_outside_sweeps(folder)
     if sbatch and on != "slurm":
         raise SpecError(Problem("--sbatch", "is for Slurm", "--on slurm", sbatch))
+    if watch and on == "slurm":
+        raise SpecError(Problem("--watch", "no run is made here", f"submit the script, then: fedradio watch {folder}"))
     options = _options(seeds, rounds, jobs, device, workers, on, folder)
     command = _resume_command([spec, *(changes or ())], options, parts or ())
     _check(plan, folder, device, quiet)
     if on == "slurm":
         _write_array(plan, folder, jobs, workers, sbatch, parts or [])
         return
-    with pool_on(on, jobs, device) as pool, BatchProgress(err) as progress:
+    page = live_page(folder) if watch else nullcontext()
+    with page, pool_on(on, jobs, device) as pool, BatchProgress(err) as progress:
         try:
             observer = None if quiet else progress
             result = run_sweep(plan, folder, device=device, workers=workers, observer=observer, pool=pool)

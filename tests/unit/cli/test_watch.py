@@ -1,6 +1,7 @@
-"""``fedradio watch`` and ``run --watch``."""
+"""``fedradio watch``, ``run --watch`` and ``sweep --watch``."""
 
 import signal
+import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -47,3 +48,29 @@ def test_run_serves_its_page_beside_it(source: Path, tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert "live page: http://127.0.0.1:" in shown.output
     assert (tmp_path / "run" / "summary.json").exists()
+
+
+def test_a_sweep_serves_its_page_while_it_runs(source: Path, tmp_path: Path) -> None:
+    words = ("sweep", str(source), "--seeds", "4", "--watch", "--out", "sweep", "--rounds", "150")
+    process = start(tmp_path, *words, "--jobs", "1")
+    assert process.stderr is not None
+    url = next(line for line in process.stderr if "live page: " in line).split()[-1]
+    texts = []
+    while process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=20) as answer:
+                texts.append(answer.read().decode())
+        except OSError:
+            break
+        time.sleep(0.1)
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert any("of 4 runs have ended" in text and "4 of 4" not in text for text in texts)
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(url, timeout=5)
+
+
+def test_an_array_has_nothing_to_watch_here(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("sweep", source, "--on", "slurm", "--watch", "--out", tmp_path / "sweep") == 2
+    assert "fedradio watch" in capsys.readouterr().err
+    assert not (tmp_path / "sweep").exists()

@@ -1,4 +1,4 @@
-"""Shipped results as Markdown pages: an overview of all papers, and every item of a paper with its picture."""
+"""Shipped results as Markdown pages: an overview of all papers, the items of one paper, and one page for each item."""
 
 from __future__ import annotations
 
@@ -86,23 +86,41 @@ def anchor(item: Item) -> str:
     return f"{item.paper}-{item.name.replace('_', '-')}"
 
 
-def item_markdown(one: Item | Shipped, picture: Link | None = None) -> str:
-    """An item: picture, paper beside ours, claims with verdicts, what it was made of; or what it would cost."""
+def item_summary(one: Item | Shipped, link: Link, picture: Link) -> str:
+    """An item on the page of its paper: a small picture, its verdicts and where the rest is; or what it would cost."""
     item = one.item if isinstance(one, Shipped) else one
     title = f"## {item.name}: {item.title} {{ #{anchor(item)} }}"
     if not isinstance(one, Shipped):
         command = f"fedradio reproduce {item.paper} {item.name} --scale paper"
         return f"{title}\n\nNot run: `{command}` takes {cost_text(item)}."
-    stored, texts = one.stored, result_text(one.result)
-    table = markdown_table(texts.header, texts.rows)
-    drawn = stored.picture is not None and stored.picture["series"] and picture is not None
+    claims = f"Claims: {verdict_counts(one.judged)}. " if one.judged else ""
     parts = [
         title,
+        f"{claims}[Curves, numbers and verdicts]({link(item)}): {size_text(one)}.",
+        f"[{_image(one, picture, 'thumbnail')}]({link(item)})" if _is_drawn(one) else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _is_drawn(one: Shipped) -> bool:
+    return one.stored.picture is not None and bool(one.stored.picture["series"])
+
+
+def _image(one: Shipped, picture: Link, size: str) -> str:
+    return f"![{one.item.title}]({picture(one.item)}){{ loading=lazy .{size} }}"
+
+
+def item_markdown(one: Shipped, picture: Link | None = None) -> str:
+    """The page of an item: picture, claims with verdicts, paper beside ours, what it was made of."""
+    item, stored, texts = one.item, one.stored, result_text(one.result)
+    table = markdown_table(texts.header, texts.rows)
+    parts = [
+        f"# {PAPERS[item.paper]} {item.name}: {item.title} {{ #{anchor(item)} }}",
         f"Published: {item.source}  \nOurs: {stored.scale} scale, {trials(one.result.reproduction)}; "
         f"{item.size(stored.scale).about}",
         *(f"**Outdated**: {problem}" for problem in one.outdated),
         "" if stored.whole else "**Not finished**: runs of it are still to be made.",
-        f"![{item.title}]({picture(item)}){{ loading=lazy .result }}" if drawn and picture else "",
+        _image(one, picture, "result") if picture and _is_drawn(one) else "",
         claims_table(item, one.judged),
         folded(f"{count(len(texts.rows), 'number')}, paper beside ours", table) if len(texts.rows) > LONG else table,
         "\n".join(f"({number}) {note}  " for number, note in enumerate(texts.notes, start=1)),

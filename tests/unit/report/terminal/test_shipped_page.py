@@ -8,7 +8,15 @@ from support.shipped import shipped_of
 
 from fedradio.papers.items import Item
 from fedradio.report.terminal.shipped import Shipped, open_shipped
-from fedradio.report.terminal.shipped_page import LONG, anchor, claims_table, folded, item_markdown, overview_markdown
+from fedradio.report.terminal.shipped_page import (
+    LONG,
+    anchor,
+    claims_table,
+    folded,
+    item_markdown,
+    item_summary,
+    overview_markdown,
+)
 
 CLAIMS = [
     claim(claim_test(than="two", above=0), id="better"),
@@ -50,7 +58,7 @@ def test_without_failures_there_is_no_list_of_them(item: Item) -> None:
 
 def test_an_item_shows_paper_ours_and_verdict(one: Shipped) -> None:
     text = item_markdown(one, lambda item: f"{item.name}.svg")
-    assert text.startswith("## fig9: Accuracy { #whfl-fig9 }")
+    assert text.startswith("# W-HFL fig9: Accuracy { #whfl-fig9 }")
     assert "![Accuracy](fig9.svg)" in text
     assert "| One is above two. [section V] | accuracy, one: 0.81 (95 % 0.79 to 0.83, 3 seeds); claimed above 2" in text
     assert "<br>What was tried: another seed | **does not hold** |" in text
@@ -72,8 +80,15 @@ def test_what_does_not_hold_says_what_was_tried(item: Item) -> None:
     )
 
 
+def test_the_summary_of_an_item_leads_to_its_page(one: Shipped) -> None:
+    text = item_summary(one, where, lambda item: f"{item.name}.svg")
+    assert text.startswith("## fig9: Accuracy { #whfl-fig9 }")
+    assert "Claims: 1 holds, 1 does not hold. [Curves, numbers and verdicts](page.md#whfl-fig9): " in text
+    assert "[![Accuracy](fig9.svg){ loading=lazy .thumbnail }](page.md#whfl-fig9)" in text
+
+
 def test_items_without_results_say_their_cost(item: Item) -> None:
-    text = item_markdown(item)
+    text = item_summary(item, where, where)
     assert "Not run: `fedradio reproduce whfl fig9 --scale paper` takes about 60 min, 3 seeds." in text
 
 
