@@ -1,5 +1,6 @@
 """The documentation has a page for every part, with an equation that is typeset and an example that is a valid spec."""
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -101,3 +102,26 @@ def test_equations_in_code_and_prose(typesetting: ModuleType) -> None:
     assert text.startswith("a <span><math")
     assert "`\\(x\\)`" in text
     assert "\n\\[y\\]\n" in text
+
+
+NUMBERED = {
+    "rawhfl": ["(9)", "(10), (11)", "(12), (13), (14)", "(15), (16)", "(17)", "(29)"],
+    "osafl": ["(15)", "(16)", "(19), (20), (21)", "(17), (35)", "(5)", "(7)", "(9)"],
+    "whfl": ["(3), (7)", "(8)", "(9)", "(12), (13)", "(15)", "(16), (17)", "(18), (21)"],
+    "fedcpsl": ["(4)", "(5)", "(11), (12)", "(13), (14)", "(15), (16)", "(17)", "(18)"],
+    "theory": ["(21)", "(27)", "(24)", "(34)", "(31)", "(33)", "(35)", "(39)"],
+}
+"""The papers' equations that the page of a system must show, by their numbers at the end of a line of its own."""
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_the_equations_of_a_page_are_typeset(typesetting: ModuleType, page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    made = typesetting.CODE.split(typesetting.typeset(text))[::2]
+    equations = re.findall(r"<math.*?</math>", "".join(made))
+    for equation in equations:
+        ElementTree.fromstring(equation)
+        assert "\\" not in equation
+    assert not re.search(r"\\[\[\]()]", "".join(made))
+    shown = [line.removesuffix("\\]").rpartition("\\qquad ")[2] for line in text.splitlines() if line[:2] == "\\["]
+    assert set(NUMBERED.get(page.stem, [])) <= set(shown)
