@@ -285,10 +285,6 @@ class Run:
         return offered("plot")([self], metric, against, target)
 
 
-PastRun = Run
-"""The name that readers of stored runs use."""
-
-
 @dataclass(frozen=True)
 class LeftOut:
     """A run that is in no mean: it is not complete, has not begun, or is damaged, which ``status`` says."""
