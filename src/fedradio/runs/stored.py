@@ -111,6 +111,13 @@ class StoredSource(Frame):
     source: str | None
 
 
+class StoredStart(Frame):
+    """Start values of a model that were taken as given: their SHA-256, and why."""
+
+    sha256: str
+    reason: str
+
+
 class Description(Frame):
     """``description.json``: what the values of a spec mean."""
 
@@ -120,6 +127,7 @@ class Description(Frame):
     metrics: dict[str, dict[str, str]] = {}
     part_files: list[StoredPartFile] = []
     sources: list[StoredSource] = []
+    start: StoredStart | None = None
 
 
 def fitting(schema: type[T], data: Any, path: Path) -> T:

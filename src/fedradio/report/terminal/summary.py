@@ -30,9 +30,16 @@ def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
     return [
         f"network   {'none: all data in one place' if sim.pooled else network}",
         f"model     {sim.model.shared.size:,} shared parameters" + _norms_text(sim.model),
+        *_start_lines(sim.model),
         f"learning  {spec.plain['algorithm']['kind']}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
         f"batch {sim.rule.batch}",
     ]
+
+
+def _start_lines(model: Model) -> list[str]:
+    """A line on start values that the seed does not draw; none where it does."""
+    given = getattr(model, "given_start", None)
+    return [] if given is None else [f"start     values as given, sha256 {given.sha256[:12]} ({given.reason})"]
 
 
 def _norms_text(model: Model) -> str:
