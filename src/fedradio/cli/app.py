@@ -131,6 +131,8 @@ def load_parts(files: Iterable[Path]) -> None:
         if completion.completing():
             continue
         say(err, f"parts of {path}: {file.named} (sha256 {file.sha256[:12]})")
+        for each in file.neighbours:
+            say(err, f"  imports {each.name} beside it (sha256 {each.sha256[:12]})")
 
 
 def _load_given(files: list[Path] | None) -> list[Path] | None:

@@ -209,7 +209,7 @@ def _changed_parts(variants: Iterable[Variant]) -> list[str]:
     texts: dict[str, set[str]] = {}
     for variant in variants:
         for run in variant.runs.values():
-            for file in run.part_files:
+            for file in [each for of in run.part_files for each in (of, *of.get("neighbours", []))]:
                 texts.setdefault(file["name"], set()).add(file["sha256"])
     changed = [name for name, checksums in texts.items() if len(checksums) > 1]
     return [f"{name} was changed between these runs: they differ in its parts too" for name in changed]

@@ -193,7 +193,8 @@ class Run:
 
     @property
     def part_files(self) -> list[Plain]:
-        """The user's own files that parts of the run came from: ``name``, ``sha256``, ``parts``, ``source``."""
+        """The user's own files that parts of the run came from: ``name``, ``sha256``, ``parts``, ``source``;
+        and ``neighbours``, the files of their folder that they imported, if any."""
         stored = self._undamaged(DESCRIPTION_FILE, read_description)
         return list(stored.get("part_files", []))
 

@@ -95,6 +95,14 @@ class Keys(Frame):
     cache: dict[str, str] = {}
 
 
+class StoredNeighbour(Frame):
+    """A file that a file of parts imported from its folder, as it was then."""
+
+    name: str
+    sha256: str
+    source: str
+
+
 class StoredPartFile(Frame):
     """A file of the user's own that parts of a run came from, as it was then; for readers, it is never run."""
 
@@ -102,6 +110,7 @@ class StoredPartFile(Frame):
     sha256: str
     parts: list[list[str]]
     source: str
+    neighbours: list[StoredNeighbour] = []
 
 
 class StoredSource(Frame):

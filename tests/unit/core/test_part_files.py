@@ -23,6 +23,7 @@ def unloaded() -> Iterator[None]:
     yield
     forget(set(registered()) - before)
     part_files._LOADED.clear()
+    part_files.PART_MODULES.clear()
     for name in [name for name in sys.modules if name.startswith("fedradio_part_file")]:
         del sys.modules[name]
 
@@ -68,6 +69,8 @@ def test_a_file_registers_its_parts_once(tmp_path: Path) -> None:
         (HALVED + "raise SystemExit(0)\n", "SystemExit: 0"),
         (b"\xff\xfe", "not a text in UTF-8"),
         ("x = 1\0\n", "null bytes"),
+        ("from .helper import x\n", "line 1: ImportError: attempted relative import"),
+        ("import nothing_beside_it\n", "line 1: ModuleNotFoundError: No module named 'nothing_beside_it'"),
     ],
 )
 def test_a_file_that_cannot_be_used_leaves_nothing_behind(tmp_path: Path, text: str | bytes, reason: str) -> None:
