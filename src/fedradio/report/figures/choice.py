@@ -14,9 +14,10 @@ from matplotlib.mathtext import MathTextParser
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.core.text import harmless
 from fedradio.report.figures.axes import literal
-from fedradio.report.figures.design import COLUMN, Design, Limits, design
+from fedradio.report.figures.design import COLUMN, Design, design
 from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings
 from fedradio.results.compare import metric_problems
+from fedradio.results.figure_options import Limits
 from fedradio.results.quantities import axes, entry
 from fedradio.results.run import Run, open_runs
 from fedradio.results.variants import Variant, matching, pieces, shortened, variants

@@ -14,6 +14,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font_names
 
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.text import harmless
+from fedradio.results.figure_options import Limits
 
 COLUMN_IN = 3.5
 """Width of a column of a two-column paper, in inches."""
@@ -42,9 +43,6 @@ SIZES: dict[str, Any] = {
     "grid.linewidth": 0.5,
 }
 """Of letters and frames, in points, for figures that are printed at their own size."""
-
-Limits = tuple[float | None, float | None]
-"""Least and greatest value of an axis; None: as the data have it."""
 
 
 @dataclass(frozen=True)
