@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         View,
         Work,
     )
-    from fedradio.core.errors import DataError, DivergenceError, FedradioError, SpecError, StoreError
+    from fedradio.core.errors import DataError, DivergenceError, FedradioError, OwnCodeError, SpecError, StoreError
     from fedradio.core.params import group_rank
     from fedradio.core.part_files import load_part_file
     from fedradio.core.registry import Arg, part, register
@@ -143,6 +143,7 @@ __all__ = [
     "Metric",
     "Noted",
     "Observer",
+    "OwnCodeError",
     "Piece",
     "Placement",
     "Policy",
@@ -279,6 +280,7 @@ __getattr__ = lazy(
         "Metric": "fedradio.core.contracts",
         "Noted": "fedradio.core.contracts.radio",
         "Observer": "fedradio.runs.run",
+        "OwnCodeError": "fedradio.core.errors",
         "Piece": "fedradio.core.contracts",
         "Placement": "fedradio.core.contracts",
         "Policy": "fedradio.core.contracts",

@@ -40,7 +40,7 @@ COMMANDS = {
         "List every registered part, with one line each; `ls spec` lists the shipped specs.", parts=True
     ),
     "show": CommandEntry(
-        "Show a part's parameters with units, bounds, defaults and its paper; the parts of a family; or a shipped spec.",
+        "Show a part's parameters with units, bounds, defaults and paper; the parts of a family; or a shipped spec.",
         parts=True,
     ),
     "validate": CommandEntry(

@@ -28,7 +28,7 @@ def show(
     ],
     files: PartFiles = None,
 ) -> None:
-    """Show a part's parameters with units, bounds, defaults and its paper; the parts of a family; or a shipped spec."""
+    """Show a part's parameters with units, bounds, defaults and paper; the parts of a family; or a shipped spec."""
     if kind in shipped():
         say(out, shipped_text(kind).rstrip())
         say(out, ("run it:", "dim"), f" fedradio run {kind}; a copy to change: fedradio cp {kind} mine.yaml")

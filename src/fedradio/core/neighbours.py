@@ -172,7 +172,7 @@ class _Finder(MetaPathFinder):
         return None
 
     def _is_ours(self, name: str, spec: ModuleSpec) -> bool:
-        return spec.origin in map(str, _candidates(self.folder, name))
+        return spec.origin in [str(each) for each in _candidates(self.folder, name)]
 
 
 class _Loader(Loader):

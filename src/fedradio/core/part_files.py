@@ -134,6 +134,15 @@ def _execute(name: str, path: Path, data: bytes) -> None:
         raise SpecError(Problem(OPTION, reason_in(error, path), remedy, str(path))) from error
 
 
+def failure_in_parts(error: BaseException) -> str | None:
+    """Where the code of a loaded file, or of a neighbour, has raised an error or led to it; None if it has not."""
+    paths = {
+        str(path): path for file in part_files() for path in (file.path, *map(file.folder.joinpath, file.checksums))
+    }
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in paths]
+    return f"{paths[own[-1].filename].name}, {reason_in(error, paths[own[-1].filename])}" if own else None
+
+
 def reason_in(error: BaseException, path: Path) -> str:
     """What went wrong, and in which line of the file, or of which file of its folder."""
     if isinstance(error, SyntaxError):

@@ -17,7 +17,7 @@ from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
 from fedradio.models.checks import check_module, check_size, trial
 from fedradio.models.dropout import seed_dropout
-from fedradio.models.own import check_given, copied
+from fedradio.models.own import check_given, copied, named_failure
 from fedradio.models.redraw import cannot_be_redrawn, redrawn
 
 NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
@@ -118,8 +118,10 @@ class FlatModel:
         """Logits ``[n, classes]`` of ``x [n, *shape]`` in evaluation mode, on the row's device; safe from threads."""
         module = self._copy(row.device)
         x = as_input(x, row.dtype, self._copies.channels_last)
-        with torch.no_grad():
+        with torch.no_grad(), named_failure(self.own, self.module, x, "evaluation"):
             logits: Tensor = functional_call(module, self.views(row), (x,))
+            if self.own and logits.shape != (len(x), self.classes):
+                raise ValueError(f"gives outputs of shape {tuple(logits.shape)}, not {(len(x), self.classes)}")
         return logits
 
     def _copy(self, device: torch.device) -> nn.Module:
