@@ -17,7 +17,7 @@ from types import ModuleType
 
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.neighbours import OPTION, PART_MODULES, ChangedError, Neighbour, beside, neighbours
-from fedradio.core.registry import BUILT_IN, forget, registered
+from fedradio.core.registry import BUILT_IN, forget, part, registered
 
 Agreed = tuple[str, str, dict[str, str]]
 """A file that other processes are to load as it is: path, SHA-256, and SHA-256 of its neighbours by name."""
@@ -94,6 +94,8 @@ def load_part_file(path: Path | str, sha256: str | None = None, agreed: Mapping[
         if not new:
             remedy = "decorate a factory with @fedradio.register(family, kind)"
             raise SpecError(Problem(OPTION, "the file registers no part", remedy, str(path)))
+        for family, kind in new:
+            part(family, kind).parameters()  # refuses those that do not say what they are
     except BaseException:
         forget(set(registered()) - before)
         sys.modules.pop(name, None)
