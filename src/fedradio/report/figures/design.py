@@ -193,5 +193,7 @@ def _settings(text: str, path: Path, problems: list[Problem]) -> dict[str, Any]:
                 problems.append(Problem(where, f"not a value of {key}: {error}", "", value))
     if checked.get("text.usetex"):
         remedy = "mathtext.fontset: cm draws formulas in the letters of LaTeX"
-        problems.append(Problem(f"{harmless(str(path))}", "text.usetex cannot be used", remedy))
+        problems.append(
+            Problem(f"{harmless(str(path))}", "text.usetex cannot be used: labels are not written for LaTeX", remedy)
+        )
     return dict(checked)

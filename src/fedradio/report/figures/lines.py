@@ -18,8 +18,9 @@ from fedradio.report.figures.axes import (
     scaled,
     whole_numbers,
 )
-from fedradio.report.figures.design import COLUMN, COLUMN_IN, Design, Limits
+from fedradio.report.figures.design import COLUMN, COLUMN_IN, Design
 from fedradio.report.style import Style
+from fedradio.results.figure_options import Limits
 from fedradio.results.run import Floats, Run
 from fedradio.results.statistics import Band
 
