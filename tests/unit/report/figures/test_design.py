@@ -84,7 +84,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
         ("paper.mplstyle, line 1", "matplotlib has no such setting"),
         ("paper.mplstyle, line 2", "not a value of font.size"),
         ("paper.mplstyle, line 3", "no setting"),
-        ("paper.mplstyle", "text.usetex cannot be used: labels are not written for LaTeX"),
+        ("paper.mplstyle", "text.usetex cannot be used"),
         ("--size", "not a size"),
         ("--font", "this font is not installed"),
         ("--font-size", "letters have 3 to 72 points"),
