@@ -162,8 +162,11 @@ class _Finder(MetaPathFinder):
         return spec
 
     def _elsewhere(self, name: str, target: ModuleType | None) -> ModuleSpec | None:
-        """A module of that name that is built in, installed or on Python's path otherwise; None if there is none."""
-        path = [place for place in sys.path if Path(place).resolve() != self.folder]
+        """A module of that name that is built in, installed or on Python's path otherwise; None if there is none.
+
+        The working folder, which ``python -m`` puts on the path, does not count.
+        """
+        path = [place for place in sys.path if Path(place).resolve() not in (self.folder, Path.cwd())]
         for finder in sys.meta_path:
             if finder is not self:
                 spec = finder.find_spec(name, path if finder is PathFinder else None, target)

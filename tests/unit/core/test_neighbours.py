@@ -86,6 +86,14 @@ def test_nothing_that_is_installed_is_shadowed(
     assert load_part_file(path).neighbours == ()
 
 
+def test_the_working_folder_does_not_go_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "lib", parts=importing("import own_one"), own_one="X = 1\n")
+    written(tmp_path, own_one="raise RuntimeError('a trap')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    assert load_part_file(path).checksums == {"own_one.py": sha256("X = 1\n")}
+
+
 def test_modules_that_were_loaded_before_are_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, parts=importing("import own_early"), own_early="X = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
