@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         View,
         Work,
     )
-    from fedradio.core.errors import DataError, DivergenceError, FedradioError, SpecError, StoreError
+    from fedradio.core.errors import DataError, DivergenceError, FedradioError, OwnCodeError, SpecError, StoreError
     from fedradio.core.params import group_rank
     from fedradio.core.part_files import load_part_file
     from fedradio.core.registry import Arg, part, register
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from fedradio.results.compare import compare
     from fedradio.results.export import export
     from fedradio.results.made import resume, run
-    from fedradio.results.run import PastRun, Run, open_run, open_runs
+    from fedradio.results.run import Run, open_run, open_runs
     from fedradio.results.statistics import interval, paired
     from fedradio.rounds.accounts import planned_j
     from fedradio.rounds.planning import plan_slots
@@ -143,7 +143,7 @@ __all__ = [
     "Metric",
     "Noted",
     "Observer",
-    "PastRun",
+    "OwnCodeError",
     "Piece",
     "Placement",
     "Policy",
@@ -280,7 +280,7 @@ __getattr__ = lazy(
         "Metric": "fedradio.core.contracts",
         "Noted": "fedradio.core.contracts.radio",
         "Observer": "fedradio.runs.run",
-        "PastRun": "fedradio.results.run",
+        "OwnCodeError": "fedradio.core.errors",
         "Piece": "fedradio.core.contracts",
         "Placement": "fedradio.core.contracts",
         "Policy": "fedradio.core.contracts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from torch import Tensor, nn
 from fedradio import Observer, Run, StoreError, compare, export, open_run, page, resume, run, wrap
 from fedradio.cli.app import err
 from fedradio.core.contracts import RoundRecord, SimState
+from fedradio.report.terminal.console import SafeConsole
+from fedradio.report.terminal.run_progress import RunProgress
+from fedradio.report.terminal.summary import simulation_lines
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.folder import MODEL_FILE, RECORDS_FILE
 
@@ -29,6 +33,17 @@ class Net(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         logits: Tensor = self.head(self.drop(torch.relu(self.norm(self.first(x.flatten(1))))))
         return logits
+
+
+class Bare(nn.Module):
+    """A module whose parameter nothing can fill anew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(10, 64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1) @ self.weight.T
 
 
 def simulation() -> Simulation:
@@ -109,3 +124,20 @@ def test_the_same_seed_twice_is_bit_equal(whole: Run, tmp_path: Path) -> None:
     torch.rand(3)  # whatever torch's generator has done before
     again = run(simulation(), tmp_path / "again", rounds=4, name="mine")
     assert same(whole.folder, again.folder)
+
+
+def test_start_values_that_no_seed_draws_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the header of the run, and for those who read it later."""
+    sim = cells(model=lambda shape, classes: wrap(Bare(), shape, classes))
+    digits = hashlib.sha256(bytes(10 * 64 * 4)).hexdigest()[:12]
+    with RunProgress(SafeConsole(width=200)) as progress:
+        made = run(sim, tmp_path / "bare", rounds=1, observer=progress)
+    assert f"start     values as given, sha256 {digits} (Bare has no reset_parameters)" in capsys.readouterr().out
+    text = page(made.folder)
+    assert f"as given, sha256 {digits}" in text
+    assert "not drawn from the seed: Bare has no reset_parameters" in text
+
+
+def test_drawn_start_values_are_not(whole: Run) -> None:
+    assert "start" not in whole.description
+    assert not [line for line in simulation_lines(simulation(), whole.spec) if line.startswith("start")]

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.console import check_page
+from support.console import PIECE, check_page
 
 from fedradio.cli.app import err, out
 
@@ -23,3 +23,12 @@ def test_console_blocks(
         monkeypatch.setattr(console, "_width", 100)
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     assert check_page(page, monkeypatch, capsys) == commands
+
+
+def test_every_block_of_the_tutorial_is_checked() -> None:
+    """Those that are neither commands with their output nor files would be shown, and never run."""
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    fences = [line for line in page.splitlines() if line.startswith("```")]
+    pieces = list(PIECE.finditer(page))
+    assert len(pieces) == len(fences) / 2
+    assert all(piece["title"] is not None or piece["text"].startswith("$ ") for piece in pieces)

@@ -146,6 +146,42 @@ def test_a_file_that_was_changed_between_runs_is_told(here: Path) -> None:
     assert note in fedradio(here, "compare", "seed1", "seed3").stdout
 
 
+SPLIT = HALVED.replace(
+    "class Shortened(FedAvg):\n    share: float = 0.5", "class Shortened(FedAvg):\n    share: float = HALF"
+)
+SPLIT = SPLIT.replace("from fedradio import", "from own_numbers import HALF\n\nfrom fedradio import")
+
+
+def test_a_file_beside_it_is_imported_kept_and_agreed_on(here: Path) -> None:
+    """By the run, the workers of a sweep and resume; another text of it is refused like one of the file itself."""
+    (here / "lib").mkdir()
+    (here / "lib" / "split.py").write_text(SPLIT)
+    (here / "lib" / "own_numbers.py").write_text("HALF = 0.5\n")
+    (here / "own_numbers.py").write_text("raise RuntimeError('of another folder')\n")
+    given = ("mine.yaml", "--parts", "lib/split.py", "--rounds", 2)
+    made = fedradio(here, "run", *given, "--out", "split", "-q")
+    assert made.returncode == 0, made.stderr
+    assert "imports own_numbers.py beside it (sha256 " in made.stderr
+    (stored,) = json.loads((here / "split" / "description.json").read_text())["part_files"]
+    assert [(each["name"], each["source"]) for each in stored["neighbours"]] == [("own_numbers.py", "HALF = 0.5\n")]
+    assert json.loads((here / "split" / "environment.json").read_text())["files"].keys() == {
+        "split.py",
+        "own_numbers.py",
+    }
+    sweep = ("sweep", *given, "--jobs", 2, "--out", "splits")
+    assert fedradio(here, *sweep, "--seeds", 2).returncode == 0
+    (here / "lib" / "own_numbers.py").write_text("HALF = 0.25\n")
+    changed = fedradio(here, "resume", "split", "--rounds", 3, "--parts", "lib/split.py")
+    assert changed.returncode == 5
+    assert "own_numbers.py is not the file that this run was made with" in changed.stderr.replace("\n", " ")
+    grown = fedradio(here, *sweep, "--seeds", 3)
+    assert grown.returncode == 5
+    assert "own_numbers.py, from which its parts came, was another file then" in grown.stderr.replace("\n", " ")
+    (here / "lib" / "own_numbers.py").write_text("HALF = 0.5\n")
+    assert fedradio(here, "resume", "split", "--rounds", 3, "--parts", "lib/split.py", "-q").returncode == 0
+    assert fedradio(here, *sweep, "--seeds", 3).returncode == 0
+
+
 TRAP = "import pathlib; pathlib.Path(__file__).with_suffix('.sprung').touch()\n"
 
 
@@ -158,6 +194,12 @@ def test_a_folder_full_of_traps_springs_none(here: Path, tmp_path: Path) -> None
         for name in names:
             (folder / name).write_text(TRAP)
     (tmp_path / "mine.yaml").write_text(SPEC + "about: parts.py\n")
+    (tmp_path / "asked.py").write_text("import colorsys, statistics, typer, yaml\n" + HALVED)
+    for name in ("colorsys.py", "statistics.py", "typer.py", "yaml.py", "numpy.py", "fedradio.py", "unasked.py"):
+        (tmp_path / name).write_text(TRAP)
+    (tmp_path / "__pycache__").mkdir()
+    asked = fedradio(tmp_path, "run", "mine.yaml", "--parts", "asked.py", "--rounds", 1, "--out", "asked", "-q")
+    assert asked.returncode == 0, asked.stderr
     for words in (
         ("run", "mine.yaml"),
         ("sweep", "digits_flat", "--rounds", "1", "--seeds", "1", "--jobs", "2", "--out", "sweep"),

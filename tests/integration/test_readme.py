@@ -10,6 +10,8 @@ import pytest
 from support.batches import sweep_here
 from support.commands import exit_code
 
+from fedradio.cli.app import err, out
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -26,6 +28,25 @@ SHORTER = {
     "fedradio reproduce rawhfl": "--dry-run",
 }
 """What is added to commands, by how they begin, so that they take seconds. The page shows no output of these."""
+
+EXPECTED = {
+    "fedradio cp demo": "`fedradio run mine.yaml`",
+    "fedradio run mine.yaml": "run folder: runs/demo-seed7",
+    "fedradio resume": "runs/demo-seed7 is complete",
+    "fedradio sweep": "4 runs in sweeps/demo",
+    "fedradio compare": "algorithm=scaffold",
+    "fedradio report": "sweeps/demo/report.html",
+    "fedradio figures": "sweeps/demo/figures/accuracy-bits.pdf",
+    "fedradio export": "evaluations.csv",
+    "fedradio plan": "policy joint",
+    "fedradio run rawhfl_cache": "predicted",
+    "fedradio new": "fedradio run ours.yaml --parts ours.py",
+    "fedradio run ours.yaml": "parts of ours.py: algorithm ours (sha256 ",
+    "fedradio run demo data.source": "with      data.source={kind: csv, path: mine.csv, label: y}",
+    "fedradio reproduce": "fedradio reproduce PAPER ITEM",
+    "fedradio protocol": "24 of 25 attempts refused",
+}
+"""A piece of what every command prints, by how it begins; of several beginnings the longest."""
 
 
 def lines(page: str = "README.md") -> list[str]:
@@ -55,23 +76,40 @@ def test_combinations_are_valid(line: str) -> None:
     assert exit_code("validate", *shlex.split(line)[2:]) == 0
 
 
-def apart(words: list[str]) -> int:
-    """The exit code of a command in a process of its own: parts that it registers are not ours."""
-    return subprocess.run([sys.executable, "-m", "fedradio", *words[1:]], check=False, capture_output=True).returncode
+def apart(words: list[str]) -> tuple[int, str]:
+    """Exit code and output of a command in a process of its own: parts that it registers are not ours."""
+    command = [sys.executable, "-m", "fedradio", *words[1:]]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
 
 
-def test_every_command_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def told(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Exit code and output of a command."""
+    if "--parts" in words:
+        return apart(words)
+    capsys.readouterr()
+    code = exit_code(*words[1:])
+    both = capsys.readouterr()
+    return code, both.out + both.err
+
+
+def test_every_command_can_be_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     sweep_here(monkeypatch)
+    for console in (out, err):
+        monkeypatch.setattr(console, "_width", 150)
     own_csv()
     wanted = [line for line in lines() if begins(line, SKIPPED) is None]
     failed = []
     for line in wanted:
         words = shlex.split(f"{line} {begins(line, SHORTER) or ''}")
         assert words[0] == "fedradio", line
-        code = apart(words) if "--parts" in words else exit_code(*words[1:])
-        if code != 0:
-            failed.append((line, code))
+        code, text = told(words, capsys)
+        expected = EXPECTED[max((start for start in EXPECTED if line.startswith(start)), key=len)]
+        if code != 0 or expected not in text:
+            failed.append((line, code, expected, text))
     assert failed == []
     assert len(wanted) >= 15
 

@@ -1,5 +1,5 @@
-"""The command line ``fedradio``. Exit codes: 0 done; 1 unexpected; 2 wrong input; 3 diverged; 4 data missing; 5 folder;
-130 interrupted by Ctrl-C, SIGTERM or SIGHUP."""
+"""The command line ``fedradio``. Exit codes: 0 done; 1 unexpected; 2 wrong input, or code of the user's own that fails;
+3 diverged; 4 data missing; 5 folder; 130 interrupted by Ctrl-C, SIGTERM or SIGHUP."""
 
 from __future__ import annotations
 

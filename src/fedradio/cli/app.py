@@ -40,7 +40,7 @@ COMMANDS = {
         "List every registered part, with one line each; `ls spec` lists the shipped specs.", parts=True
     ),
     "show": CommandEntry(
-        "Show a part's parameters with units, bounds and defaults, and the paper it follows; or a shipped spec.",
+        "Show a part's parameters with units, bounds, defaults and paper; the parts of a family; or a shipped spec.",
         parts=True,
     ),
     "validate": CommandEntry(
@@ -131,6 +131,8 @@ def load_parts(files: Iterable[Path]) -> None:
         if completion.completing():
             continue
         say(err, f"parts of {path}: {file.named} (sha256 {file.sha256[:12]})")
+        for each in file.neighbours:
+            say(err, f"  imports {each.name} beside it (sha256 {each.sha256[:12]})")
 
 
 def _load_given(files: list[Path] | None) -> list[Path] | None:

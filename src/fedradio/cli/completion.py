@@ -40,11 +40,11 @@ def shipped_specs() -> Words:
 
 
 def parts_and_specs(incomplete: str) -> Words:
-    """Kinds of parts, with what they are; with a slash, ``family/kind``; and shipped specs."""
-    from fedradio.core.registry import parts
+    """Kinds of parts, with what they are; with a slash, ``family/kind``; families; and shipped specs."""
+    from fedradio.core.registry import FAMILIES, parts
 
     kinds = [((f"{each.family}/" if "/" in incomplete else "") + each.kind, _summary(each)) for each in parts()]
-    return kinds + shipped_specs()
+    return kinds + list(FAMILIES.items()) + shipped_specs()
 
 
 def families() -> Words:

@@ -13,11 +13,12 @@ from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders, print_drawings, read_runs
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, names_of, split_labels
-from fedradio.report.figures.design import Limits, design
+from fedradio.report.figures.design import design
 from fedradio.report.figures.gallery import FORMATS, write
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.run import LeftOut, PastRun
+from fedradio.results.figure_options import Limits
+from fedradio.results.run import LeftOut, Run
 from fedradio.results.variants import variants
 
 WHICH, LOOK = "Which figures", "How they look"
@@ -112,7 +113,7 @@ def figures(
         say(out, str(file))
 
 
-def _notes(runs: Sequence[PastRun], drawn: Sequence[PastRun], left_out: Sequence[LeftOut]) -> list[str]:
+def _notes(runs: Sequence[Run], drawn: Sequence[Run], left_out: Sequence[LeftOut]) -> list[str]:
     """Notes on runs that are not complete."""
     unfinished = [run for run in runs if run.status != "complete"]
     notes = [

@@ -1,4 +1,4 @@
-"""``fedradio show``: shows a part with its keywords, units, bounds, defaults and paper."""
+"""``fedradio show``: shows a part with its keywords, units, bounds, defaults and paper; or the kinds of a family."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fedradio.cli import completion
 from fedradio.cli.app import PartFiles, one_command, out
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
-from fedradio.report.terminal.catalog import parameters_table
+from fedradio.report.terminal.catalog import parameters_table, parts_table
 from fedradio.report.terminal.console import say
 from fedradio.spec.yaml import shipped, shipped_text
 
@@ -22,16 +22,20 @@ def show(
     kind: Annotated[
         str,
         typer.Argument(
-            help="kind of a part, such as fedprox, or family/kind; or a shipped spec",
+            help="kind of a part, such as fedprox, or family/kind; a family, such as link; or a shipped spec",
             autocompletion=completion.parts_and_specs,
         ),
     ],
     files: PartFiles = None,
 ) -> None:
-    """Show a part's parameters with units, bounds and defaults, and the paper it follows; or a shipped spec."""
+    """Show a part's parameters with units, bounds, defaults and paper; the parts of a family; or a shipped spec."""
     if kind in shipped():
         say(out, shipped_text(kind).rstrip())
         say(out, ("run it:", "dim"), f" fedradio run {kind}; a copy to change: fedradio cp {kind} mine.yaml")
+        return
+    if kind in FAMILIES:
+        say(out, (kind, "bold"), f": {FAMILIES[kind]}")
+        out.print(parts_table(parts(kind)))
         return
     family, _, name = kind.rpartition("/")
     matching = [part for part in parts() if part.kind == name and family in ("", part.family)]
@@ -51,6 +55,4 @@ def show(
 
 def _remedy(name: str) -> str:
     """A hint where something that is not a part may be found."""
-    if name in FAMILIES:
-        return f"it is a family: fedradio ls {name}"
-    return suggest(name, [part.kind for part in parts()]) or "fedradio ls lists them all"
+    return suggest(name, [*FAMILIES, *(part.kind for part in parts())]) or "fedradio ls lists them all"

@@ -54,6 +54,12 @@ class DivergenceError(FedradioError):
         )
 
 
+class OwnCodeError(FedradioError):
+    """Code of the user's own failed in the middle of a run; names the round, the code and the reason."""
+
+    exit_code = 2
+
+
 class DataError(FedradioError):
     """A data set is absent or damaged; the message says what to do."""
 

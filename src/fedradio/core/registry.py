@@ -7,11 +7,14 @@ its keyword-only arguments, annotated with :class:`Arg`, are at once constructor
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fedradio.core.errors import Problem, SpecError
 
@@ -98,14 +101,42 @@ class Part:
         return self.doc.split("\n", 1)[0]
 
     def parameters(self) -> list[Parameter]:
-        """The keyword-only arguments, in the order of the signature."""
-        hints = get_type_hints(self.factory, include_extras=True)
+        """The keyword-only arguments, in the order of the signature; :class:`SpecError` where one does not say what it
+        is."""
+        try:
+            hints = get_type_hints(self.factory, include_extras=True)
+        except Exception as error:  # names that are not there, and whatever else annotations do
+            raise self._refusal("", f"its annotations cannot be read ({type(error).__name__}: {error})") from None
         parameters = []
         for name, parameter in inspect.signature(self.factory).parameters.items():
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-                annotation, arg = _split(hints[name])
-                parameters.append(Parameter(name, annotation, arg, parameter.default))
+            given = parameter.default is not inspect.Parameter.empty
+            if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and given:
+                raise self._refusal(name, f"{name!r} is not keyword-only, and no spec could set it", f"*, {name}: ...")
+            if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                continue
+            annotation, arg = _split(hints.get(name))
+            default = f" = {parameter.default!r}" if given else ""
+            if arg is None:
+                plain = getattr(hints.get(name), "__name__", "float")
+                line = f'{name}: Annotated[{plain}, Arg("what it means")]{default}'
+                raise self._refusal(name, f"keyword {name!r} has no Arg, which says what it means", line)
+            if not _fits_specs(annotation):
+                line = f'{name}: Annotated[float, Arg("{arg.doc}")]; or int, bool, str, Literal, tuple, dict, None'
+                raise self._refusal(name, f"keyword {name!r} has a type that no spec can hold", line)
+            parameters.append(Parameter(name, annotation, arg, parameter.default))
         return parameters
+
+    def _refusal(self, keyword: str, reason: str, line: str = "") -> SpecError:
+        """The refusal of a factory that cannot be used, with file and line, and what to write there."""
+        code = inspect.unwrap(self.factory)
+        try:
+            texts, first = inspect.getsourcelines(code)
+            start = next((n for n, text in enumerate(texts) if text.lstrip().startswith(("def ", "class "))), 0)
+            found = (n for n, text in enumerate(texts) if n >= start and re.search(rf"\b{keyword}\b", text))
+            place = f"{Path(inspect.getsourcefile(code) or '?').name}, line {first + next(found, start)}: "
+        except (OSError, TypeError):  # typed into a prompt
+            place = ""
+        return SpecError(Problem(f"{self.family}/{self.kind}", place + reason, line and f"write {line}"))
 
 
 _PARTS: dict[tuple[str, str], Part] = {}
@@ -170,9 +201,13 @@ def load_plugins() -> list[str]:
     import_module(BUILT_IN)
     failures = []
     for entry in entry_points(group=PLUGIN_GROUP):
+        before = set(_PARTS)
         try:
             entry.load()
+            for new in _PARTS.keys() - before:
+                _PARTS[new].parameters()
         except Exception as error:  # a broken plug-in must not take the tool down with it
+            forget(_PARTS.keys() - before)
             failures.append(f"plug-in {entry.name!r} was not loaded: {type(error).__name__}: {error}")
     return failures
 
@@ -183,10 +218,21 @@ def announced(part: Part) -> bool:
     return part.factory.__module__.split(".")[0] in packages
 
 
-def _split(annotation: Any) -> tuple[Any, Arg]:
+def _fits_specs(annotation: Any) -> bool:
+    """Whether values of a type can be written in a spec."""
+    origin, inner = get_origin(annotation), [each for each in get_args(annotation) if each is not Ellipsis]
+    if origin is Annotated:
+        return _fits_specs(inner[0])
+    if origin in (Union, UnionType, tuple, dict):
+        return all(map(_fits_specs, inner))
+    return origin is Literal or annotation in (int, float, bool, str, type(None))
+
+
+def _split(annotation: Any) -> tuple[Any, Arg | None]:
+    """An annotation without its :class:`Arg`, and that; None without one."""
     if get_origin(annotation) is Annotated:
         inner, *extras = get_args(annotation)
         for extra in extras:
             if isinstance(extra, Arg):
                 return inner, extra
-    raise TypeError(f"a factory's keyword must be annotated as Annotated[type, Arg(...)], not {annotation!r}")
+    return annotation, None

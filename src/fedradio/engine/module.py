@@ -18,6 +18,7 @@ from fedradio.engine.local import Training, adam, adam_scales, add_prox_and_shif
 from fedradio.models.checks import refuses_single, sample_by_sample
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
+from fedradio.models.own import is_own, named_failure
 
 
 class Autograd:
@@ -28,6 +29,7 @@ class Autograd:
         self.channels_last = prefers_channels_last(model.module, model.shape)
         self.dropout = has_dropout(model.module)
         self.needs_two = refuses_single(model.module, model.shape)
+        self.own = is_own(model)
         self._thread = threading.local()
 
     @torch.enable_grad()
@@ -53,15 +55,16 @@ class Autograd:
         for j, rate in enumerate(training.rates[: training.updates[row]]):
             gradients: Sequence[Tensor | None] = ()
             if (n := counts[j]) > 0:
-                if shared is None:
-                    x, y = training.fetch(training.index[row, j, :n])
-                    z = network.module(as_input(x, training.delta.dtype, self.channels_last))
-                else:
-                    x, _ = training.fetch(shared.index[j, 0, : shared.number[j][0]])
-                    x = as_input(x, training.delta.dtype, self.channels_last)
-                    z, y = network.spread(x, shared.place[j, 0, :n]), shared.y[j, 0, :n]
-                loss = cross_entropy(z, y)
-                gradients = torch.autograd.grad(loss, network.parameters, allow_unused=True)
+                index = training.index[row, j, :n] if shared is None else shared.index[j, 0, : shared.number[j][0]]
+                x, y = training.fetch(index)
+                x = as_input(x, training.delta.dtype, self.channels_last)
+                with named_failure(self.own, self.model.module, x, "training"):
+                    if shared is None:
+                        z = network.module(x)
+                    else:
+                        z, y = network.spread(x, shared.place[j, 0, :n]), shared.y[j, 0, :n]
+                    loss = cross_entropy(z, y)
+                    gradients = torch.autograd.grad(loss, network.parameters, allow_unused=True)
                 total += loss.detach()
             network.update(training, row, j, rate, gradients)
         return total

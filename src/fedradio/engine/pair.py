@@ -25,6 +25,7 @@ from fedradio.engine.update import Update
 from fedradio.models.checks import refuses_single
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
+from fedradio.models.own import is_own, named_failure
 
 
 class PairDense:
@@ -118,6 +119,7 @@ class PairAutograd:
         self.channels_last = prefers_channels_last(model.module, model.shape)
         self.dropout = has_dropout(model.module)
         self.needs_two = refuses_single(model.module, model.shape)
+        self.own = is_own(model)
         self._thread = threading.local()
 
     @torch.enable_grad()
@@ -141,14 +143,15 @@ class PairAutograd:
             own_slopes: Sequence[Tensor | None] = ()
             if (batch := feed(j, 1)) is not None:
                 x, to = as_input(batch[0], training.delta.dtype, self.channels_last), batch[1]
-                z = common.module(x)
-                log_h = z.detach().log_softmax(-1)
-                total += cost(log_h, to)
-                slopes = torch.autograd.grad(z, common.parameters, gradient(log_h, to), allow_unused=True)
-                if own is not None:
-                    z = own.module(x)
-                    slope = mixture_gradient(z.detach().log_softmax(-1), log_h, semi.mixture[row], to)
-                    own_slopes = torch.autograd.grad(z, own.parameters, slope, allow_unused=True)
+                with named_failure(self.own, self.model.module, x, "training"):
+                    z = common.module(x)
+                    log_h = z.detach().log_softmax(-1)
+                    total += cost(log_h, to)
+                    slopes = torch.autograd.grad(z, common.parameters, gradient(log_h, to), allow_unused=True)
+                    if own is not None:
+                        z = own.module(x)
+                        slope = mixture_gradient(z.detach().log_softmax(-1), log_h, semi.mixture[row], to)
+                        own_slopes = torch.autograd.grad(z, own.parameters, slope, allow_unused=True)
             common.update(training, row, j, training.rates[j], slopes)
             if own is not None and semi.own is not None:
                 own.update(semi.own, row, j, semi.own.rates[j], own_slopes)

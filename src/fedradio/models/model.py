@@ -17,8 +17,8 @@ from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
 from fedradio.models.checks import check_module, check_size, trial
 from fedradio.models.dropout import seed_dropout
-from fedradio.models.own import check_given, copied
-from fedradio.models.redraw import can_be_redrawn, redrawn
+from fedradio.models.own import check_given, copied, named_failure
+from fedradio.models.redraw import cannot_be_redrawn, redrawn
 
 NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
 """Norm layers, whose affine parameters never enter a payload."""
@@ -32,6 +32,14 @@ Start = Literal["redrawn", "given"]
 """Whether start values are drawn from the run's seed, or taken as they are."""
 
 
+@dataclass(frozen=True)
+class GivenStart:
+    """Start values that are not drawn from the run's seed: their SHA-256, and why they are taken as they were given."""
+
+    sha256: str
+    reason: str
+
+
 class FlatModel:
     """A torch network and the place of each of its tensors in the row.
 
@@ -39,7 +47,8 @@ class FlatModel:
     floating-point buffers (running statistics). Offsets of each layout count from the start of its own part. Tied
     parameters appear once. Integer buffers (``num_batches_tracked``) and frozen parameters are not part of the row.
     ``given_sha256`` is the checksum of values that no spec tells, frozen ones and given start values; None without any.
-    ``own``: the module is the user's, and is tried on real samples before a run.
+    ``own``: the module is the user's, and is tried on real samples before a run. ``given_start`` says that start values
+    are those of the module, and why; None where they are drawn.
     """
 
     def __init__(
@@ -51,10 +60,12 @@ class FlatModel:
         norms: Norms = "local",
         given_sha256: str | None = None,
         own: bool = False,
+        given_start: GivenStart | None = None,
     ) -> None:
         self.module = module
         self.given_sha256 = given_sha256
         self.own = own
+        self.given_start = given_start
         self.norms = norms
         self.shape = tuple(shape)
         self.classes = classes
@@ -107,8 +118,10 @@ class FlatModel:
         """Logits ``[n, classes]`` of ``x [n, *shape]`` in evaluation mode, on the row's device; safe from threads."""
         module = self._copy(row.device)
         x = as_input(x, row.dtype, self._copies.channels_last)
-        with torch.no_grad():
+        with torch.no_grad(), named_failure(self.own, self.module, x, "evaluation"):
             logits: Tensor = functional_call(module, self.views(row), (x,))
+            if self.own and logits.shape != (len(x), self.classes):
+                raise ValueError(f"gives outputs of shape {tuple(logits.shape)}, not {(len(x), self.classes)}")
         return logits
 
     def _copy(self, device: torch.device) -> nn.Module:
@@ -142,10 +155,12 @@ def wrap(
     check_module(module)
     module = seed_dropout(copied(module)).cpu().float()
     trial(module, shape, classes)
-    if start == "redrawn" and can_be_redrawn(module):
+    reason = 'asked for by start="given"' if start == "given" else cannot_be_redrawn(module)
+    if reason is None:
         return FlatModel(module, shape, classes, _redrawn_row, norms, _checksum(_fixed(module)), own=True)
     row = row_of(module)
-    return FlatModel(module, shape, classes, _Given(row), norms, _checksum([*_fixed(module), row]), own=True)
+    given = GivenStart(_checksum([row]) or "", reason)
+    return FlatModel(module, shape, classes, _Given(row), norms, _checksum([*_fixed(module), row]), True, given)
 
 
 def row_of(module: nn.Module) -> Tensor:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.contracts import Model
+from fedradio.core.errors import FedradioError, OwnCodeError, Problem, SpecError
 from fedradio.core.rng import Rng
 from fedradio.models.dropout import set_generator
 
@@ -80,6 +82,25 @@ def sample_problems(
         mode = "training" if probe.training else "evaluation"
         reason = f"the module fails on {_kind(x)} of shape {tuple(x.shape[1:])} in {mode} ({_words(error)})"
         return [Problem("model", reason, "check the module against the samples")]
+
+
+def is_own(model: Model) -> bool:
+    """Whether the module of a model is the user's."""
+    return bool(getattr(model, "own", False))
+
+
+@contextmanager
+def named_failure(own: bool, module: nn.Module, x: Tensor, mode: str) -> Iterator[None]:
+    """Name the module, and the shape of the batch, where the user's ``own`` fails in the block."""
+    try:
+        yield
+    except FedradioError:
+        raise
+    except Exception as error:  # whatever the user's code raises
+        if not own:
+            raise
+        place = f"the model {type(module).__name__} fails on a batch of shape {tuple(x.shape)} in {mode}"
+        raise OwnCodeError(f"{place} ({_words(error)})") from error
 
 
 @dataclass(frozen=True)

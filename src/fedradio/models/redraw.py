@@ -17,13 +17,16 @@ from fedradio.core.rng import Rng
 Reset = Callable[[], None]
 
 
-def can_be_redrawn(module: nn.Module) -> bool:
-    """Whether every layer with trainable parameters of its own, or a module around it, can fill them anew.
+def cannot_be_redrawn(module: nn.Module) -> str | None:
+    """Why a layer with trainable parameters of its own cannot be filled anew, not by a module around it either; None
+    if all can.
 
     It is tried: of parameters without values (NaN) none may be left, and the same generator must give the same values.
     """
-    if None in _resets(module).values():
-        return False
+    layers = dict(module.named_modules())
+    for name, reset in _resets(module).items():
+        if reset is None:
+            return f"{_layer(name, layers[name])} has no reset_parameters"
     blank = copy.deepcopy(module)
     with torch.no_grad():
         for parameter in blank.parameters():
@@ -31,10 +34,19 @@ def can_be_redrawn(module: nn.Module) -> bool:
                 parameter.fill_(torch.nan)
     try:
         first, second = (dict(redrawn(blank, Rng(0)).named_parameters()) for _ in range(2))
-    except Exception:  # whatever a method of the user's raises
-        return False
-    drawn = [(p, second[name]) for name, p in first.items() if p.requires_grad]
-    return all(not bool(p.isnan().any()) and torch.equal(p, again) for p, again in drawn)
+    except Exception as error:  # whatever a method of the user's raises
+        return f"reset_parameters raises {type(error).__name__}"
+    for name, parameter in first.items():
+        if parameter.requires_grad and bool(parameter.isnan().any()):
+            return f"reset_parameters does not fill {name}"
+        if parameter.requires_grad and not torch.equal(parameter, second[name]):
+            return f"reset_parameters does not draw {name} from torch's generator"
+    return None
+
+
+def _layer(name: str, layer: nn.Module) -> str:
+    """A layer for people, by class and name."""
+    return f"{type(layer).__name__} ({name})" if name else type(layer).__name__
 
 
 def redrawn(module: nn.Module, rng: Rng) -> nn.Module:

@@ -10,19 +10,20 @@ from pathlib import Path
 
 from fedradio._version import __version__
 from fedradio.core.errors import Problem, SpecError
-from fedradio.core.part_files import OPTION, load_part_file, part_files
+from fedradio.core.neighbours import OPTION
+from fedradio.core.part_files import Agreed, load_part_file, part_files
 
 
 @dataclass(frozen=True)
 class Node:
     """A machine: its name, the versions of fedradio and torch, and the vector instructions that torch uses there; and
-    the loaded ``parts``, files of the user's own, each a path and its SHA-256."""
+    the loaded ``parts``, files of the user's own, each with the checksums of itself and of its neighbours."""
 
     name: str
     fedradio: str
     torch: str
     capability: str
-    parts: list[tuple[str, str]] = field(default_factory=list)
+    parts: list[Agreed] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def this_node() -> Node:
     import torch  # here, so that whoever only compares does not wait for it
 
     capability = torch.backends.cpu.get_cpu_capability()
-    loaded = [(str(file.path), file.sha256) for file in part_files()]
+    loaded = [file.agreed for file in part_files()]
     return Node(platform.node(), __version__, torch.__version__, capability, loaded)
 
 
@@ -58,17 +59,17 @@ def compare(asker: Node, here: Node) -> Comparison:
     return Comparison()
 
 
-def load_parts(parts: Sequence[tuple[str, str]]) -> None:
+def load_parts(parts: Sequence[Agreed]) -> None:
     """Load the files of parts of the machine that asks, from this one's disk, if they are the same."""
     if wrong := _other_parts(parts, platform.node()):
         raise SpecError(Problem(OPTION, wrong))
-    for path, sha256 in parts:
-        load_part_file(path, sha256)
+    for path, sha256, neighbours in parts:
+        load_part_file(path, sha256, neighbours)
 
 
-def _other_parts(parts: Sequence[tuple[str, str]], name: str) -> str:
-    """Which file of parts is absent from this machine, or another one; empty if none is."""
-    for path, sha256 in parts:
+def _other_parts(parts: Sequence[Agreed], name: str) -> str:
+    """Which file of parts, or neighbour of one, is absent from this machine, or another one; empty if none is."""
+    for path, sha256 in (file for part in parts for file in _files(part)):
         remedy = f"copy the same file to {path} on every machine; its text is never sent"
         try:
             found = hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -77,3 +78,10 @@ def _other_parts(parts: Sequence[tuple[str, str]], name: str) -> str:
         if found != sha256:
             return f"{path} on {name} is another file (its sha256 differs); {remedy}"
     return ""
+
+
+def _files(part: Agreed) -> list[tuple[str, str]]:
+    """A file of parts and its neighbours, each a path and its SHA-256."""
+    path, sha256, neighbours = part
+    folder = Path(path).resolve().parent
+    return [(path, sha256), *((str(folder / name), checksum) for name, checksum in neighbours.items())]

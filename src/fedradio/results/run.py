@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from fedradio.core.contracts.records import CacheRecord, EvaluationRecord, Excha
 from fedradio.core.errors import StoreError
 from fedradio.core.lazy import offered
 from fedradio.results import frames, shown
+from fedradio.results.figure_options import FigureOptions
 from fedradio.results.participation import Participation, participation_of
 from fedradio.results.quantities import QUANTITIES, counted
 from fedradio.results.sweep_file import MARKER, ListedRun, is_sweep, listed_runs
@@ -193,7 +194,8 @@ class Run:
 
     @property
     def part_files(self) -> list[Plain]:
-        """The user's own files that parts of the run came from: ``name``, ``sha256``, ``parts``, ``source``."""
+        """The user's own files that parts of the run came from: ``name``, ``sha256``, ``parts``, ``source``;
+        and ``neighbours``, the files of their folder that they imported, if any."""
         stored = self._undamaged(DESCRIPTION_FILE, read_description)
         return list(stored.get("part_files", []))
 
@@ -280,13 +282,16 @@ class Run:
         """A table of ``fedradio export`` as a pandas DataFrame; evaluations also say what had been spent by then."""
         return frames.frame([self], table)
 
-    def plot(self, metric: str = "accuracy", against: str = "rounds", target: float | None = None) -> Any:
-        """The curve of a metric against rounds, seconds, joules or bits, as a matplotlib figure."""
-        return offered("plot")([self], metric, against, target)
-
-
-PastRun = Run
-"""The name that readers of stored runs use."""
+    def plot(
+        self,
+        metric: str = "accuracy",
+        against: str = "rounds",
+        target: float | None = None,
+        **options: Unpack[FigureOptions],
+    ) -> Any:
+        """The curve of a metric against rounds, seconds, joules or bits, as a matplotlib figure; ``options`` are
+        those of :func:`fedradio.figures`, such as ``ylim`` and ``size``."""
+        return offered("plot")([self], metric, against, target, **options)
 
 
 @dataclass(frozen=True)

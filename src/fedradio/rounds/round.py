@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from fedradio.core.contracts import CacheRecord, Clock, EvaluationRecord, ExchangeRecord, RoundRecord, SimState, Slots
-from fedradio.core.errors import DivergenceError
+from fedradio.core.errors import DivergenceError, FedradioError, OwnCodeError
 from fedradio.core.mapped import make_room, release_memory
+from fedradio.core.part_files import failure_in_parts
 from fedradio.core.units import add
 from fedradio.engine.threads import one_torch_thread
 from fedradio.rounds import accounts
@@ -65,12 +67,31 @@ def begin(sim: Simulation) -> SimState:
 def run_round(
     sim: Simulation, state: SimState, evaluate: bool = True
 ) -> tuple[SimState, RoundRecord, list[ExchangeRecord]]:
-    """Run one round. ``state`` must not be used again: rows of clients and parts are updated in place."""
-    now = open_round(sim, state)
-    with one_torch_thread():
-        for h in order(sim):
-            exchange(sim, now, h)
-    return close_round(sim, now, evaluate)
+    """Run one round. ``state`` must not be used again: rows of clients and parts are updated in place.
+
+    Where code of the user's own fails, :class:`OwnCodeError` says in which round.
+    """
+    with _own_failures(state.t + 1):
+        now = open_round(sim, state)
+        with one_torch_thread():
+            for h in order(sim):
+                exchange(sim, now, h)
+        return close_round(sim, now, evaluate)
+
+
+@contextmanager
+def _own_failures(number: int) -> Iterator[None]:
+    """Name the round in which code of the user's own fails: a module, or a part from a file."""
+    try:
+        yield
+    except OwnCodeError as error:
+        raise OwnCodeError(f"round {number}: {error}") from error
+    except FedradioError:
+        raise
+    except Exception as error:
+        if (place := failure_in_parts(error)) is None:
+            raise
+        raise OwnCodeError(f"round {number}: {place}") from error
 
 
 def open_round(sim: Simulation, state: SimState) -> Round:

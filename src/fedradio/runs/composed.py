@@ -47,9 +47,9 @@ def composed_spec(simulation: Simulation, changes: Sequence[str] = (), **options
 
 def described(spec: Spec, simulation: Simulation) -> Plain:
     """The description of a run: that of its spec; of a composed simulation with the classes of its parts, units of its
-    metrics, and the texts of the user's own classes."""
+    metrics, and the texts of the user's own classes. Start values that no seed draws are told in both."""
     if COMPOSED not in spec.plain:
-        return describe(spec)
+        return describe(spec) | _start(simulation)
     describer = Describer()
     _parts(simulation, describer)
     plain = describe(spec)
@@ -59,7 +59,13 @@ def described(spec: Spec, simulation: Simulation) -> Plain:
             plain["parts"][family][kind] = {"summary": _summary(instances[path], family), "keywords": {}}
     scores = {name: {"unit": each.unit, "better": each.better} for each in simulation.metrics for name in each.names}
     sources = [{"name": name, "source": text} for name, text in sorted(describer.sources.items())]
-    return plain | {"metrics": scores, "sources": sources}
+    return plain | {"metrics": scores, "sources": sources} | _start(simulation)
+
+
+def _start(simulation: Simulation) -> Plain:
+    """Start values of the model that were taken as given: their checksum, and why; empty where a seed draws them."""
+    given = getattr(simulation.model, "given_start", None)
+    return {} if given is None else {"start": {"sha256": given.sha256, "reason": given.reason}}
 
 
 def same_composition(stored: Spec, simulation: Simulation | None, folder: Path) -> Simulation:

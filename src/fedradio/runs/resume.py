@@ -99,7 +99,7 @@ def _refuse_other_parts(folder: Path, verdict: Verdict, changed: bool) -> None:
         raise StoreError(f"parts of this run came from {other.name}; load it: {command}")
     if not changed:
         remedy = "put it back as it was, or take it as it is with --changed-parts"
-        raise StoreError(f"{other.instead.path} is not the file that this run was made with; {remedy}")
+        raise StoreError(f"{other.instead} is not the file that this run was made with; {remedy}")
 
 
 def _refuse_federation(before: Mapping[str, Any]) -> None:

@@ -95,6 +95,14 @@ class Keys(Frame):
     cache: dict[str, str] = {}
 
 
+class StoredNeighbour(Frame):
+    """A file that a file of parts imported from its folder, as it was then."""
+
+    name: str
+    sha256: str
+    source: str
+
+
 class StoredPartFile(Frame):
     """A file of the user's own that parts of a run came from, as it was then; for readers, it is never run."""
 
@@ -102,6 +110,7 @@ class StoredPartFile(Frame):
     sha256: str
     parts: list[list[str]]
     source: str
+    neighbours: list[StoredNeighbour] = []
 
 
 class StoredSource(Frame):
@@ -109,6 +118,13 @@ class StoredSource(Frame):
 
     name: str
     source: str | None
+
+
+class StoredStart(Frame):
+    """Start values of a model that were taken as given: their SHA-256, and why."""
+
+    sha256: str
+    reason: str
 
 
 class Description(Frame):
@@ -120,6 +136,7 @@ class Description(Frame):
     metrics: dict[str, dict[str, str]] = {}
     part_files: list[StoredPartFile] = []
     sources: list[StoredSource] = []
+    start: StoredStart | None = None
 
 
 def fitting(schema: type[T], data: Any, path: Path) -> T:

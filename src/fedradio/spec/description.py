@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
 from fedradio.core.errors import FedradioError, SpecError
@@ -56,12 +57,13 @@ def used_part_files(spec: Spec) -> list[PartFile]:
 
 def _part_file(file: PartFile) -> Plain:
     """A file of parts as plain data, without the folder in which it lay."""
-    return {
+    plain = {
         "name": file.path.name,
         "sha256": file.sha256,
         "parts": [list(each) for each in file.parts],
         "source": file.source,
     }
+    return plain | ({"neighbours": [asdict(each) for each in file.neighbours]} if file.neighbours else {})
 
 
 def from_shipped(spec: Spec) -> list[str] | None:

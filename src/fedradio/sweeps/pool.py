@@ -14,7 +14,7 @@ from fedradio.core.tables import given_sha256
 from fedradio.results.run import open_run
 from fedradio.runs.folder import is_run
 from fedradio.runs.interrupt import Interrupts
-from fedradio.runs.own_parts import other_part_file
+from fedradio.runs.own_parts import other_part_file, stored_part_names
 from fedradio.runs.stored import read_environment
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
@@ -91,7 +91,7 @@ def run_batch(
     batch.observer.started(tasks, pool.share(len(tasks), workers)[0])
     pending = [number for number, task in enumerate(tasks) if not batch.settle(number, settled_outcome(task))]
     if pending:
-        loaded = [[str(file.path), file.sha256] for file in part_files()]
+        loaded = [file.agreed for file in part_files()]
         threads = pool.share(len(pending), workers)[1]
         setting = {"device": device, "workers": threads, "parts": loaded, "skip_held": skip_held}
         batch.make(pending, pool, setting)
@@ -118,9 +118,13 @@ def settled_outcome(task: RunTask) -> Outcome | None:
 
 
 def _refuse_changed_files(folder: Path) -> None:
-    """Refuse a run that was made from files which hold something else by now; those that are gone are not missed."""
+    """Refuse a run that was made from files which hold something else by now; those that are gone are not missed.
+
+    Files of parts are on record by name alone, which says nothing of a file of that name here: they are not meant.
+    """
+    of_parts = stored_part_names(folder)
     for path, sha256 in read_environment(folder).get("files", {}).items():
-        if Path(path).exists() and given_sha256(path, "files") != sha256:
+        if path not in of_parts and Path(path).exists() and given_sha256(path, "files") != sha256:
             raise StoreError(f"{folder} was made with another {path}; put it back, or choose another folder")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from fedradio.core.errors import DivergenceError, StoreError
 from fedradio.core.lazy import offered
@@ -15,6 +15,7 @@ from fedradio.core.text import harmless, short_path
 from fedradio.results import frames
 from fedradio.results.export import run_rows
 from fedradio.results.export_rows import kind_of
+from fedradio.results.figure_options import FigureOptions
 from fedradio.results.quantities import of_variants
 from fedradio.results.quantity import Quantity
 from fedradio.results.run import LeftOut, Run, open_listed, undamaged
@@ -108,9 +109,16 @@ class Sweep:
         listed = [(run, head) for run, head in self._heads() if isinstance(run, Run) and not run.damage]
         return frames.frame([run for run, _ in listed], table, [head for _, head in listed])
 
-    def plot(self, metric: str = "accuracy", against: str = "rounds", target: float | None = None) -> Any:
-        """Mean curves of the variants against rounds, seconds, joules or bits, as a matplotlib figure."""
-        return offered("plot")(self.runs, metric, against, target)
+    def plot(
+        self,
+        metric: str = "accuracy",
+        against: str = "rounds",
+        target: float | None = None,
+        **options: Unpack[FigureOptions],
+    ) -> Any:
+        """Mean curves of the variants against rounds, seconds, joules or bits, as a matplotlib figure; ``options`` are
+        those of :func:`fedradio.figures`, such as ``labels`` and ``order``."""
+        return offered("plot")(self.runs, metric, against, target, **options)
 
     def _heads(self) -> list[tuple[Run | LeftOut, dict[str, Any]]]:
         """Every listed run with the columns that say which it is."""

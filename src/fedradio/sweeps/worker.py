@@ -84,8 +84,8 @@ def perform(task: Json, send: Send) -> None:
 
 def _make(task: Json, reporter: Observer) -> None:
     """Make or resume the run of a task, with the files of parts that its parent was told to load."""
-    for path, sha256 in task["parts"]:
-        load_part_file(path, sha256)
+    for path, sha256, neighbours in task["parts"]:
+        load_part_file(path, sha256, neighbours)
     spec, folder, workers = check_spec(task["spec"]), Path(task["folder"]), task["workers"]
     if (folder / LOCK_FILE).is_file():
         _await(folder, reporter, 0.0 if task["skip_held"] else PATIENCE_S)

@@ -19,10 +19,16 @@ def test_a_family_tells_parts_of_one_name_apart(call: Call) -> None:
     assert isinstance(call("show", "algorithm/adam").exception, SpecError)
 
 
+def test_a_family_lists_its_kinds(call: Call) -> None:
+    shown = call("show", "link").output.splitlines()
+    assert shown[0] == "link: how payloads become a sum at the receiver"
+    assert shown[1:] == call("ls", "link").output.splitlines()
+    assert any("over_the_air" in line for line in shown)
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("policy", "it is a family: fedradio ls policy"),
         ("fedporx", "did you mean 'fedprox'"),
         ("xyzzy", "fedradio ls lists them all"),
     ],

@@ -13,7 +13,7 @@ from support.part_file import HALVED
 from fedradio.core import part_files
 from fedradio.core.errors import SpecError
 from fedradio.core.part_files import load_part_file
-from fedradio.core.registry import forget, part, parts, registered
+from fedradio.core.registry import FAMILIES, forget, part, parts, registered
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +23,7 @@ def unloaded() -> Iterator[None]:
     yield
     forget(set(registered()) - before)
     part_files._LOADED.clear()
+    part_files.PART_MODULES.clear()
     for name in [name for name in sys.modules if name.startswith("fedradio_part_file")]:
         del sys.modules[name]
 
@@ -68,11 +69,49 @@ def test_a_file_registers_its_parts_once(tmp_path: Path) -> None:
         (HALVED + "raise SystemExit(0)\n", "SystemExit: 0"),
         (b"\xff\xfe", "not a text in UTF-8"),
         ("x = 1\0\n", "null bytes"),
+        ("from .helper import x\n", "line 1: ImportError: attempted relative import"),
+        ("import nothing_beside_it\n", "line 1: ModuleNotFoundError: No module named 'nothing_beside_it'"),
     ],
 )
 def test_a_file_that_cannot_be_used_leaves_nothing_behind(tmp_path: Path, text: str | bytes, reason: str) -> None:
     assert reason in refused(written(tmp_path, text))
     assert part_files.part_files() == []
+
+
+KEYWORDS: dict[str, tuple[str, str]] = {
+    "mu": ("keyword 'mu' has no Arg", 'write mu: Annotated[float, Arg("what it means")]'),
+    "mu=0.1": ("keyword 'mu' has no Arg", 'write mu: Annotated[float, Arg("what it means")] = 0.1'),
+    "mu: int = 3": ("keyword 'mu' has no Arg", 'write mu: Annotated[int, Arg("what it means")] = 3'),
+    "mu: Annotated[int, 'words'] = 3": ("keyword 'mu' has no Arg", "write mu: Annotated["),
+    "mu: Annotated[list, Arg('all')] = None": ("a type that no spec can hold", "or int, bool, str, Literal"),
+    "mu: 'Nothing' = 3": ("its annotations cannot be read (NameError: name 'Nothing' is not defined)", ""),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("keyword", KEYWORDS)
+def test_a_keyword_that_does_not_say_what_it_is(tmp_path: Path, family: str, keyword: str) -> None:
+    head = "from typing import Annotated\n\nfrom fedradio import Arg, register\n\n\n"
+    path = written(
+        tmp_path, f'{head}@register("{family}", "mine")\ndef mine(\n    *,\n    {keyword},\n):\n    """Mine."""\n'
+    )
+    before = registered()
+    with pytest.raises(SpecError) as caught:
+        load_part_file(path)
+    assert registered() == before
+    (problem,) = caught.value.problems
+    reason, remedy = KEYWORDS[keyword]
+    line = 7 if "annotations" in reason else 9
+    assert problem.path == f"{family}/mine"
+    assert problem.reason.startswith(f"mine.py, line {line}: ")
+    assert reason in problem.reason
+    assert remedy in problem.remedy
+
+
+def test_a_keyword_that_no_spec_could_set(tmp_path: Path) -> None:
+    text = 'from fedradio import register\n\n\n@register("link", "mine")\ndef mine(mu=1):\n    """Mine."""\n'
+    with pytest.raises(SpecError, match=r"mine.py, line 5: 'mu' is not keyword-only.*write \*, mu: "):
+        load_part_file(written(tmp_path, text))
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable
 
@@ -11,8 +12,8 @@ from torch import Tensor, nn
 
 from fedradio.core.rng import Rng
 from fedradio.models import wrap
-from fedradio.models.model import row_of
-from fedradio.models.redraw import can_be_redrawn, redrawn
+from fedradio.models.model import GivenStart, row_of
+from fedradio.models.redraw import cannot_be_redrawn, redrawn
 
 
 class Attention(nn.Module):
@@ -88,6 +89,7 @@ def test_the_seed_alone_decides(kind: str) -> None:
     assert torch.equal(first, second)
     assert not torch.equal(first, models[0].init(Rng(2)))
     assert models[0].given_sha256 is None
+    assert models[0].given_start is None
     torch.set_rng_state(state)
 
 
@@ -112,11 +114,14 @@ def test_values_follow_the_law_of_the_layer() -> None:
 
 def test_what_cannot_be_redrawn_is_taken_as_it_is_and_has_a_checksum() -> None:
     module = Bare()
-    assert not can_be_redrawn(module)
+    assert cannot_be_redrawn(module) == "Bare has no reset_parameters"
+    assert cannot_be_redrawn(nn.Sequential(nn.Flatten(), module)) == "Bare (1) has no reset_parameters"
     model, again = wrap(module, (16,), 3), wrap(module, (16,), 3)
     assert torch.equal(model.init(Rng(1)), row_of(module))
     assert model.given_sha256 is not None
     assert model.given_sha256 == again.given_sha256 != wrap(Bare(), (16,), 3).given_sha256
+    expected = hashlib.sha256(module.scale.detach().numpy().tobytes()).hexdigest()
+    assert model.given_start == GivenStart(expected, "Bare has no reset_parameters")
 
 
 class Halved(nn.Linear):
@@ -152,18 +157,18 @@ class Failing(nn.Linear):
 
 
 @pytest.mark.parametrize(
-    "module",
+    ("module", "reason"),
     [
-        Halved(16, 3),
-        Unseeded(16, 3),
-        Failing(16, 3),
-        nn.utils.parametrizations.weight_norm(nn.Linear(16, 3)),
-        nn.utils.parametrizations.spectral_norm(nn.Linear(16, 3)),
+        (Halved(16, 3), "reset_parameters does not fill weight"),
+        (Unseeded(16, 3), "reset_parameters does not draw weight from torch's generator"),
+        (Failing(16, 3), "reset_parameters raises ValueError"),
+        (nn.utils.parametrizations.weight_norm(nn.Linear(16, 3)), "reset_parameters"),
+        (nn.utils.parametrizations.spectral_norm(nn.Linear(16, 3)), "reset_parameters"),
     ],
-    ids=lambda module: type(module).__name__,
+    ids=lambda given: type(given).__name__,
 )
-def test_a_method_that_does_not_redraw_is_found_out(module: nn.Module) -> None:
-    assert not can_be_redrawn(module)
+def test_a_method_that_does_not_redraw_is_found_out(module: nn.Module, reason: str) -> None:
+    assert reason in (cannot_be_redrawn(module) or "")
     model = wrap(module, (16,), 3)
     assert torch.equal(model.init(Rng(1)), model.init(Rng(2)))
     assert model.given_sha256 is not None
@@ -185,6 +190,8 @@ def test_given_values_stay() -> None:
     model = wrap(module, (16,), 3, start="given")
     assert torch.equal(model.init(Rng(1)), row_of(module))
     assert model.given_sha256 is not None
+    assert model.given_start is not None
+    assert model.given_start.reason == 'asked for by start="given"'
 
 
 def test_frozen_parameters_keep_their_values_and_are_not_in_the_row() -> None:

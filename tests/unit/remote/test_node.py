@@ -27,7 +27,7 @@ def test_other_versions_are_refused_and_other_processors_told() -> None:
 
 def test_files_of_parts_must_be_there_and_be_the_same(tmp_path: Path) -> None:
     path, here = tmp_path / "mine.py", this_node()
-    asker = replace(here, parts=[(str(path), hashlib.sha256(b"x = 1\n").hexdigest())])
+    asker = replace(here, parts=[(str(path), hashlib.sha256(b"x = 1\n").hexdigest(), {})])
     assert "cannot be read" in compare(asker, here).refused
     path.write_text("x = 2\n")
     assert "is another file (its sha256 differs)" in compare(asker, here).refused

@@ -24,7 +24,7 @@ def loaded(sha256: str, kind: str) -> PartFile:
         ([], OtherFile("mine.py", None)),
         ([loaded("a" * 64, "radio")], None),
         ([loaded("b" * 64, "wire")], OtherFile("mine.py", None)),
-        ([loaded("b" * 64, "radio")], OtherFile("mine.py", loaded("b" * 64, "radio"))),
+        ([loaded("b" * 64, "radio")], OtherFile("mine.py", Path("/here/now.py"))),
     ],
 )
 def test_a_text_that_is_not_loaded(

@@ -63,7 +63,7 @@ def _refuse_other_parts(folder: Path) -> None:
     if other.instead is None:
         command = shlex.join(["fedradio", "theory", str(folder), "--parts", other.name])
         raise StoreError(f"parts of this run came from {other.name}; load it: {command}")
-    raise StoreError(f"{other.instead.path} is not the file that this run was made with; put it back as it was")
+    raise StoreError(f"{other.instead} is not the file that this run was made with; put it back as it was")
 
 
 @dataclass(frozen=True)

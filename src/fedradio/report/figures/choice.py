@@ -14,11 +14,12 @@ from matplotlib.mathtext import MathTextParser
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.core.text import harmless
 from fedradio.report.figures.axes import literal
-from fedradio.report.figures.design import COLUMN, Design, Limits, design
+from fedradio.report.figures.design import COLUMN, Design, design
 from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings
 from fedradio.results.compare import metric_problems
+from fedradio.results.figure_options import Limits
 from fedradio.results.quantities import axes, entry
-from fedradio.results.run import PastRun, open_runs
+from fedradio.results.run import Run, open_runs
 from fedradio.results.variants import Variant, matching, pieces, shortened, variants
 
 FREE: Limits = (None, None)
@@ -26,7 +27,7 @@ FREE: Limits = (None, None)
 
 
 def figures(
-    *sources: PastRun | Path | str,
+    *sources: Run | Path | str,
     metric: str | None = None,
     against: str | Sequence[str] = (),
     only: str | Sequence[str] = (),
@@ -46,8 +47,8 @@ def figures(
     The keywords are the options of ``fedradio figures``. A figure is matplotlib's own and can be changed further;
     ``save_figure(figure, path)`` writes it with letters that publishers take.
     """
-    given = [source for source in sources if isinstance(source, PastRun)]
-    opened = open_runs(*(source for source in sources if not isinstance(source, PastRun)))
+    given = [source for source in sources if isinstance(source, Run)]
+    opened = open_runs(*(source for source in sources if not isinstance(source, Run)))
     chosen = chosen_variants(variants(drawable([*given, *opened])), order, without)
     looks = replace(
         design(size, font, font_size, style),
@@ -59,7 +60,7 @@ def figures(
     return {drawing.name: drawing.make() for drawing in found if drawing.make is not None}
 
 
-def drawable(runs: Sequence[PastRun]) -> Sequence[PastRun]:
+def drawable(runs: Sequence[Run]) -> Sequence[Run]:
     """The runs that can be drawn: one alone as far as it went, of several the complete ones; refused without any."""
     if len(runs) == 1 and not runs[0].damage:
         return runs

@@ -14,6 +14,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font_names
 
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.text import harmless
+from fedradio.results.figure_options import Limits
 
 COLUMN_IN = 3.5
 """Width of a column of a two-column paper, in inches."""
@@ -42,9 +43,6 @@ SIZES: dict[str, Any] = {
     "grid.linewidth": 0.5,
 }
 """Of letters and frames, in points, for figures that are printed at their own size."""
-
-Limits = tuple[float | None, float | None]
-"""Least and greatest value of an axis; None: as the data have it."""
 
 
 @dataclass(frozen=True)
@@ -195,5 +193,7 @@ def _settings(text: str, path: Path, problems: list[Problem]) -> dict[str, Any]:
                 problems.append(Problem(where, f"not a value of {key}: {error}", "", value))
     if checked.get("text.usetex"):
         remedy = "mathtext.fontset: cm draws formulas in the letters of LaTeX"
-        problems.append(Problem(f"{harmless(str(path))}", "text.usetex cannot be used", remedy))
+        problems.append(
+            Problem(f"{harmless(str(path))}", "text.usetex cannot be used: labels are not written for LaTeX", remedy)
+        )
     return dict(checked)

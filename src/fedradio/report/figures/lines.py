@@ -18,9 +18,10 @@ from fedradio.report.figures.axes import (
     scaled,
     whole_numbers,
 )
-from fedradio.report.figures.design import COLUMN, COLUMN_IN, Design, Limits
+from fedradio.report.figures.design import COLUMN, COLUMN_IN, Design
 from fedradio.report.style import Style
-from fedradio.results.run import Floats, PastRun
+from fedradio.results.figure_options import Limits
+from fedradio.results.run import Floats, Run
 from fedradio.results.statistics import Band
 
 MOST_POINTS = 1000
@@ -50,7 +51,7 @@ def curves_figure(
     metric: str = "accuracy",
     against: str = "rounds",
     target: float | None = None,
-    runs: Iterable[PastRun] = (),
+    runs: Iterable[Run] = (),
     design: Design = COLUMN,
 ) -> Figure:
     """Mean curves ``label -> band`` with their intervals where there are several seeds; ``runs`` declare the unit of

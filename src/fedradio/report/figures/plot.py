@@ -5,35 +5,30 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from functools import partial
+from typing import Unpack
 
 from matplotlib.figure import Figure
 
-from fedradio.core.errors import Problem, SpecError, StoreError
-from fedradio.report.figures.gallery import curve_drawings
-from fedradio.results.quantities import axes
-from fedradio.results.run import Run, undamaged
-from fedradio.results.variants import variants
+from fedradio.report.figures.choice import figures
+from fedradio.results.figure_options import FigureOptions
+from fedradio.results.run import Run
 
 
-def plot(runs: Sequence[Run], metric: str = "accuracy", against: str = "rounds", target: float | None = None) -> Figure:
+def plot(
+    runs: Sequence[Run],
+    metric: str = "accuracy",
+    against: str = "rounds",
+    target: float | None = None,
+    **options: Unpack[FigureOptions],
+) -> Figure:
     """Curves of a metric against ``rounds``, ``seconds``, ``joules``, ``bits`` or ``uses``: means over the seeds of
     every variant with their intervals, a line at the ``target``. Of several runs the complete ones are drawn.
 
-    The figure shows itself in a notebook; ``figure.savefig("curve.pdf")`` writes it.
+    ``options`` are those of :func:`fedradio.figures`: ``xlim``, ``ylim``, ``labels``, ``order``, ``without``, ``size``,
+    ``font``, ``font_size`` and ``style``. The figure shows itself in a notebook; ``figure.savefig("curve.pdf")`` writes
+    it.
     """
-    known = [each.name for each in axes()]
-    if against not in known:
-        raise SpecError(Problem("against", "nothing to draw against", f"one of: {', '.join(known)}", against))
-    whole = undamaged(runs)
-    drawn = whole if len(runs) == 1 else [run for run in whole if run.status == "complete"]
-    if not drawn:
-        raise StoreError("there is no complete run to draw")
-    drawing = next(iter(curve_drawings(variants(drawn), metric, (against,), target)), None)
-    if drawing is None or drawing.make is None:
-        measured = ", ".join(drawn[0].metrics()) or "nothing"
-        why = f"{against} are undefined" if drawing is None else drawing.why
-        raise SpecError(Problem("plot", why, f"measured in these runs: {measured}", f"{metric} against {against}"))
-    figure = drawing.make()
+    (figure,) = figures(*runs, metric=metric, against=(against,), target=target, **options).values()
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]  # what notebooks ask for
     return figure
 

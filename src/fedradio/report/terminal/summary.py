@@ -9,7 +9,7 @@ from rich.table import Table
 
 from fedradio.results.quantities import QUANTITIES, entry, of_runs
 from fedradio.results.quantity import Quantity
-from fedradio.results.run import CACHE_METRICS, PastRun
+from fedradio.results.run import CACHE_METRICS, Run
 from fedradio.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -30,9 +30,16 @@ def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
     return [
         f"network   {'none: all data in one place' if sim.pooled else network}",
         f"model     {sim.model.shared.size:,} shared parameters" + _norms_text(sim.model),
+        *_start_lines(sim.model),
         f"learning  {spec.plain['algorithm']['kind']}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
         f"batch {sim.rule.batch}",
     ]
+
+
+def _start_lines(model: Model) -> list[str]:
+    """A line on start values that the seed does not draw; none where it does."""
+    given = getattr(model, "given_start", None)
+    return [] if given is None else [f"start     values as given, sha256 {given.sha256[:12]} ({given.reason})"]
 
 
 def _norms_text(model: Model) -> str:
@@ -43,7 +50,7 @@ def _norms_text(model: Model) -> str:
     return (f" and {norms:,} {where}" if norms else "") + (f"; {frozen:,} frozen" if frozen else "")
 
 
-def summary_table(run: PastRun) -> Table:
+def summary_table(run: Run) -> Table:
     """The headline numbers of a run; a dash is a quantity that no part defines."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
@@ -68,7 +75,7 @@ def participation_warning(summary: Summary) -> str | None:
     return None
 
 
-def _quantities(run: PastRun) -> list[Quantity]:
+def _quantities(run: Run) -> list[Quantity]:
     """What is shown of a run: metrics of its summary, further ones in the order of the evaluations, what was spent."""
     first = [each for each in of_runs() if each.per == "evaluation" and each.field]
     known = {*CACHE_METRICS, *(each.name for each in first)}  # caches have a table of their own
@@ -76,23 +83,23 @@ def _quantities(run: PastRun) -> list[Quantity]:
     return [*first, *further, *(each for each in of_runs() if each.per != "evaluation")]
 
 
-def _best(run: PastRun) -> str:
+def _best(run: Run) -> str:
     return f" (round {_text(run, 'best_round')})"
 
 
-def _each_round(run: PastRun) -> str:
+def _each_round(run: Run) -> str:
     """Joules of a round, on average."""
     joules, rounds = QUANTITIES["joules"], QUANTITIES["rounds"].of(run)
     return f" ({joules.text((joules.of(run) or 0.0) / rounds)} a round)" if rounds else ""
 
 
-def _hops(run: PastRun) -> str:
+def _hops(run: Run) -> str:
     """Bits of either hop, where there are two."""
     hops = [QUANTITIES["bits"].text(bits) for bits in (run.summary or {}).get("hop_bits", ())]
     return f" ({hops[0]} access, {hops[1]} backhaul)" if len(hops) == 2 else ""
 
 
-def _clients(run: PastRun) -> str:
+def _clients(run: Run) -> str:
     """Clients of an edge round that arrived, if these are fewer, and that were eligible, on average."""
     clients, arrived = _text(run, "clients"), _text(run, "arrived")
     more = f", {arrived} arrived" if arrived != clients else ""
@@ -100,7 +107,7 @@ def _clients(run: PastRun) -> str:
     return f" an edge round{more}" + ("" if eligible is None else f", {_text(run, 'eligible')} eligible")
 
 
-def _overhead(run: PastRun) -> str:
+def _overhead(run: Run) -> str:
     """The share of the wall time that went into checkpoints."""
     wall_s, checkpoint_s = ((run.summary or {}).get(name) for name in ("wall_s", "checkpoint_s"))
     if not wall_s or checkpoint_s is None:
@@ -108,11 +115,11 @@ def _overhead(run: PastRun) -> str:
     return f" ({100 * checkpoint_s / wall_s:.2g} % of it for checkpoints)"
 
 
-def _text(run: PastRun, name: str) -> str:
+def _text(run: Run, name: str) -> str:
     return QUANTITIES[name].text(QUANTITIES[name].of(run))
 
 
-MORE: dict[str, Callable[[PastRun], str]] = {
+MORE: dict[str, Callable[[Run], str]] = {
     "best_accuracy": _best,
     "joules": _each_round,
     "bits": _hops,

@@ -30,6 +30,7 @@ def settings(plain: Mapping[str, Any], description: Plain) -> Html:
     hop_keys, data_keys, spec_keys = (keys.get(name, {}) for name in ("hop", "data", "spec"))
     data_rows = [row for family in ("source", "partition", "stream") for row in _rows(family, data[family], parts)]
     learning = [row for family in LEARNING for row in _rows(family, plain[family], parts)]
+    learning += _start(description.get("start"))
     return section(
         "settings",
         "Settings",
@@ -44,6 +45,14 @@ def settings(plain: Mapping[str, Any], description: Plain) -> Html:
         _block("Learning", learning + _listed(plain, parts, spec_keys)),
         None if plain.get("cache") is None else _block("Cache", _cache(plain["cache"], parts, keys.get("cache", {}))),
     )
+
+
+def _start(given: Plain | None) -> list[list[Piece]]:
+    """A row on start values of the model that no seed draws."""
+    if given is None:
+        return []
+    meaning = f"values that the model starts from, not drawn from the seed: {given['reason']}"
+    return [[tag("strong", "start"), f"as given, sha256 {given['sha256'][:12]}", None, meaning]]
 
 
 def _cache(cache: Mapping[str, Any], parts: Plain, keys: Plain) -> list[list[Piece]]:
