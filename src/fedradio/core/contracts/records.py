@@ -169,7 +169,8 @@ class DenseExchange:
 class EvaluationRecord:
     """Record of an evaluation after ``round`` rounds: metrics, and what had been spent by then.
 
-    With several evaluation groups, ``groups[metric] [G]`` has the accuracy of each (None: a group without samples).
+    With several evaluation groups, ``groups[metric] [G]`` has the accuracy of each (None: a group without samples). In
+    a federation that evaluates on its devices, a record without metrics says that none of them could be asked.
     """
 
     round: int

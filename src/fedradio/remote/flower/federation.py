@@ -175,7 +175,10 @@ class Federation(Clients):
                     scores[number] = _scores(Letter.unpack(reply), number)
             except LetterError as error:
                 self.tell(f"evaluation after round {t}: client {number}: {error}")
-        return combined(scores, self.roster.clients, t)
+        result = combined(scores, self.roster.clients, t)
+        if not result.metrics:
+            self.tell(f"evaluation after round {t}: no device with test samples has answered; this round has no scores")
+        return result
 
     def close(self) -> None:
         """Tell every device that is there that the run is over, and which of its uploads counted last."""
@@ -247,11 +250,14 @@ def checked(sim: Simulation, letter: Letter, number: int, n: int) -> Letter:
 
 
 def combined(scores: dict[int, tuple[int, dict[str, float]]], clients: int, t: int) -> Evaluation:
-    """Means of the clients' scores weighed by their test samples. By hand: 1/2 of 4 and 1 of 12 samples are 7/8."""
+    """Means of the clients' scores weighed by their test samples. By hand: 1/2 of 4 and 1 of 12 samples are 7/8.
+
+    Without any score there are no metrics; :class:`DataError` if all clients have answered and none has test samples.
+    """
     total = sum(samples for samples, _ in scores.values())
-    if total == 0:
+    if total == 0 and len(scores) == clients:
         raise DataError(f"round {t}: no device has test samples: give them test files, or serve --test DIR")
-    names = ("accuracy", "loss")
+    names = ("accuracy", "loss") if total else ()
     metrics = {
         name: sum(samples * values[name] for samples, values in scores.values() if samples) / total for name in names
     }

@@ -43,6 +43,10 @@ SPARE = 1 << 20
 """Bytes of a request beyond the numbers of an upload."""
 
 
+CONNECTIONS, CLIENT_CONNECTIONS = 64, 8
+"""Connections at a time: of anybody, and beyond these for every client."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a federation is served: address, port, and the folder with its certificate and keys (None: without TLS)."""
@@ -108,16 +112,17 @@ def serve(
     tls, keys = None, None
     if place.tls is not None:
         files, known = server_files(place.tls), public_keys(place.tls)
-        tls, keys = (files[SERVER_FILE], files[SERVER_KEY_FILE]), list(known.values())
-        if len(keys) < sim.topology.clients:
-            reason = f"{place.tls} has keys of {len(keys)} devices, the spec has {sim.topology.clients} clients"
+        tls, keys = (files[SERVER_FILE], files[SERVER_KEY_FILE]), known
+        if missing := set(range(sim.topology.clients)) - known.keys():
+            reason = f"{place.tls} has no key of client {min(missing)}, the spec has {sim.topology.clients} clients"
             raise SpecError(Problem("--tls", reason, f"fedradio keys DIR --host NAME --nodes {sim.topology.clients}"))
     most = most_bytes(*reply_shapes(sim).values())
-    with SuperLink(place.bind, place.port, tls, keys, most + SPARE) as link:
+    connections = CONNECTIONS + CLIENT_CONNECTIONS * sim.topology.clients
+    with SuperLink(place.bind, place.port, tls, keys, most + SPARE, connections) as link:
         opened()
         mailbox = FlowerMailbox(link.state, link.run_id, most + SPARE)
         clients, asked = sim.topology.clients, signal_shapes(sim)
-        roster = assemble(mailbox, spec, number, clients, asked, wait_s, tell)
+        roster = assemble(mailbox, spec, number, clients, asked, wait_s, tell, owner=link.owner)
         federation = Federation(mailbox, roster, spec, number, deadline_s, own and test is None, tell)
         try:
             if own:
