@@ -145,8 +145,8 @@ def _message(ray: Any) -> float:
 
 
 def call_seconds(ray: Any, repeat: int) -> dict[int, float]:
-    """Median seconds of a call of the backend on demo beyond the busiest actor's training, by the number of actors; both
-    take turns, and the first two calls of each are not counted."""
+    """Median seconds of a call of the backend on demo beyond the busiest actor's training, by the number of actors, who
+    take turns; the first two calls of each are not counted."""
     backends = {actors: RayBackend(ray, load_spec("demo"), actors) for actors in (1, 2)}
     in_turn({str(actors): _stepper(load_spec("demo"), backend) for actors, backend in backends.items()}, repeat + 2)
     for backend in backends.values():
