@@ -189,7 +189,8 @@ class ShelfRecord:
 
     ``hits`` and ``misses`` of the requests, files ``moved`` ahead, ``expected`` hits by the true law, bits of missed
     and of moved files, ``seconds`` of all deliveries together, ``stored_bits`` at the end; ``report_bits`` of what all
-    clients told their edges for it.
+    clients told their edges for it, ``fetch_bits`` of control on the backhaul by which its edges asked for files (None:
+    not counted).
     """
 
     hits: list[int]
@@ -201,6 +202,7 @@ class ShelfRecord:
     seconds: list[float]
     stored_bits: list[float]
     report_bits: float
+    fetch_bits: float | None = None
 
     __pydantic_config__ = STRICT
 
