@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,36 @@ def test_a_real_federation_equals_the_simulation(name: str, started: Started) ->
         for run in ("run", "plain")
     ]
     assert scores[0] == scores[1]
+
+
+def test_a_server_that_is_interrupted_and_then_killed_goes_on(started: Started) -> None:
+    """Ctrl-C after some rounds, --resume, kill -9, --resume: the model is that of a simulation in one go.
+
+    Devices end with the server that is interrupted and are started again; they wait for the one that is killed.
+    """
+    started.keys(3)
+    plain = spec_of(algorithm=SCAFFOLD, rounds=16).plain
+    server, devices = started.serve(plain), [started.join(client) for client in range(3)]
+    checkpoints = started.folder / "run" / "checkpoints"  # which holds the last two
+    started.wait_until(lambda: any(path.stem >= "round-000003" for path in checkpoints.glob("*.json")))
+    server.send_signal(signal.SIGINT)
+    assert server.wait(60) == 130
+    assert "--resume" in started.text("serve.log")
+    assert [device.wait(60) for device in devices] == [0, 0, 0]
+    server = started.serve(plain, "--resume")
+    devices = [started.join(client) for client in range(3)]
+    started.wait_until(lambda: any(path.stem >= "round-000008" for path in checkpoints.glob("*.json")))
+    server.kill()
+    server.wait(10)
+    server = started.serve(plain, "--resume")
+    assert server.wait(120) == 0, started.text("serve.log")
+    assert [device.wait(60) for device in devices] == [0, 0, 0]
+    records = list(read_records(started.folder / "run", ExchangeRecord))
+    assert [record.t for record in records] == list(range(16))
+    assert all(record.arrived == [True] * 3 for record in records)
+    assert started.command("run", "spec.yaml", "grouping=single", "--out", "plain", log="run.log").wait(120) == 0
+    models = [(started.folder / run / "model.safetensors").read_bytes() for run in ("run", "plain")]
+    assert models[0] == models[1]
 
 
 def arrays(folder: Path, number: int, classes: list[int]) -> None:

@@ -99,13 +99,19 @@ def strange_requests(started: Started) -> list[int]:
 def test_a_federation_with_everything_that_goes_wrong(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     started.keys(4)
     assert started.command("keys", "others", "--host", "localhost", "--nodes", "1", log="others.log").wait(60) == 0
-    (started.folder / "keys" / "node-3.key.pub").unlink()  # the server does not know this key
+    clients = started.folder / "keys" / "clients.json"
+    listed = json.loads(clients.read_text())
+    clients.write_text(json.dumps({number: listed[number] for number in "012"}))  # the server does not know key 3
     server = started.serve(SPEC, "--deadline", "6")
     started.wait_for("serve.log", "0 of 3 clients are there")
     started.join(0)
     wrong_key = started.join(2, key="keys/node-3.key", log="wrong-key.log", state="state-x")
     wrong_ca = started.join(2, ca="others/ca.crt", log="wrong-ca.log", state="state-y")
+    claimed = started.join(1, key="keys/node-2.key", log="claimed.log", state="state-z")  # with the key of client 2
     assert all(400 <= status < 500 for status in strange_requests(started))
+    assert claimed.wait(90) == 2
+    assert "client 1: this device has the key of client 2" in started.text("claimed.log")
+    assert "client 1: this device has the key of client 2" in started.text("serve.log")
     dying = started.misbehave(1, json.dumps({"6": "die"}))
     assert (wrong_key.wait(90), wrong_ca.wait(90)) == (1, 1)
     assert "does not know this device's key" in started.text("wrong-key.log")

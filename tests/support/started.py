@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,13 @@ class Started:
         while words not in self.text(log):
             assert time.monotonic() < end, f"{log} never said {words!r}:\n{self.text(log)}"
             time.sleep(0.1)
+
+    def wait_until(self, done: Callable[[], bool], seconds: float = 120.0) -> None:
+        """Wait until something is so."""
+        end = time.monotonic() + seconds
+        while not done():
+            assert time.monotonic() < end, self.text("serve.log")
+            time.sleep(0.05)
 
     def end(self) -> None:
         """End what still runs, each process by its number."""

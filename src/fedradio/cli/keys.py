@@ -32,5 +32,5 @@ def keys(
     make_keys(folder, host, nodes)
     last = f" to {node_file(nodes - 1)}" if nodes > 1 else ""
     say(out, f"{folder}: certificates for {host}, keys of {nodes} device(s)")
-    say(out, f"to every device: {CA_FILE}, and one of {node_file(0)}{last}; all else stays here")
+    say(out, f"to every device: {CA_FILE}, and the key of its client, {node_file(0)}{last}; all else stays here")
     say(out, f"then: {shlex.join(['fedradio', 'serve', 'SPEC', '--tls', str(folder)])}")

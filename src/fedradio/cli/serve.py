@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes, err, one_command, out
+from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.run_progress import RunProgress
 from fedradio.report.terminal.summary import participation_warning, summary_table
@@ -35,6 +36,9 @@ def serve(
         float | None,
         typer.Option(min=0.1, help="seconds for a reply; default ten times the planned ones, at least 60"),
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="go on with the interrupted federation in the folder --out")
+    ] = False,
     wait: Annotated[float, typer.Option(min=0.0, help="seconds to wait for all clients")] = 300.0,
     test: Annotated[
         Path | None,
@@ -51,7 +55,7 @@ def serve(
     """Serve a federation: wait for its devices (`fedradio join`), make the spec's rounds with them, write a run folder.
 
     The spec's radio plans every exchange; its seconds and joules stand beside those that are measured. No code is sent.
-    Ctrl-C ends the run after the round.
+    Ctrl-C ends the run after the round; the same command with --resume goes on.
     """
     from fedradio.remote.flower.serve import Place, join_command
     from fedradio.remote.flower.serve import serve as serve_spec
@@ -64,6 +68,8 @@ def serve(
         write_app(app_dir, checked, deadline, wait)
         say(out, f"{app_dir}: a Flower app; with your SuperLink: {shlex.join(['flwr', 'run', str(app_dir)])}")
         return
+    if resume and out_dir is None:
+        raise SpecError(Problem("--resume", "which federation goes on?", "--out RUN, its run folder"))
     folder = out_dir or new_folder(checked.name, checked.seed)
     check_outside_sweeps(folder)
     place = Place(bind, port, tls)
@@ -85,6 +91,7 @@ def serve(
                 place,
                 deadline_s=deadline,
                 wait_s=wait,
+                resumed=resume,
                 test=samples,
                 observer=progress,
                 tell=lambda text: say(err, text),
@@ -92,7 +99,8 @@ def serve(
             )
     except KeyboardInterrupt:
         if folder.is_dir():
-            say(err, f"interrupted; the rounds that were made are in {folder}")
+            again = "the same command, with --resume" + ("" if out_dir else f" --out {shlex.quote(str(folder))}")
+            say(err, f"interrupted; what was done is in {folder}; to go on, start the devices again, and {again}")
         raise
     out.print(summary_table(ended_run(folder, summary)))
     if warning := participation_warning(summary):

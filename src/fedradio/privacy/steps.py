@@ -15,6 +15,9 @@ PARTIES = ("UE", "BS", "ISP", "CSP", "ES")
 ACCESS, BACKHAUL = ("2",), ("3", "4", "6", "7")
 """Steps whose octets are the control traffic of a request, on the air and behind the base station."""
 
+CHARGING, FETCHING = ("$",), ("9b", "9c")
+"""Steps behind the base station by which a request is charged, and by which a file is fetched."""
+
 T = TypeVar("T")
 
 

@@ -93,7 +93,7 @@ def served_rounds(run: Run) -> ServedRounds | None:
             by_round([sum(shelf.moved_bits) for shelf in own]),
             up if bears else np.zeros(rounds),
             down if bears else np.zeros(rounds),
-            control,
+            control + by_round([shelf.fetch_bits or 0.0 for shelf in own]),
         )
         shelves[label] = Served(
             hits=by_round([sum(shelf.hits) for shelf in own]),

@@ -158,11 +158,12 @@ class Rows:
 
     def _evaluation(self, record: EvaluationRecord) -> Iterator[tuple[str, list[Any]]]:
         """The row of an evaluation with the best accuracy so far, and those of the clients."""
-        accuracy = record.metrics["accuracy"]
-        if self._best is None or accuracy > self._best[0]:
+        accuracy = record.metrics.get("accuracy")
+        if accuracy is not None and (self._best is None or accuracy > self._best[0]):
             self._best = accuracy, record.round
+        best = self._best or (None, None)
         place, totals = [record.round - 1, record.round], [self._totals.get(each.name) for each in SPENT]
-        yield "evaluations", [*place, *(record.metrics.get(name) for name in self.shape.metrics), *self._best, *totals]
+        yield "evaluations", [*place, *(record.metrics.get(name) for name in self.shape.metrics), *best, *totals]
         for client in range(max(map(len, record.groups.values()), default=0)):
             yield "clients", [*place, client, *(_at(record.groups.get(name), client) for name in self.shape.groups)]
 

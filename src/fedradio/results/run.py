@@ -240,13 +240,17 @@ class Run:
         return rounds
 
     def _of_rounds(self, evaluations: list[EvaluationRecord], rounds: int) -> list[EvaluationRecord]:
-        """The evaluations, which must be of rounds on record, in their order, and have an accuracy."""
+        """The evaluations, which must be of rounds on record, in their order, and have an accuracy.
+
+        Those without any metric are left out: no device of a federation could be asked.
+        """
         at = [record.round for record in evaluations]
         if at != sorted(set(at)) or not all(0 < done <= rounds for done in at):
             raise StoreError(f"{self.folder / RECORDS_FILE}: its evaluations are not in order")
-        if not all("accuracy" in record.metrics for record in evaluations):
+        scored = [record for record in evaluations if record.metrics]
+        if not all("accuracy" in record.metrics for record in scored):
             raise StoreError(f"{self.folder / RECORDS_FILE}: an evaluation without accuracy")
-        return evaluations
+        return scored
 
     def read(self, participation: bool = False) -> int:
         """Read rounds, evaluations and if asked hop 0 now, which takes time for large runs; how many records."""

@@ -21,7 +21,7 @@ from fedradio.core.contracts import (
     SimState,
     Slots,
 )
-from fedradio.core.contracts.placement import ACCESS_CONTROL_BITS, BACKHAUL_CONTROL_BITS
+from fedradio.core.contracts.placement import ACCESS_CONTROL_BITS, BACKHAUL_CONTROL_BITS, CHARGING_BITS, FETCH_BITS
 from fedradio.core.units import add
 from fedradio.placements.placing import placed
 from fedradio.placements.scoring import scores_of
@@ -174,7 +174,7 @@ class _Caches:
         """The memory after the edge round."""
         first = [float(self.tally[name][0].sum()) for name in ("hits", "miss_bits", "moved_bits")]
         requests = float(self.asked.sum())
-        bits = first[1] + first[2] + self._control(BACKHAUL_CONTROL_BITS)
+        bits = first[1] + first[2] + self._control(BACKHAUL_CONTROL_BITS + CHARGING_BITS) + (self._fetch_bits(0) or 0.0)
         made = self.requests.made.sum(axis=0)
         return self.now | {
             "asked": self.now["asked"] + torch.from_numpy(made),
@@ -186,6 +186,11 @@ class _Caches:
         """Control bits of all requests under the privacy protocol."""
         return float(each * self.asked.sum()) if self.cache.protocol else 0.0
 
+    def _fetch_bits(self, number: int) -> float | None:
+        """Control bits of all files that a shelf fetched under the privacy protocol; None without."""
+        files = self.tally["misses"][number].sum() + self.tally["moved"][number].sum()
+        return float(FETCH_BITS * files) if self.cache.protocol else None
+
     def record(self, clock: Clock, placements: int) -> CacheRecord:
         """The record of the edge round, in which caches were placed so many times."""
         stored = self.held @ self.sizes  # [shelves, R]
@@ -196,7 +201,10 @@ class _Caches:
             lists = {k: (v.astype(np.int64) if k in COUNTED else v).tolist() for k, v in told.items()}
             bears = "model" in self.cache.placements[p].needs
             shelves[label] = ShelfRecord(
-                **lists, stored_bits=stored[number].tolist(), report_bits=float(reports) if bears else 0.0
+                **lists,
+                stored_bits=stored[number].tolist(),
+                report_bits=float(reports) if bears else 0.0,
+                fetch_bits=self._fetch_bits(number),
             )
         return CacheRecord(
             t=clock.t,
@@ -207,7 +215,7 @@ class _Caches:
             files=int((self.counts.sum(axis=0) > 0).sum()),
             down_bits=down_bits(self.sim) if clock.e == 0 else 0.0,
             access_bits=self._control(ACCESS_CONTROL_BITS),
-            control_bits=self._control(BACKHAUL_CONTROL_BITS),
+            control_bits=self._control(BACKHAUL_CONTROL_BITS + CHARGING_BITS),
             shelves=shelves,
         )
 

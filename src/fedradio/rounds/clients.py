@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from fedradio.core.contracts import Noted, Sent, SimState
+from fedradio.core.contracts import Noted, Sent, SimState, Slots
 from fedradio.rounds.cohort import keep, train, upload
 from fedradio.rounds.evaluation import Evaluation
 from fedradio.rounds.payload import Encoded, encode, memories_of, write_memories
@@ -50,6 +50,10 @@ class Clients(Protocol):
     def describe(self) -> dict[str, Any]:
         """What to remember of them with a run, as plain data."""
         ...
+
+    def start(self, clients: int) -> Slots:
+        """What the run's state keeps of them between exchanges, before the first one."""
+        return {}
 
     def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> Returned:
         """Let the active clients of a planned exchange of hop 0 train and send; there is at least one."""

@@ -14,7 +14,7 @@ from fedradio.transforms.chain import messages
 
 Parts = dict[str, Slots]
 
-STREAM, CACHE = "data.stream", "cache"
+STREAM, CACHE, CLIENTS = "data.stream", "cache", "clients"
 
 
 def of_hop(h: int, part: Literal["policy", "link", "channel", "receiver"]) -> str:

@@ -27,7 +27,7 @@ from fedradio.rounds.evaluation import evaluation
 from fedradio.rounds.exchange import run_exchange
 from fedradio.rounds.label_drift import start_signals
 from fedradio.rounds.norm_layers import NORMS, norm_bits, sends_norms
-from fedradio.rounds.parts import CACHE, STREAM, recall, start_parts
+from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, recall, start_parts
 from fedradio.rounds.planning import Planned, data_signals, plan_exchange
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers, hand_down, open_tiers, top_vectors
@@ -56,6 +56,8 @@ def begin(sim: Simulation) -> SimState:
     client = make_room(here)
     memory = replace(memory, shared=memory.shared | norms, client=client, receiver=make_room(memory.receiver))
     parts = start_parts(sim, w)
+    if sim.clients is not None and (kept := sim.clients.start(sim.topology.clients)):
+        parts[CLIENTS] = make_room(kept)
     if sim.cache is not None:
         parts[CACHE] = make_room(start_cache(sim, sim.cache))
     observed = data_signals(sim, recall(parts, STREAM))

@@ -21,6 +21,8 @@ from fedradio.core.units import add
 if TYPE_CHECKING:
     from fedradio.core.contracts import Cache
 
+FETCH = "fetch_bits"
+
 TOTALS = ("hits", "misses", "moved", "expected", "miss_bits", "moved_bits", "seconds")
 """What is added up of every shelf, over edges and edge rounds."""
 
@@ -73,14 +75,22 @@ class RunningCache:
                 totals[name] += sum(getattr(shelf, name))
             totals["report_bits"] += shelf.report_bits
             totals["stored"] += sum(shelf.stored_bits)
+            totals[FETCH] = totals.get(FETCH, 0.0) + (shelf.fetch_bits or 0.0)
             if deadline_s is not None and max(shelf.moved_bits, default=0.0) / cache.backhaul_bps > deadline_s:
                 self.late[label] = self.late.get(label, 0) + 1
 
     def net_bits(self, label: str, bears: bool) -> float | None:
         """Backhaul bits of a shelf so far, with those of learning if it ``bears`` them."""
         totals = self.totals[label]
-        own = totals["miss_bits"] + totals["moved_bits"] + self.control_bits
+        own = totals["miss_bits"] + totals["moved_bits"] + self.shelf_control_bits(label)
         return add(own, self.learning_bits) if bears else own
+
+    def shelf_control_bits(self, label: str) -> float:
+        """Control bits of a shelf on the backhaul: those of all requests, and of the files that it fetched.
+
+        By hand: 10 requests, 4 of them missed, and 1 file moved ahead are 10 (3808 + 192) + 5 1312 = 46,560 bits.
+        """
+        return self.control_bits + self.totals[label].get(FETCH, 0.0)
 
 
 def bearers(cache: Cache) -> dict[str, bool]:
@@ -93,8 +103,8 @@ class ShelfSummary:
     """A placement with one capacity, over a whole run; None is undefined. ``knows``: what it places by.
 
     ``hit_ratio`` of the requests, ``expected`` by the true law; ``net_bits`` of the backhaul are those of missed and
-    moved files, control, and ``learning_bits`` (0 for placements that need no model); ``seconds`` of a delivery on
-    average; ``files`` missed or moved a request; ``payback`` and ``break_even_bits`` against the ``rival``.
+    moved files, ``control_bits``, ``learning_bits`` (0 for placements that need no model); ``seconds`` of a delivery
+    on average; ``files`` missed or moved a request; ``payback`` and ``break_even_bits`` against the ``rival``.
     """
 
     placement: str
@@ -164,7 +174,7 @@ def summarised(cache: Cache, running: RunningCache, rounds: int, edge_rounds: in
             miss_bits=totals["miss_bits"],
             moved_bits=totals["moved_bits"],
             learning_bits=learning,
-            control_bits=running.control_bits,
+            control_bits=running.shelf_control_bits(label),
             report_bits=totals["report_bits"],
             rival=rival,
             payback=_payback(running, label, rival, rounds),
@@ -194,13 +204,17 @@ def _payback(running: RunningCache, label: str, rival: str | None, rounds: int) 
 
 
 def _break_even(cache: Cache, running: RunningCache, label: str, rival: str | None) -> float | None:
-    """Bits of a file at which both would have taken the same backhaul; None if no size does, or sizes differ."""
+    """Bits of a file at which both would have taken the same backhaul, each file with the control of its fetch; None if
+    no size does, or sizes differ."""
+    from fedradio.core.contracts.placement import FETCH_BITS  # here: whoever only reads a summary does not need torch
+
     if rival is None or not running.learning_bits or cache.one_size is None:
         return None
     fewer = sum(
         sign * running.totals[each][name] for sign, each in ((1, rival), (-1, label)) for name in ("misses", "moved")
     )
-    return running.learning_bits / fewer if fewer > 0 else None
+    even = running.learning_bits / fewer - (FETCH_BITS if cache.protocol else 0) if fewer > 0 else 0.0
+    return even if even > 0 else None
 
 
 def _revenue(cache: Cache, running: RunningCache, label: str, net_bits: float | None, edge_rounds: int) -> float | None:

@@ -24,6 +24,7 @@ from fedradio.core.contracts.records import (
     Note,
     Record,
     RoundRecord,
+    ShelfRecord,
 )
 from fedradio.core.errors import StoreError
 from fedradio.core.files import opened
@@ -80,8 +81,13 @@ def evaluation_row(record: EvaluationRecord) -> Row:
 
 def cache_row(record: CacheRecord) -> Row:
     """The record of the caches of an edge round as plain data."""
-    shelves = {label: vars(shelf) for label, shelf in record.shelves.items()}
+    shelves = {label: _shelf(shelf) for label, shelf in record.shelves.items()}
     return {"type": "cache", **vars(record), "shelves": shelves}
+
+
+def _shelf(shelf: ShelfRecord) -> Row:
+    """What a placement did as plain data; what is not counted is left out."""
+    return {name: value for name, value in vars(shelf).items() if value is not None}
 
 
 def _note(note: Note) -> Row:

@@ -55,7 +55,8 @@ def resume(
     without interruption. A run that is complete is left as it is, unless files of it are damaged: these are set aside,
     and it is made again from the last checkpoint that is whole. ``keep``: see :func:`fedradio.runs.run.run`. Files of
     the user's own that its parts came from must be loaded, and be the same, unless ``changed_parts`` are taken. A run
-    that was composed in Python needs the ``simulation`` that it was made with, composed once more.
+    that was composed in Python needs the ``simulation`` that it was made with, composed once more, and a federation the
+    one whose clients are its devices.
     ``backend`` makes what trains and evaluates; it need not be the one that the run began with.
     """
     observer = observer or Observer()
@@ -68,8 +69,10 @@ def resume(
         spec = _with_rounds(_proven_spec(folder.path, verdict), rounds, 0 if complete is None else complete.rounds)
         done = None if complete is None or complete.rounds != spec.rounds else complete
         before = {} if ENVIRONMENT_FILE in _names(verdict.damage) else _environment(folder.path)
-        _refuse_federation(before)
-        if simulation is not None or COMPOSED in spec.plain:
+        _refuse_other_clients(folder.path, before, simulation)
+        if simulation is not None and simulation.clients is not None:
+            sim = simulation
+        elif simulation is not None or COMPOSED in spec.plain:
             sim = same_composition(spec, simulation, folder.path)
         else:
             sim = build(spec, before.get("device", "cpu"), workers)
@@ -102,11 +105,15 @@ def _refuse_other_parts(folder: Path, verdict: Verdict, changed: bool) -> None:
         raise StoreError(f"{other.instead} is not the file that this run was made with; {remedy}")
 
 
-def _refuse_federation(before: Mapping[str, Any]) -> None:
-    """Refuse to go on with the run of real devices."""
-    if before.get("federation"):
-        reason = "this run is a federation of real devices, which a simulation cannot go on with"
-        raise StoreError(f"{reason}; begin it anew with: fedradio serve")
+def _refuse_other_clients(folder: Path, before: Mapping[str, Any], simulation: Simulation | None) -> None:
+    """Refuse to resume a federation of real devices as a simulation, or with the devices of another one."""
+    devices = None if simulation is None or simulation.clients is None else simulation.clients.describe()
+    made = before.get("federation") or {}
+    if made and devices is None:
+        reason = f"{folder} is a federation of real devices, which a simulation cannot go on with"
+        raise StoreError(f"{reason}; resume it with: fedradio serve SPEC --out {shlex.quote(str(folder))} --resume")
+    if devices is not None and devices["run"] != made.get("run"):
+        raise StoreError(f"{folder} was not made with these devices")
 
 
 def _refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> None:

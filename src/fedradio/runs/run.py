@@ -193,7 +193,9 @@ def _rounds(session: Session) -> None:
         while session.state.t < session.spec.rounds:
             record = _advance(session)
             if session.checkpointer is not None:
-                session.checkpointer.offer(session.state, session.running, session.wall_s)
+                away = session.sim.clients is not None  # devices can repeat one exchange, not several
+                offer = session.checkpointer.save if away else session.checkpointer.offer
+                offer(session.state, session.running, session.wall_s)
             session.observer.advanced(session.state, record)
             if interrupts.asked:
                 raise KeyboardInterrupt

@@ -75,7 +75,7 @@ class RunningSummary:
     def see(self, record: EvaluationRecord) -> None:
         """Add an evaluation."""
         self.last = record.metrics
-        if not self.best or record.metrics["accuracy"] > self.best["accuracy"]:
+        if record.metrics and (not self.best or record.metrics["accuracy"] > self.best["accuracy"]):
             self.best, self.best_round = record.metrics, record.round
 
 

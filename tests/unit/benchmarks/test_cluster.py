@@ -1,5 +1,6 @@
 """The model of a cluster, on cases computed by hand."""
 
+from functools import partial
 from types import ModuleType
 
 import pytest
@@ -35,3 +36,12 @@ def test_a_cohort_by_hand(cluster: ModuleType) -> None:
 def test_where_it_pays(cluster: ModuleType) -> None:
     assert cluster.pays_from(lambda workers: 10.0 / workers, 3.0) == 4
     assert cluster.pays_from(lambda _: 10.0, 3.0) is None
+
+
+def test_modes_take_turns_in_a_rotated_order(cluster: ModuleType) -> None:
+    made = list[str]()
+    seconds = cluster.in_turn({name: partial(made.append, name) for name in "abc"}, 4)
+    assert "".join(made) == "abcbcacababc"
+    assert [len(values) for values in seconds.values()] == [4, 4, 4]
+    assert all(value >= 0 for values in seconds.values() for value in values)
+    assert cluster.load_words().startswith("load average ")

@@ -8,7 +8,7 @@ from fedradio.privacy.messages import Message, Payload, TicketedRequest
 from fedradio.privacy.padding import PADDINGS
 from fedradio.privacy.protocol import MadeFiles, Service, ask, walk
 from fedradio.privacy.refusals import Refusal, Refused
-from fedradio.privacy.steps import ACCESS, BACKHAUL, PARTIES
+from fedradio.privacy.steps import ACCESS, BACKHAUL, CHARGING, FETCHING, PARTIES
 from fedradio.privacy.tags import TagTable
 from fedradio.privacy.trials import small_service, up_to_csp
 from fedradio.privacy.views import View
@@ -53,7 +53,12 @@ def test_control_bits_of_runs_are_those_of_real_messages() -> None:
         done = ask(made, client, 1)
         assert done.bits(ACCESS) == contracts.ACCESS_CONTROL_BITS
         assert done.bits(BACKHAUL) == contracts.BACKHAUL_CONTROL_BITS
+        assert done.bits(CHARGING) == contracts.CHARGING_BITS
+        assert done.bits(FETCHING) == (0 if done.hit else contracts.FETCH_BITS)
     assert (done.bits(ACCESS), done.bits(BACKHAUL)) == (1152, 3808)
+    missed = ask(made, 1, 5)
+    assert not missed.hit
+    assert (missed.bits(CHARGING), missed.bits(FETCHING)) == (192, 1312)
 
 
 def test_every_client_gets_its_file() -> None:

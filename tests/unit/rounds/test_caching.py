@@ -13,7 +13,7 @@ import torch
 from support.worlds import requesting
 
 from fedradio.core.contracts import Cache, CacheRecord, Hop, SimState
-from fedradio.core.contracts.placement import ACCESS_CONTROL_BITS, BACKHAUL_CONTROL_BITS
+from fedradio.core.contracts.placement import ACCESS_CONTROL_BITS
 from fedradio.data.fifo import fifo
 from fedradio.links.ideal import ideal
 from fedradio.placements.counting import cell_popular, popular
@@ -25,6 +25,7 @@ from fedradio.rounds.caching import cache_metrics, down_bits, learning_bits
 from fedradio.rounds.parts import CACHE, STREAM
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
+from fedradio.runs.records import cache_row
 
 EVERY = (predicted(move_cost=0), cell_popular(), popular(move_cost=0.1), lru(), oracle(), random())
 FILES = 12
@@ -156,7 +157,9 @@ def test_bits_seconds_and_control() -> None:
     records, state = served(requesting(slots=1, cache=cache), 2)
     requests = sum(sum(r.requests) for r in records)
     assert sum(r.access_bits for r in records) == requests * ACCESS_CONTROL_BITS
-    assert sum(r.control_bits for r in records) == requests * BACKHAUL_CONTROL_BITS
+    assert sum(r.control_bits for r in records) == requests * 4000  # 3808 of the request and 192 of charging
+    misses = shelves(records, "misses")["cell_popular"]
+    assert sum(r.shelves["cell_popular"].fetch_bits or 0 for r in records) == 1312 * misses > 0
     asked = float((state.parts[CACHE]["counts"] * sizes).sum())
     bits, seconds, misses = (shelves(records, name)["cell_popular"] for name in ("miss_bits", "seconds", "misses"))
     assert 0 < bits <= asked
@@ -232,7 +235,19 @@ def test_bits_of_learning() -> None:
     counted = requesting(cache=Cache((lru(),), file_bits=8.0, protocol=True))
     _, record, _ = run_round(counted, begin(counted))
     requests, misses = sum(sum(r.requests) for r in record.caches), shelves(list(record.caches), "misses")["lru"]
-    assert record.metrics["net_bits"] == 8 * misses + BACKHAUL_CONTROL_BITS * requests
+    assert record.metrics["net_bits"] == (8 + 1312) * misses + 4000 * requests
+    ahead = requesting(cache=Cache((random(),), (3,), file_bits=8.0, protocol=True))
+    _, record, _ = run_round(ahead, begin(ahead))
+    missed, moved = (shelves(list(record.caches), name)["random"] for name in ("misses", "moved"))
+    requests = sum(sum(r.requests) for r in record.caches)
+    assert moved > 0
+    assert record.metrics["net_bits"] == (8 + 1312) * (missed + moved) + 4000 * requests
+
+
+def test_nothing_is_told_of_the_protocol_without_it() -> None:
+    records, _ = served(requesting(cache=Cache((lru(),))), 1)
+    assert records[0].shelves["lru"].fetch_bits is None
+    assert "fetch_bits" not in cache_row(records[0])["shelves"]["lru"]
 
 
 def test_no_backhaul_and_no_bits() -> None:

@@ -63,6 +63,29 @@ def test_totals_and_means() -> None:
     assert (own.knows, other.knows, own.report_bits) == ("model", "counts", 14)
 
 
+def test_control_of_requests_and_of_fetched_files_by_hand() -> None:
+    """Ten requests, 4 missed and 1 moved: 10 (3808 + 192) + 5 1312 bits; the rival missed 6 and pays 6 1312.
+
+    Learning of 30 bits saves one file: files of 30 - 1312 bits would even out, so none does; 3000 bits do at 1688.
+    """
+    cache = Cache((predicted(), cell_popular()), file_bits=SIZE, protocol=True)
+
+    def balance(learning: float) -> CacheSummary:
+        own, other = (replace(shelf(m, n), fetch_bits=1312.0 * (m + n)) for m, n in ((4, 1), (6, 0)))
+        each = CacheRecord(
+            0, 0, 1, [10, 0], [2.0, 1.0], 3, learning, 5.0, 40_000.0, {"predicted": own, "cell_popular": other}
+        )
+        running = RunningCache()
+        running.count(cache, RoundRecord(0, None, None, None, [], [100.0, 0.0], None, caches=(each,)), None)
+        return summarised(cache, running, 1, 1, 12)
+
+    own, other = balance(30.0).shelves["predicted"], balance(30.0).shelves["cell_popular"]
+    assert (own.control_bits, other.control_bits) == (46_560, 47_872)
+    assert own.net_bits == 5 * SIZE + 46_560 + 30
+    assert own.break_even_bits is None
+    assert balance(3000.0).shelves["predicted"].break_even_bits == 1688
+
+
 def test_payback_and_break_even() -> None:
     """Learning takes 30 bits a round; two rounds save nothing, then four files of 10 bits are saved a round."""
     behind = {"predicted": shelf(2), "cell_popular": shelf(2)}

@@ -31,6 +31,12 @@ ACCESS_CONTROL_BITS = 1152
 BACKHAUL_CONTROL_BITS = 3808
 """Control bits of a request under the privacy protocol behind the edge: 476 octets, messages 3, 4, 6 and 7."""
 
+CHARGING_BITS = 192
+"""Bits on the backhaul by which a request is charged: 24 octets, the base station's report of what it delivered."""
+
+FETCH_BITS = 1312
+"""Control bits on the backhaul of a file that an edge fetches, missed or moved ahead: 164 octets, steps 9b and 9c."""
+
 TOP = 4
 """Likeliest files that a client tells its edge with ``sharing: top``, unless said otherwise."""
 

@@ -169,7 +169,8 @@ class DenseExchange:
 class EvaluationRecord:
     """Record of an evaluation after ``round`` rounds: metrics, and what had been spent by then.
 
-    With several evaluation groups, ``groups[metric] [G]`` has the accuracy of each (None: a group without samples).
+    With several evaluation groups, ``groups[metric] [G]`` has the accuracy of each (None: a group without samples). In
+    a federation that evaluates on its devices, a record without metrics says that none of them could be asked.
     """
 
     round: int
@@ -188,7 +189,8 @@ class ShelfRecord:
 
     ``hits`` and ``misses`` of the requests, files ``moved`` ahead, ``expected`` hits by the true law, bits of missed
     and of moved files, ``seconds`` of all deliveries together, ``stored_bits`` at the end; ``report_bits`` of what all
-    clients told their edges for it.
+    clients told their edges for it, ``fetch_bits`` of control on the backhaul by which its edges asked for files (None:
+    not counted).
     """
 
     hits: list[int]
@@ -200,6 +202,7 @@ class ShelfRecord:
     seconds: list[float]
     stored_bits: list[float]
     report_bits: float
+    fetch_bits: float | None = None
 
     __pydantic_config__ = STRICT
 

@@ -7,6 +7,7 @@ and the device's reply is there before the deadline. A late, crashed or garbled 
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +25,7 @@ from fedradio.remote.flower.state import NEVER
 from fedradio.rounds.clients import Clients, Measured, Returned
 from fedradio.rounds.evaluation import Evaluation
 from fedradio.rounds.norm_layers import NORMS, sends_norms, without_norms
+from fedradio.rounds.parts import CLIENTS, recall
 from fedradio.rounds.payload import Encoded
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
@@ -37,6 +39,9 @@ LEAST_S = 60.0
 TIMES_PLANNED = 10.0
 """Planned durations that a device gets, unless the deadline is given."""
 
+ACKED = "acked"
+"""Name of what the state of a run keeps of its clients: the last exchange of each whose upload counted."""
+
 Ask = Callable[[Mailbox, dict[int, bytes], float], dict[int, Answer]]
 
 
@@ -44,10 +49,10 @@ Ask = Callable[[Mailbox, dict[int, bytes], float], dict[int, Answer]]
 class Federation(Clients):
     """The devices of a federation as the clients of a run.
 
-    ``deadline_s`` is the time for a reply (None: ten times the planned one, at least a minute); ``acked`` counts, by
-    client, the last exchange whose upload counted; ``trouble`` is what was last told of it; ``strangers``
-    are nodes that have been sent away; ``own``: test samples are
-    the devices' own as well.
+    ``run`` names the run, also when it is resumed, ``session`` this process. ``deadline_s`` is the time for a reply
+    (None: ten times the planned one, at least a minute); ``acked [C]`` is the last exchange of every client whose
+    upload counted, as in the state of the run; ``trouble`` is what was last told of a client; ``strangers`` are nodes
+    that have been sent away; ``own``: test samples are the devices' own as well.
     """
 
     mailbox: Mailbox
@@ -58,7 +63,8 @@ class Federation(Clients):
     own: bool = False
     tell: Tell = print
     ask: Ask = ask
-    acked: dict[int, int] = field(default_factory=dict)
+    session: str = field(default_factory=partial(secrets.token_hex, 8))
+    acked: Tensor | None = None
     trouble: dict[int, str] = field(default_factory=dict)
     strangers: set[int] = field(default_factory=set)
 
@@ -67,15 +73,19 @@ class Federation(Clients):
         processors = [self.roster.processors.get(number, "") for number in range(self.roster.clients)]
         return {"run": self.run, "deadline_s": self.deadline_s, "own_data": self.own, "processors": processors}
 
+    def start(self, clients: int) -> Slots:
+        """Nobody's upload has counted yet."""
+        return {ACKED: torch.full((clients,), NEVER)}
+
     def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> Returned:
         self._turn_away()
-        x = planned.x
+        self.acked, x = recall(state.parts, CLIENTS)[ACKED], planned.x
         ids: list[int] = x.alloc.active.nonzero().squeeze(1).tolist()
         body = _vectors({name: rows[0] for name, rows in tiers.shared[0].items()}, tiers.norms[0])
         letters = {}
         for number in ids:
-            head = {"t": x.clock.t, "e": x.clock.e, "n": x.clock.n, "steps": int(x.alloc.steps[number])}
-            head["acked"] = self.acked.get(number, NEVER)
+            head: dict[str, Any] = {"t": x.clock.t, "e": x.clock.e, "n": x.clock.n, "steps": int(x.alloc.steps[number])}
+            head |= {"acked": int(self.acked[number]), "session": self.session}
             letters[self.roster.node[number]] = request("train", self.run, self.spec, head, body)
         answers = self.ask(self.mailbox, letters, self._deadline(planned))
         replies = [self._reply(sim, number, answers[self.roster.node[number]], x.clock.n) for number in ids]
@@ -122,8 +132,8 @@ class Federation(Clients):
         reasons = torch.tensor([int(reply.reason) for reply in replies])
         arrived = airtime.arrived.index_copy(0, ids, airtime.arrived[ids] & heard)
         reason = airtime.reason.index_copy(0, ids, torch.where(heard, airtime.reason[ids], reasons))
-        for number in ids[arrived[ids]].tolist():
-            self.acked[number] = x.clock.n
+        assert self.acked is not None
+        self.acked[ids[arrived[ids]]] = x.clock.n
         shapes = reply_shapes(sim)
         rows = {name: torch.stack([reply.row(name, shape) for reply in replies]) for name, shape in shapes.items()}
         bits = [reply.value("bits") for reply in replies]
@@ -165,18 +175,24 @@ class Federation(Clients):
                     scores[number] = _scores(Letter.unpack(reply), number)
             except LetterError as error:
                 self.tell(f"evaluation after round {t}: client {number}: {error}")
-        return combined(scores, self.roster.clients, t)
+        result = combined(scores, self.roster.clients, t)
+        if not result.metrics:
+            self.tell(f"evaluation after round {t}: no device with test samples has answered; this round has no scores")
+        return result
 
     def close(self) -> None:
         """Tell every device that is there that the run is over, and which of its uploads counted last."""
         there = self.mailbox.online()
         letters = {
-            node: request("close", self.run, self.spec, {"acked": self.acked.get(number, NEVER)})
+            node: request("close", self.run, self.spec, {"acked": self._acked(number)})
             for number, node in self.roster.node.items()
             if node in there
         }
         if letters:
             self.ask(self.mailbox, letters, 10.0)
+
+    def _acked(self, number: int) -> int:
+        return NEVER if self.acked is None else int(self.acked[number])
 
     def dismiss(self, reason: str) -> None:
         """Send every device away: the federation does not come about."""
@@ -234,11 +250,14 @@ def checked(sim: Simulation, letter: Letter, number: int, n: int) -> Letter:
 
 
 def combined(scores: dict[int, tuple[int, dict[str, float]]], clients: int, t: int) -> Evaluation:
-    """Means of the clients' scores weighed by their test samples. By hand: 1/2 of 4 and 1 of 12 samples are 7/8."""
+    """Means of the clients' scores weighed by their test samples. By hand: 1/2 of 4 and 1 of 12 samples are 7/8.
+
+    Without any score there are no metrics; :class:`DataError` if all clients have answered and none has test samples.
+    """
     total = sum(samples for samples, _ in scores.values())
-    if total == 0:
+    if total == 0 and len(scores) == clients:
         raise DataError(f"round {t}: no device has test samples: give them test files, or serve --test DIR")
-    names = ("accuracy", "loss")
+    names = ("accuracy", "loss") if total else ()
     metrics = {
         name: sum(samples * values[name] for samples, values in scores.values() if samples) / total for name in names
     }

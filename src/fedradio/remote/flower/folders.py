@@ -14,7 +14,7 @@ from fedradio.core.contracts import Samples
 from fedradio.core.errors import DataError, SpecError
 from fedradio.core.rng import Rng
 from fedradio.data.own.npz import npz
-from fedradio.data.own.pictures import image_folder
+from fedradio.data.own.pictures import ENDINGS, FORMATS, Colour, image_folder
 
 Pair = tuple[Tensor, Tensor]
 
@@ -72,8 +72,24 @@ def _npz(path: Path) -> Pair:
 
 
 def _pictures(path: Path) -> Pair:
-    samples = image_folder(1, Rng(0), path=str(path), test_fraction=0.0, standardise=False)
+    colour: Colour = "grey" if _are_grey(path) else "rgb"
+    samples = image_folder(1, Rng(0), path=str(path), colour=colour, test_fraction=0.0, standardise=False)
     return samples.x, samples.y
+
+
+def _are_grey(path: Path) -> bool:
+    """Whether all pictures in a folder of classes are stored in one channel."""
+    from PIL import Image, UnidentifiedImageError
+
+    for file in path.glob("*/*"):
+        if file.suffix.lower() in ENDINGS and file.is_file() and not file.name.startswith("."):
+            try:
+                with Image.open(file, formats=list(FORMATS)) as picture:
+                    if picture.mode not in ("1", "L"):
+                        return False
+            except (OSError, UnidentifiedImageError):  # what is wrong with it is told when it is read
+                return False
+    return True
 
 
 def _safetensors(path: Path) -> Pair:

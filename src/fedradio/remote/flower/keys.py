@@ -1,7 +1,8 @@
 """Keys and certificates of a federation: an authority of its own, the server's certificate, a key for every device.
 
 The authority signs the server's certificate for the names under which devices reach it, and nothing else. A device
-shows who it is by its own key; the server knows the public halves. Private files can be read by their owner only.
+shows which client it is by its own key: the server has a list of the clients with their public keys. Private files can
+be read by their owner only.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedradio.core.errors import DataError, Problem, SpecError, StoreError
+from fedradio.core.files import canonical, parse_json, read_bytes
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
     from cryptography.x509 import Certificate, GeneralName, Name
 
 CA_FILE, SERVER_FILE, SERVER_KEY_FILE = "ca.crt", "server.crt", "server.key"
+CLIENTS_FILE = "clients.json"
+"""Name of the list of the clients: the public key of each, by its number."""
+
 LASTS = timedelta(days=825)
 """How long a certificate is valid."""
 
@@ -26,15 +31,15 @@ MOST_NODES = 10_000
 
 
 def node_file(number: int) -> str:
-    """Name of the file with a device's private key; its public half has ``.pub`` behind it."""
+    """Name of the file with the private key of a client's device."""
     return f"node-{number}.key"
 
 
 def make_keys(folder: Path, host: str, nodes: int) -> list[Path]:
     """Write certificates and keys into a new or empty folder; returns the files.
 
-    ``ca.crt`` goes to every device, and ``node-K.key`` to one of them; the rest stays with the server. The authority's
-    own key is thrown away: nothing else can be signed by it.
+    ``ca.crt`` goes to every device, and ``node-K.key`` to that of client K; the rest stays with the server, such as the
+    list of clients and their public keys. The authority's own key is thrown away: nothing else can be signed by it.
     """
     if not 1 <= nodes <= MOST_NODES:
         raise SpecError(Problem("--nodes", f"a federation has 1 to {MOST_NODES} devices", "such as 3", nodes))
@@ -47,29 +52,31 @@ def make_keys(folder: Path, host: str, nodes: int) -> list[Path]:
     signed = _certificate(_name(host), authority, server.public_key(), ca, names)
     files = {CA_FILE: ca.public_bytes(Encoding.PEM), SERVER_FILE: signed.public_bytes(Encoding.PEM)}
     files[SERVER_KEY_FILE] = _pem(server)
+    listed = {}
     for number in range(nodes):
-        private, public = _node_pair(_new_key())
-        files |= {node_file(number): private, f"{node_file(number)}.pub": public}
+        files[node_file(number)], listed[str(number)] = _node_pair(_new_key())
+    files[CLIENTS_FILE] = canonical(listed)
     for name, data in files.items():
         _write_private(folder / name, data)
     return [folder / name for name in files]
 
 
 def public_keys(folder: Path) -> dict[int, bytes]:
-    """Public keys of the devices in a folder, by number, as Flower knows them (PEM)."""
+    """Public keys of the clients in the list of a folder, by number, as Flower knows them (PEM)."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_public_key
 
-    found = {}
-    for path in sorted(folder.glob("node-*.key.pub")):
-        number = path.name.removeprefix("node-").removesuffix(".key.pub")
+    path, found = folder / CLIENTS_FILE, dict[int, bytes]()
+    if not path.is_file():
+        raise DataError(f"{folder} has no {CLIENTS_FILE}: fedradio keys {folder} --host NAME --nodes N makes it")
+    for number, text in parse_json(read_bytes(path), path).items():
         try:
-            key = load_ssh_public_key(path.read_bytes())
+            key = load_ssh_public_key(text.encode())
             found[int(number)] = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        except (ValueError, OSError, UnsupportedAlgorithm) as error:
-            raise DataError(f"{path}: no public key of a device ({error})") from None
-    if not found:
-        raise DataError(f"{folder} has no keys of devices: fedradio keys {folder} --host NAME --nodes N makes them")
+        except (ValueError, AttributeError, UnsupportedAlgorithm) as error:
+            raise DataError(f"{path}: no public key of client {number:.20} ({error})") from None
+    if len(set(found.values())) < len(found):
+        raise DataError(f"{path}: two clients have the same key")
     return found
 
 
@@ -217,12 +224,12 @@ def _pem(key: EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _node_pair(key: EllipticCurvePrivateKey) -> tuple[bytes, bytes]:
+def _node_pair(key: EllipticCurvePrivateKey) -> tuple[bytes, str]:
     """The two halves of a device's key, in the format of OpenSSH."""
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
     private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-    return private, key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH) + b"\n"
+    return private, key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def _write_private(path: Path, data: bytes) -> None:

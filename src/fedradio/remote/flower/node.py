@@ -150,7 +150,6 @@ class Node:
             told = FlowerError.from_json(error.response.text)
             if told is None or told.code != ApiErrorCode.PUBLIC_KEY_ALREADY_IN_USE:
                 raise
-        self._registers = False
 
     def _beat(self) -> None:
         from flwr.proto.heartbeat_pb2 import SendNodeHeartbeatRequest

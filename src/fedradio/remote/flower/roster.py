@@ -29,9 +29,10 @@ GOODBYE_S = 5.0
 @dataclass
 class Roster:
     """Devices of a federation: the ``node`` and the ``signals`` of every client that has said hello, and the kind of
-    processor of each."""
+    processor of each. ``owner`` is the client whose key a node has (None: keys say nothing)."""
 
     clients: int
+    owner: Mapping[int, int] | None = None
     node: dict[int, int] = field(default_factory=dict)
     signals: dict[int, Slots] = field(default_factory=dict)
     processors: dict[int, str] = field(default_factory=dict)
@@ -50,6 +51,8 @@ class Roster:
         number = reply.whole("client")
         if not 0 <= number < self.clients:
             raise LetterError(f"client {number}: they are numbered 0 to {self.clients - 1}")
+        if self.owner is not None and self.owner.get(node) != number:
+            raise LetterError(f"client {number}: this device has the key of client {self.owner.get(node)}")
         if self.node.get(number, node) != node:
             raise LetterError(f"client {number} is there already: two devices have its number")
         if reply.text("fedradio") != __version__:
@@ -134,11 +137,12 @@ def assemble(
     tell: Tell,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    owner: Mapping[int, int] | None = None,
 ) -> Roster:
     """Greet every device that connects until all clients are there; :class:`DataError` with those that are missing
-    after ``wait_s``. A device that cannot be one of the clients is sent away with the reason, and so are all where
-    the federation does not come about."""
-    roster, began, said = Roster(clients), now(), -1
+    after ``wait_s``. A device that cannot be one of the clients is sent away with the reason, such as one that has not
+    the key of the client that it says it is (``owner``), and so are all where the federation does not come about."""
+    roster, began, said = Roster(clients, owner), now(), -1
     reception = Reception(mailbox, roster, request("hello", run, spec, {"clients": clients}), asked, tell)
     try:
         while roster.missing:

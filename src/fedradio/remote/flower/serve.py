@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
 from fedradio.core.contracts import Samples
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.remote.flower.extra import need_flower
 from fedradio.remote.flower.federation import Federation, reply_shapes
 from fedradio.remote.flower.keys import CA_FILE, SERVER_FILE, SERVER_KEY_FILE, public_keys, server_files
@@ -28,14 +29,22 @@ from fedradio.remote.flower.worlds import (
     stacked,
 )
 from fedradio.rounds.simulation import Simulation
+from fedradio.runs.checkpoint_files import fingerprint
+from fedradio.runs.folder import MODEL_FILE, SPEC_FILE
 from fedradio.runs.place import check_new_place
+from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer, run
+from fedradio.runs.stored import read_environment
 from fedradio.runs.summary import Summary
 from fedradio.spec.build import build
-from fedradio.spec.spec import Spec
+from fedradio.spec.spec import Spec, stored_spec
 
 SPARE = 1 << 20
 """Bytes of a request beyond the numbers of an upload."""
+
+
+CONNECTIONS, CLIENT_CONNECTIONS = 64, 8
+"""Connections at a time: of anybody, and beyond these for every client."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +84,15 @@ def serve(
     *,
     deadline_s: float | None = None,
     wait_s: float = 300.0,
+    resumed: bool = False,
     test: Samples | None = None,
     observer: Observer | None = None,
     tell: Tell = print,
     opened: Callable[[], None] = lambda: None,
 ) -> Summary:
     """Wait for the devices of a spec's clients, make its rounds with them, and write the run folder ``out``.
+
+    ``resumed``: go on from the last checkpoint in that folder. Devices that kept their state go on from theirs.
 
     ``spec`` trains every client alone (``grouping: single``); ``test`` are the server's own test samples where those
     for training are the devices'. ``opened`` is called when devices can connect.
@@ -89,7 +101,9 @@ def serve(
     from fedradio.remote.flower.superlink import FlowerMailbox, SuperLink
 
     refuse_spec(spec)
-    check_new_place(out)
+    number = stored_run(out, spec) if resumed else secrets.token_hex(8)
+    if not resumed:
+        check_new_place(out)
     own = is_own(spec)
     if test is not None:
         check_samples(test, *own_shape(spec)) if own else _refuse_test()
@@ -98,16 +112,17 @@ def serve(
     tls, keys = None, None
     if place.tls is not None:
         files, known = server_files(place.tls), public_keys(place.tls)
-        tls, keys = (files[SERVER_FILE], files[SERVER_KEY_FILE]), list(known.values())
-        if len(keys) < sim.topology.clients:
-            reason = f"{place.tls} has keys of {len(keys)} devices, the spec has {sim.topology.clients} clients"
+        tls, keys = (files[SERVER_FILE], files[SERVER_KEY_FILE]), known
+        if missing := set(range(sim.topology.clients)) - known.keys():
+            reason = f"{place.tls} has no key of client {min(missing)}, the spec has {sim.topology.clients} clients"
             raise SpecError(Problem("--tls", reason, f"fedradio keys DIR --host NAME --nodes {sim.topology.clients}"))
-    most, number = most_bytes(*reply_shapes(sim).values()), secrets.token_hex(8)
-    with SuperLink(place.bind, place.port, tls, keys, most + SPARE) as link:
+    most = most_bytes(*reply_shapes(sim).values())
+    connections = CONNECTIONS + CLIENT_CONNECTIONS * sim.topology.clients
+    with SuperLink(place.bind, place.port, tls, keys, most + SPARE, connections) as link:
         opened()
         mailbox = FlowerMailbox(link.state, link.run_id, most + SPARE)
         clients, asked = sim.topology.clients, signal_shapes(sim)
-        roster = assemble(mailbox, spec, number, clients, asked, wait_s, tell)
+        roster = assemble(mailbox, spec, number, clients, asked, wait_s, tell, owner=link.owner)
         federation = Federation(mailbox, roster, spec, number, deadline_s, own and test is None, tell)
         try:
             if own:
@@ -115,12 +130,27 @@ def serve(
             elif other := checked_signals(sim, roster.signals):
                 names = ", ".join(map(str, other[:20]))
                 raise SpecError(Problem("data", f"other samples than the spec's at client(s) {names}", "the same data"))
-            return run(spec, out, simulation=replace(sim, clients=federation), observer=observer, keep=False)
+            sim = replace(sim, clients=federation)
+            if resumed:
+                return resume(out, simulation=sim, rounds=spec.rounds, observer=observer, keep=False)
+            return run(spec, out, simulation=sim, observer=observer, keep=False)
         except SpecError as error:
             federation.dismiss(str(error))
             raise
         finally:
             federation.close()
+
+
+def stored_run(folder: Path, spec: Spec) -> str:
+    """The name of the run in the folder of a federation that can be resumed with this spec."""
+    made: Mapping[str, Any] = read_environment(folder).get("federation") or {}
+    if not made:
+        raise StoreError(f"{folder} is not the run of a federation: leave --resume out, or `fedradio resume` it")
+    if fingerprint(stored_spec(folder / SPEC_FILE)) != fingerprint(spec):
+        raise StoreError(f"{folder} was made with another spec; resume it with the spec and the options it began with")
+    if (folder / MODEL_FILE).exists():
+        raise StoreError(f"{folder} is complete: nothing is left to do")
+    return str(made["run"])
 
 
 def join_command(place: Place, number: int) -> str:

@@ -6,7 +6,7 @@ that counted and that of one that was lost, under the number of the exchange.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -18,19 +18,28 @@ from fedradio.core.files import write_bytes
 
 STATE_FILE = "state.safetensors"
 
+CASES = ("counted", "lost", "before")
+"""States that are kept of an exchange."""
+
 NEVER = -1
 """Number of the last exchange of a client none of whose uploads has counted."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """State after exchange ``n`` of a run: if the upload ``counted``, and if it was ``lost``."""
+    """State after exchange ``n`` of a run: if the upload ``counted``, and if it was ``lost``.
+
+    ``before`` is the state that the exchange began with, and ``session`` names the server's process that asked for it:
+    one that resumes the run after a crash may have to ask for the same exchange once more.
+    """
 
     run: str
     client: int
     n: int
     counted: Slots
     lost: Slots
+    before: Slots = field(default_factory=dict)
+    session: str = ""
 
     def settled(self, acked: int) -> Slots | None:
         """The state, now that exchange ``acked`` was the last whose upload counted; None if that was after this one."""
@@ -41,8 +50,8 @@ class Pending:
 
 def write_state(folder: Path, pending: Pending) -> None:
     """Write the state of a device, whole or not at all."""
-    tensors = {f"{case}:{name}": row for case in ("counted", "lost") for name, row in getattr(pending, case).items()}
-    head = {"run": pending.run, "client": str(pending.client), "n": str(pending.n)}
+    tensors = {f"{case}:{name}": row for case in CASES for name, row in getattr(pending, case).items()}
+    head = {"run": pending.run, "client": str(pending.client), "n": str(pending.n), "session": pending.session}
     write_bytes(folder / STATE_FILE, save({name: row.clone() for name, row in tensors.items()}, head))
 
 
@@ -55,10 +64,10 @@ def read_state(folder: Path) -> Pending | None:
         with safe_open(path, framework="pt") as file:
             head = file.metadata() or {}
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (it is no mapping)
-        cases: dict[str, Slots] = {"counted": {}, "lost": {}}
+        cases: dict[str, Slots] = {case: {} for case in CASES}
         for name, row in tensors.items():
             case, _, slot = name.partition(":")
             cases[case][slot] = row
-        return Pending(head["run"], int(head["client"]), int(head["n"]), **cases)
+        return Pending(head["run"], int(head["client"]), int(head["n"]), **cases, session=head["session"])
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise StoreError(f"{path}: no state of a device ({error}); move it away to begin anew") from None

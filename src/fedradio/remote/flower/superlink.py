@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -27,17 +27,28 @@ OPEN_S = 20.0
 BEAT_S = 15.0
 """Seconds between two signs of life of the server's own task."""
 
+IDLE_S = 20.0
+"""Seconds within which a connection must have asked for something."""
+
 RECORD, FIELD = "letter", "bytes"
 
 
 class SuperLink:
-    """A running SuperLink; ``keys`` are the public keys of the devices that may connect (None: any may, without TLS).
+    """A running SuperLink; ``keys`` are the public keys of the clients that may connect, by number (None: any device
+    may, without TLS).
 
-    ``tls``: files of the server's certificate and its key. ``most``: most bytes of a request.
+    ``tls``: files of the server's certificate and its key. ``most``: most bytes of a request. ``connections``: so many
+    at a time. ``owner`` is the client whose key a node has.
     """
 
     def __init__(
-        self, bind: str, port: int, tls: tuple[Path, Path] | None, keys: Collection[bytes] | None, most: int
+        self,
+        bind: str,
+        port: int,
+        tls: tuple[Path, Path] | None,
+        keys: Mapping[int, bytes] | None,
+        most: int,
+        connections: int = 64,
     ) -> None:
         from flwr.superlink.main import create_app
 
@@ -46,11 +57,10 @@ class SuperLink:
         app.state.enable_supernode_auth = keys is not None
         self.state: Any = app.state.linkstate_factory.state()
         self._allow_restarts()
-        for key in keys or ():
-            self._register(key)
+        self.owner = None if keys is None else {self._register(key): number for number, key in keys.items()}
         self.run_id, self._task = self._begin()
         self._ended = threading.Event()
-        self._server = _uvicorn(Gate(app, FLEET, most), bind, port, tls)
+        self._server = _uvicorn(Gate(app, FLEET, most), bind, port, tls, connections)
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._beat)]
 
     def __enter__(self) -> SuperLink:
@@ -72,10 +82,10 @@ class SuperLink:
             if thread.is_alive():
                 thread.join(timeout=10)
 
-    def _register(self, key: bytes) -> None:
+    def _register(self, key: bytes) -> int:
         from flwr.common.constant import NOOP_ACCOUNT_NAME, NOOP_FLWR_AID
 
-        self.state.create_node(NOOP_FLWR_AID, NOOP_ACCOUNT_NAME, key, 0)
+        return int(self.state.create_node(NOOP_FLWR_AID, NOOP_ACCOUNT_NAME, key, 0))
 
     def _allow_restarts(self) -> None:
         """Let a device that was killed connect again at once, not only when its old connection has been given up."""
@@ -111,7 +121,30 @@ class SuperLink:
             self.state.acknowledge_task_heartbeat(self._task)
 
 
-def _uvicorn(app: Any, bind: str, port: int, tls: tuple[Path, Path] | None) -> Any:
+def _guarded(connections: int) -> Any:
+    """The web server's protocol with a limit of connections, and of their patience."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    protocol: Any = AutoHTTPProtocol
+
+    class Guarded(protocol):  # type: ignore[misc]
+        """Closes connections beyond the limit, and one that asks for nothing."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > connections:
+                transport.abort()
+                return
+            self.loop.call_later(IDLE_S, self.close_unless_asked, transport)
+
+        def close_unless_asked(self, transport: Any) -> None:
+            if self.cycle is None:
+                transport.abort()
+
+    return Guarded
+
+
+def _uvicorn(app: Any, bind: str, port: int, tls: tuple[Path, Path] | None, connections: int) -> Any:
     """The web server, quiet, in a thread of this process."""
     import uvicorn
 
@@ -124,6 +157,7 @@ def _uvicorn(app: Any, bind: str, port: int, tls: tuple[Path, Path] | None) -> A
         log_level="critical",
         access_log=False,
         ws="none",
+        http=_guarded(connections),
         ssl_certfile=None if certificate is None else str(certificate),
         ssl_keyfile=None if key is None else str(key),
         server_header=False,

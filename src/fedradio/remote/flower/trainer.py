@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +107,13 @@ class Trainer:
         assert device is not None
         run, n, acked = letter.text("run"), letter.whole("n"), letter.whole("acked")
         clock = Clock(letter.whole("t"), letter.whole("e"), n)
-        mine, lost = self._settle(run, n, acked)
+        mine, lost = self._settle(run, n, acked, session := letter.text("session"))
         got, norms = self._received(letter)
         stream = self._arrived(n)
         began = time.perf_counter()
         upload = device.work(got, norms, stream, mine, letter.whole("steps"), clock)
         train_s = time.perf_counter() - began
-        self._keep(Pending(run, self.number, n, upload.kept(True), upload.kept(False)))
+        self._keep(Pending(run, self.number, n, upload.kept(True), upload.kept(False), mine, session))
         head: dict[str, Any] = {"client": self.number, "n": n, "loss": upload.loss, "train_s": train_s}
         head |= {"build_s": self._build_s, "state_lost": lost, "notes": upload.notes}
         head |= {name: value for name in ("pseudo", "bits") if (value := getattr(upload, name)) is not None}
@@ -121,14 +121,17 @@ class Trainer:
         local = {} if upload.local is None else {"local": upload.local}
         return Letter(head, {"payload": upload.payload} | local)
 
-    def _settle(self, run: str, n: int, acked: int) -> tuple[Slots, bool]:
-        """The state that exchange ``n`` begins with, and whether an earlier one of this run is lost."""
+    def _settle(self, run: str, n: int, acked: int, session: str) -> tuple[Slots, bool]:
+        """The state that exchange ``n`` begins with, and whether an earlier one of this run is lost.
+
+        A server that resumes the run may ask for its last exchange once more; the same server may not.
+        """
         assert self._device is not None
         pending = self._pending
         if pending is not None and (pending.run, pending.client) == (run, self.number):
-            if n <= pending.n:
+            if n <= pending.n and session == pending.session:
                 raise LetterError(f"exchange {n} was made already")
-            settled = pending.settled(acked)
+            settled = pending.settled(acked) if n > pending.n else pending.before if n == pending.n else None
             if settled is not None:
                 return settled, False
         begun = self._device.start()
@@ -146,6 +149,8 @@ class Trainer:
         """The data before exchange ``n``: the arrivals of all exchanges up to it, replayed where it missed some."""
         assert self._device is not None
         done, stream = self._stream
+        if done > n + 1:  # a server that resumes the run has gone back
+            done, stream = 0, self._device.stream.start()
         for past in range(done, n + 1):
             stream = self._device.arrive(stream, Clock(past, 0, past))
         self._stream = (n + 1, stream)
@@ -181,5 +186,5 @@ class Trainer:
             if pending is not None and pending.run == letter.head.get("run"):
                 settled = pending.settled(letter.whole("acked"))
                 if settled is not None:
-                    self._keep(Pending(pending.run, self.number, pending.n, settled, settled))
+                    self._keep(replace(pending, counted=settled, lost=settled))
         return Letter({"client": self.number, "closed": True}, {})

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fedradio.core.units import show_count
 from fedradio.privacy.leaks import SizeLeak
-from fedradio.privacy.steps import ACCESS, BACKHAUL, PARTIES, Seen, Step, Walk
+from fedradio.privacy.steps import ACCESS, BACKHAUL, CHARGING, FETCHING, PARTIES, Seen, Step, Walk
 
 if TYPE_CHECKING:
     from fedradio.papers.studies.protocol import Demonstration
@@ -100,9 +100,9 @@ def costs_table(shown: Demonstration, requests: int) -> Group:
     walk = shown.first
     table.add_row("control on the air, a request", f"{walk.bits(ACCESS):,} bit")
     table.add_row("control on the backhaul, a request", f"{walk.bits(BACKHAUL):,} bit")
-    if extra := walk.bits(("9b", "9c")):
+    if extra := walk.bits(FETCHING):
         table.add_row("control on the backhaul, a miss besides", f"{extra:,} bit")
-    table.add_row("report for charging, a request", f"{walk.bits(('$',)):,} bit")
+    table.add_row("report for charging, a request", f"{walk.bits(CHARGING):,} bit")
     table.add_row("key of an epoch, a subscriber", f"{shown.key_bits:,} bit")
     for party in PARTIES:
         table.add_row(f"work of {party}, a request", f"{shown.ms[party]:.2f} ms")

@@ -9,16 +9,23 @@ import torch
 from support.federations import Memory, federated, quiet, spec_of, states, trainers
 from torch import Tensor
 
-from fedradio.core.contracts import SimState
+from fedradio.core.contracts import EvaluationRecord, Samples, SimState
 from fedradio.core.errors import DataError
 from fedradio.remote.flower.federation import Federation, combined
 from fedradio.remote.flower.letters import Letter
 from fedradio.remote.flower.trainer import Trainer
+from fedradio.remote.flower.worlds import announced_stream
+from fedradio.report.page import page
+from fedradio.results.export import export
+from fedradio.results.run import open_run
 from fedradio.rounds.clients import SIMULATED, Returned, Simulated
+from fedradio.rounds.evaluation import Evaluation
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers
+from fedradio.runs.records import read_records
+from fedradio.runs.run import run
 from fedradio.spec.build import build
 
 SCAFFOLD = {"kind": "scaffold"}
@@ -100,12 +107,12 @@ def exchanges(sim: Simulation, rounds: int) -> tuple[list[SimState], list[Any]]:
     return made, records
 
 
-def variates(mailbox: Memory, acked: dict[int, int]) -> Tensor:
+def variates(mailbox: Memory, acked: Tensor) -> Tensor:
     """Every device's control variate, once it knows what counted."""
     rows = []
     for number, trainer in mailbox.trainers.items():
         assert trainer._pending is not None
-        settled = trainer._pending.settled(acked.get(number, -1))
+        settled = trainer._pending.settled(int(acked[number]))
         assert settled is not None
         rows.append(settled["c"])
     return torch.stack(rows)
@@ -128,9 +135,8 @@ def test_late_and_dead_devices_are_records_and_their_state_stays_behind() -> Non
     assert records[2].measured_s[2] is None
     assert records[2].measured_s[0] is not None
     assert same(simulated(build(spec, workers=1), (1, 1), (2, 2), rounds=5), made)
-    assert isinstance(sim.clients, Federation)
     c = made[-1].memory.shared["c"]
-    assert float((variates(mailbox, sim.clients.acked).mean(dim=0) - c).norm() / c.norm()) < 1e-6
+    assert float((variates(mailbox, made[-1].parts["clients"]["acked"]).mean(dim=0) - c).norm() / c.norm()) < 1e-6
 
 
 def test_plans_stand_beside_measurements() -> None:
@@ -250,5 +256,35 @@ def test_scores_of_devices_by_hand() -> None:
     result = combined({0: (4, {"accuracy": 0.5, "loss": 1.0}), 2: (12, {"accuracy": 1.0, "loss": 0.0})}, 3, 5)
     assert result.metrics == {"accuracy": 0.875, "loss": 0.25}
     assert result.groups == {"accuracy": [0.5, None, 1.0]}
+    assert combined({1: (0, {})}, 3, 5) == Evaluation({}, {"accuracy": [None] * 3})
     with pytest.raises(DataError, match="round 5: no device has test samples"):
-        combined({1: (0, {})}, 3, 5)
+        combined({number: (0, {}) for number in range(3)}, 3, 5)
+
+
+def test_an_evaluation_that_nobody_answers_is_a_record_without_metrics(tmp_path: Path) -> None:
+    """Three devices with samples of their own; all are gone when round 2 is evaluated, and back in the next."""
+    x = torch.randn(24, 1, 8, 8, generator=torch.Generator().manual_seed(1))
+    y = torch.arange(24) % 10
+    spec = spec_of(data={"source": {"kind": "own", "shape": [1, 8, 8], "classes": 10}})
+    samples = Samples(x, y, x[:6], y[:6], 10, 512.0)
+    made = trainers(spec, None, dict.fromkeys(range(3), samples))
+    mailbox = Memory(made, twists={(number, 4): lambda _: None for number in range(3)})  # hello, train, evaluate, ...
+    signals = {"samples": torch.full((3,), 24)}
+    sim = build(spec, stream=lambda clients: announced_stream(spec, clients, signals, None))
+    sim, said = federated(spec, mailbox, sim=sim), list[str]()
+    assert isinstance(sim.clients, Federation)
+    sim.clients.own, sim.clients.tell = True, said.append
+    summary = run(spec, tmp_path / "run", simulation=sim)
+    assert said == ["evaluation after round 2: no device with test samples has answered; this round has no scores"]
+    records = list(read_records(tmp_path / "run", EvaluationRecord))
+    assert [sorted(record.metrics) for record in records] == [["accuracy", "loss"], [], ["accuracy", "loss"]]
+    assert records[1].groups == {"accuracy": [None] * 3}
+    assert (summary.status, summary.accuracy) == ("complete", records[2].metrics["accuracy"])
+    past = open_run(tmp_path / "run")
+    assert [record.round for record in past.evaluations] == [1, 3]
+    assert past.accuracy == summary.accuracy
+    export(tmp_path / "run", "csv", tmp_path / "tables")
+    rows = (tmp_path / "tables" / "evaluations.csv").read_text().splitlines()
+    assert len(rows) == 4
+    assert rows[2].startswith("1,2,,,")
+    assert "Federation" in page(tmp_path / "run")

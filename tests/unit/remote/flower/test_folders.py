@@ -69,3 +69,17 @@ def test_other_things_that_are_wrong(tmp_path: Path) -> None:
     np.savez(tmp_path / "test.npz", x=X.reshape(6, 4), y=Y)
     with pytest.raises(DataError, match=r"test samples have shape \(4,\)"):
         read_folder(tmp_path)
+
+
+def test_pictures_stored_in_grey_have_one_channel(tmp_path: Path) -> None:
+    for name, mode in (("train", "L"), ("test", "L")):
+        for label in ("a", "b"):
+            folder = tmp_path / name / label
+            folder.mkdir(parents=True)
+            Image.new(mode, (3, 2), 51).save(folder / "0.png")
+    samples = read_folder(tmp_path)
+    assert (samples.shape, samples.test_x.shape) == ((1, 2, 3), (2, 1, 2, 3))
+    assert float(samples.x[0, 0, 0, 0]) == pytest.approx(0.2)
+    Image.new("RGB", (3, 2), (0, 0, 0)).save(tmp_path / "train" / "a" / "1.png")
+    Image.new("RGB", (3, 2), (0, 0, 0)).save(tmp_path / "test" / "a" / "1.png")
+    assert read_folder(tmp_path).shape == (3, 2, 3)

@@ -1,5 +1,6 @@
 """Keys and certificates: what they hold for, who can read them, and what is refused."""
 
+import json
 import stat
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_files_are_their_owners_alone(made: Path) -> None:
-    names = ["ca.crt", "node-0.key", "node-0.key.pub", "node-1.key", "node-1.key.pub", "server.crt", "server.key"]
+    names = ["ca.crt", "clients.json", "node-0.key", "node-1.key", "server.crt", "server.key"]
     assert sorted(path.name for path in made.iterdir()) == names
     assert {stat.S_IMODE(path.stat().st_mode) for path in made.iterdir()} == {0o600}
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
@@ -81,13 +82,20 @@ def test_keys_that_cannot_be_used(made: Path, tmp_path: Path) -> None:
     for name, reason in (("no.key", "no private key"), ("absent.key", "No such file")):
         with pytest.raises(DataError, match=reason):
             load_node_key(tmp_path / name)
-    with pytest.raises(DataError, match="has no keys of devices"):
+    with pytest.raises(DataError, match=r"has no clients\.json"):
         public_keys(tmp_path)
     with pytest.raises(DataError, match=r"has no ca\.crt"):
         server_files(tmp_path)
-    (tmp_path / "node-0.key.pub").write_bytes(b"no key")
-    with pytest.raises(DataError, match="no public key"):
-        public_keys(tmp_path)
+    listed = json.loads((made / "clients.json").read_text())
+    for clients, reason in (
+        ({"0": "no key"}, "no public key of client 0"),
+        ({"0": 1}, "no public key of client 0"),
+        ({"zero": listed["0"]}, "no public key of client zero"),
+        ({"0": listed["0"], "1": listed["0"]}, "two clients have the same key"),
+    ):
+        (tmp_path / "clients.json").write_text(json.dumps(clients))
+        with pytest.raises(DataError, match=reason):
+            public_keys(tmp_path)
 
 
 def test_a_key_that_is_kept_is_the_same_the_next_time(tmp_path: Path) -> None:

@@ -56,6 +56,21 @@ def test_others_are_refused_with_the_reason(letter: Letter, reason: str) -> None
     assert roster.node == {0: 5}
 
 
+def test_a_key_is_that_of_one_client() -> None:
+    """Node 101 has the key of client 2 and says that it is client 1: it is refused by name, and 1 stays free."""
+    spec, said = spec_of(), list[str]()
+    mailbox, owner = Memory(trainers(spec)), {100: 0, 101: 2, 102: 5}
+    with pytest.raises(DataError, match="these clients are missing: 1, 2"):
+        assemble(mailbox, spec, "r", 3, ASKED, 2.0, said.append, mailbox.clock.now, mailbox.clock.sleep, owner)
+    assert "a device is refused: client 1: this device has the key of client 2" in said
+    assert "a device is refused: client 2: this device has the key of client 5" in said
+    roster = Roster(3, owner)
+    with pytest.raises(LetterError, match="has the key of client None"):
+        roster.admit(999, hello(), ASKED)
+    roster.admit(101, hello(client=2), ASKED)
+    assert roster.node == {2: 101}
+
+
 def test_missing_clients_are_named_and_devices_that_cannot_be_clients_sent_away() -> None:
     spec, said = spec_of(), list[str]()
     made = trainers(spec)

@@ -1,5 +1,6 @@
 """Where a federation may be served, and a small one without TLS on this machine, from hello to run folder."""
 
+import json
 import threading
 from pathlib import Path
 
@@ -79,9 +80,24 @@ def test_a_federation_without_tls_on_this_machine(tmp_path: Path) -> None:
         resume(tmp_path / "run", rounds=3)
 
 
+def test_what_cannot_be_resumed(tmp_path: Path) -> None:
+    spec, place = spec_of(), Place(port=free_port())
+    with pytest.raises(StoreError, match="not the run of a federation"):
+        serve(spec, tmp_path / "nothing", place, resumed=True, tell=quiet)
+    run(spec, tmp_path / "plain")
+    with pytest.raises(StoreError, match="not the run of a federation"):
+        serve(spec, tmp_path / "plain", place, resumed=True, tell=quiet)
+    environment = tmp_path / "plain" / "environment.json"
+    environment.write_text(json.dumps(read_environment(tmp_path / "plain") | {"federation": {"run": "abc"}}))
+    with pytest.raises(StoreError, match="another spec"):
+        serve(spec_of(seed=2), tmp_path / "plain", place, resumed=True, tell=quiet)
+    with pytest.raises(StoreError, match="is complete"):
+        serve(spec, tmp_path / "plain", place, resumed=True, tell=quiet)
+
+
 def test_what_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     make_keys(tmp_path / "keys", "localhost", 2)
-    with pytest.raises(SpecError, match="has keys of 2 devices, the spec has 3 clients"):
+    with pytest.raises(SpecError, match="has no key of client 2, the spec has 3 clients"):
         serve(spec_of(), tmp_path / "run", Place(port=free_port(), tls=tmp_path / "keys"), tell=quiet)
     with pytest.raises(SpecError, match="central training"):
         serve(spec_of(algorithm="central"), tmp_path / "run", Place(port=free_port()), tell=quiet)

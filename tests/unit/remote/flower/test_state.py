@@ -8,7 +8,7 @@ import torch
 from fedradio.core.errors import StoreError
 from fedradio.remote.flower.state import NEVER, STATE_FILE, Pending, read_state, write_state
 
-PENDING = Pending("run", 1, 4, {"c": torch.ones(3)}, {"c": torch.zeros(3)})
+PENDING = Pending("run", 1, 4, {"c": torch.ones(3)}, {"c": torch.zeros(3)}, {"c": torch.full((3,), 0.5)}, "first")
 
 
 def test_the_next_request_settles_it() -> None:
@@ -24,7 +24,8 @@ def test_there_and_back(tmp_path: Path) -> None:
     write_state(tmp_path, PENDING)
     back = read_state(tmp_path)
     assert back is not None
-    assert (back.run, back.client, back.n) == ("run", 1, 4)
+    assert (back.run, back.client, back.n, back.session) == ("run", 1, 4, "first")
+    assert torch.equal(back.before["c"], PENDING.before["c"])
     assert torch.equal(back.counted["c"], PENDING.counted["c"])
     assert torch.equal(back.lost["c"], PENDING.lost["c"])
     write_state(tmp_path, Pending("run", 1, 5, back.counted, back.counted))  # one tensor for both cases

@@ -1,8 +1,10 @@
 """Letters over Flower on this machine, with TLS and keys: there and back, late, and from a device started again."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -36,8 +38,10 @@ def mailbox(keys: Path, port: int) -> Iterator[FlowerMailbox]:
     need_flower("test")
     files = server_files(keys)
     with SuperLink(
-        "127.0.0.1", port, (files["server.crt"], files["server.key"]), [public_keys(keys)[0]], 1 << 20
+        "127.0.0.1", port, (files["server.crt"], files["server.key"]), {7: public_keys(keys)[0]}, 1 << 20
     ) as up:
+        assert up.owner is not None
+        assert list(up.owner.values()) == [7]
         yield FlowerMailbox(up.state, up.run_id, 100_000)
 
 
@@ -121,3 +125,34 @@ def test_a_key_that_is_not_known_and_an_authority_that_is_not_ours(
 def test_a_port_that_is_taken(port: int, mailbox: FlowerMailbox) -> None:
     with pytest.raises(FedradioError, match="the port may be taken"), SuperLink("127.0.0.1", port, None, None, 1000):
         pass
+
+
+def closed(connection: socket.socket) -> bool:
+    """Whether the server has closed a connection."""
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_connections_beyond_the_limit_and_idle_ones_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of six connections three stay; these are closed, too, as they ask for nothing, and then a device gets in."""
+    need_flower("test")
+    monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", 1.5)
+    port = free_port()
+    with SuperLink("127.0.0.1", port, None, None, 1 << 20, connections=3) as link, ExitStack() as stack:
+        asked = time.monotonic()
+        made = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(6)]
+        for connection in made:
+            connection.setblocking(False)
+        within(lambda: sum(map(closed, made)) >= 3)
+        if time.monotonic() - asked < 1.0:
+            assert sum(map(closed, made)) == 3
+        within(lambda: all(map(closed, made)))
+        assert time.monotonic() - asked >= 1.5
+        with Node(f"127.0.0.1:{port}", None, None, 5.0, print):
+            assert len(FlowerMailbox(link.state, link.run_id, 1000).online()) == 1
+            time.sleep(2.0)  # a connection that has asked for something stays
+            assert len(link._server.server_state.connections) >= 1

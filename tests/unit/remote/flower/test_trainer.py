@@ -25,8 +25,8 @@ def body() -> dict[str, torch.Tensor]:
     return {f"got/{name}": vector for name, vector in shared.items()}
 
 
-def train(trainer: Trainer, n: int, acked: int, run: str = "run") -> Letter:
-    head = {"t": n, "e": 0, "n": n, "steps": 2, "acked": acked}
+def train(trainer: Trainer, n: int, acked: int, run: str = "run", session: str = "first") -> Letter:
+    head = {"t": n, "e": 0, "n": n, "steps": 2, "acked": acked, "session": session}
     return Letter.unpack(trainer.answer(request("train", run, SPEC, head, body())))
 
 
@@ -64,6 +64,22 @@ def test_a_request_that_is_replayed_is_refused() -> None:
     train(trainer, 1, -1)
     assert train(trainer, 1, -1).head["refused"] == "exchange 1 was made already"
     assert "refused" not in train(trainer, 2, 1).head
+
+
+def test_a_server_that_resumes_may_ask_for_the_last_exchange_once_more(tmp_path: Path) -> None:
+    """It gets the same bits, also from a device that was started again; of an earlier one the state is lost."""
+    trainer = Trainer(0, folder=tmp_path, tell=quiet)
+    train(trainer, 0, -1)
+    first = train(trainer, 1, 0)
+    trainer.answer(request("close", "run", SPEC, {"acked": 1}))
+    again = Trainer(0, folder=tmp_path, tell=quiet)
+    second = train(again, 1, 0, session="second")
+    assert torch.equal(first.body["payload"], second.body["payload"])
+    assert second.head["state_lost"] is False
+    assert train(again, 1, 0, session="second").head["refused"] == "exchange 1 was made already"
+    assert train(again, 0, -1, session="third").head["state_lost"] is False  # nothing had been kept before it
+    train(again, 3, 0, session="third")
+    assert train(again, 2, 1, session="fourth").head["state_lost"] is True
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,8 @@ def warning(data: RunData, where: str) -> Html | None:
     damage = [tag("ul", *(tag("li", str(each)) for each in data.run.damage))] if data.run.damage else []
     resumable = data.run.status in ("interrupted", "unfinished", "failed", "damaged")
     doing = "Set these files aside, and make again what they held:" if damage else "Go on with it:"
-    resume = [paragraph(doing), command(f"fedradio resume {where}")] if resumable else []
+    again = f"fedradio serve SPEC --out {where} --resume" if data.run.environment.get("federation") else ""
+    resume = [paragraph(doing), command(again or f"fedradio resume {where}")] if resumable else []
     inside = [paragraph(message), *damage, *resume]
     return tag("div", *inside, class_="warning", role="note")
 
