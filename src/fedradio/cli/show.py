@@ -1,4 +1,4 @@
-"""``fedradio show``: shows a part with its keywords, units, bounds, defaults and paper."""
+"""``fedradio show``: show a part's keywords, units, bounds, defaults and paper."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def show(
     kind: Annotated[
         str,
         typer.Argument(
-            help="kind of a part, such as fedprox, or family/kind; or a shipped spec",
+            help="a part by its kind, such as fedprox, or by family/kind; or a shipped spec",
             autocompletion=completion.parts_and_specs,
         ),
     ],
     files: PartFiles = None,
 ) -> None:
-    """Show a part's parameters with units, bounds and defaults, and the paper it follows; or a shipped spec."""
+    """Show a part's parameters, with units, bounds and defaults, and the paper it follows; or show a shipped spec."""
     if kind in shipped():
         say(out, shipped_text(kind).rstrip())
-        say(out, ("run it:", "dim"), f" fedradio run {kind}; a copy to change: fedradio cp {kind} mine.yaml")
+        say(out, ("run it:", "dim"), f" fedradio run {kind}; copy it to edit: fedradio cp {kind} mine.yaml")
         return
     family, _, name = kind.rpartition("/")
     matching = [part for part in parts() if part.kind == name and family in ("", part.family)]
@@ -50,7 +50,7 @@ def show(
 
 
 def _remedy(name: str) -> str:
-    """A hint where something that is not a part may be found."""
+    """A hint for a name that is not a part."""
     if name in FAMILIES:
-        return f"it is a family: fedradio ls {name}"
-    return suggest(name, [part.kind for part in parts()]) or "fedradio ls lists them all"
+        return f"this is a family; list its parts with fedradio ls {name}"
+    return suggest(name, [part.kind for part in parts()]) or "list all parts with fedradio ls"

@@ -60,5 +60,5 @@ def test_what_was_drawn_and_why_others_were_not(capsys: pytest.CaptureFixture[st
         "map.pdf, map.png",
         "energy.png",
         "  without [free]: joules are undefined",
-        "  spread is not drawn: one test set for all",
+        "  spread was not drawn: one test set for all",
     ]

@@ -49,7 +49,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path: Path, capsys: pytest.Captur
 
     with pytest.raises(KeyboardInterrupt):
         show_run(interrupted, tmp_path, quiet)
-    assert f"go on with: fedradio resume {tmp_path}\n" in capsys.readouterr().err
+    assert f"resume with: fedradio resume {tmp_path}\n" in capsys.readouterr().err
     with pytest.raises(KeyboardInterrupt):
         show_run(interrupted, tmp_path / "never made", quiet)
     assert capsys.readouterr().err == ""

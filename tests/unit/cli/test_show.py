@@ -22,9 +22,9 @@ def test_a_family_tells_parts_of_one_name_apart(call: Call) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("policy", "it is a family: fedradio ls policy"),
+        ("policy", "this is a family; list its parts with fedradio ls policy"),
         ("fedporx", "did you mean 'fedprox'"),
-        ("xyzzy", "fedradio ls lists them all"),
+        ("xyzzy", "list all parts with fedradio ls"),
     ],
 )
 def test_what_is_no_part(call: Call, name: str, words: str) -> None:
