@@ -142,12 +142,12 @@ def test_scale_seeds_and_folder_can_be_chosen(here: Path, made: list[str]) -> No
 def test_a_dry_run_makes_nothing(here: Path, made: list[str]) -> None:
     done = fedradio("whfl", "table1", "--dry-run")
     assert done.exit_code == 0
-    assert "tiny.yaml rule.lr=0.05 seed 1  to be made" in done.stdout
-    assert "2 to be made, about 4 min" in done.stdout
+    assert "tiny.yaml rule.lr=0.05 seed 1  missing" in done.stdout
+    assert "2 to make, about 4 min" in done.stdout
     assert not made
     assert not (here / "reproductions").exists()
     fedradio("whfl", "table1")
-    assert "nothing to be made" in fedradio("whfl", "table1", "--dry-run").stdout
+    assert "nothing left to make" in fedradio("whfl", "table1", "--dry-run").stdout
 
 
 def test_a_run_that_diverges_is_shown_and_gives_the_exit_code(here: Path) -> None:

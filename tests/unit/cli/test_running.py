@@ -31,7 +31,7 @@ def test_a_run_in_which_nobody_took_part_ends_with_a_warning(
     nobody = cells(*radio, "hops.0.deadline_s=1e-9")
     show_run(lambda watch: run(nobody, tmp_path / "my run", observer=watch), tmp_path / "my run", quiet=False)
     text = capsys.readouterr().err
-    assert text.startswith("warning nobody took part in any round")
+    assert text.startswith("warning no client took part in any round")
     assert text.endswith(f"fedradio plan '{tmp_path / 'my run' / 'spec.yaml'}'\n")
 
 

@@ -1,4 +1,4 @@
-"""Shipped results as Markdown pages: an overview of all papers, and every item of a paper with its picture."""
+"""Shipped results as Markdown pages: an overview of all papers, and the items of each paper with their pictures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RUN = ("item", "ours", "numbers that agree", "claims", "CPU time")
 """Header of the table of what was run."""
 
 LONG = 24
-"""Tables with more lines than this are folded."""
+"""Tables with more lines than this are collapsed."""
 
 
 def overview_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
@@ -48,7 +48,7 @@ def overview_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
     parts = [
         _by_paper(listed),
         "## Claims that do not hold" if refuted else "",
-        markdown_table(("where", "what the paper says", "what was tried"), refuted),
+        markdown_table(("where", "what the paper says", "what we tried"), refuted),
         "## What was run",
         markdown_table(RUN, [_line(one, link) for one in found]),
         "## What was not run" if absent else "",
@@ -87,7 +87,7 @@ def anchor(item: Item) -> str:
 
 
 def item_markdown(one: Item | Shipped, picture: Link | None = None) -> str:
-    """An item: picture, paper beside ours, claims with verdicts, what it was made of; or what it would cost."""
+    """An item: picture, published and our numbers, claims with verdicts, the runs behind it; or the expected cost."""
     item = one.item if isinstance(one, Shipped) else one
     title = f"## {item.name}: {item.title} {{ #{anchor(item)} }}"
     if not isinstance(one, Shipped):
@@ -101,10 +101,10 @@ def item_markdown(one: Item | Shipped, picture: Link | None = None) -> str:
         f"Published: {item.source}  \nOurs: {stored.scale} scale, {trials(one.result.reproduction)}; "
         f"{item.size(stored.scale).about}",
         *(f"**Outdated**: {problem}" for problem in one.outdated),
-        "" if stored.whole else "**Not finished**: runs of it are still to be made.",
+        "" if stored.whole else "**Not finished**: some runs are still missing.",
         f"![{item.title}]({picture(item)}){{ loading=lazy .result }}" if drawn and picture else "",
         claims_table(item, one.judged),
-        folded(f"{count(len(texts.rows), 'number')}, paper beside ours", table) if len(texts.rows) > LONG else table,
+        folded(f"{count(len(texts.rows), 'number')}, published and ours", table) if len(texts.rows) > LONG else table,
         "\n".join(f"({number}) {note}  " for number, note in enumerate(texts.notes, start=1)),
         "\n".join(f"- {note}" for note in item.footnotes),
         texts.verdict[0].upper() + texts.verdict[1:] + ".",
@@ -123,6 +123,6 @@ def claims_table(item: Item, judged: Sequence[JudgedClaim]) -> str:
 
 
 def folded(title: str, text: str) -> str:
-    """A text that is folded away below its title."""
+    """A collapsed block of text under its title."""
     inside = "\n".join(f"    {line}" if line else "" for line in text.splitlines())
     return f'??? note "{title}"\n\n{inside}'

@@ -22,7 +22,7 @@ def test_a_claim_is_its_sentence_and_its_numbers() -> None:
     item = claimed_item(claim(BETTER, note="no margin"))
     assert lines(item) == [
         "One learns better than two. [section V]",
-        "accuracy, one less two: 0.03 (95 % 0.01 to 0.05, 3 seeds); claimed above 0; holds",
+        "accuracy, one minus two: 0.03 (95 % 0.01 to 0.05, 3 seeds); claimed above 0; holds",
         "(no margin)",
     ]
     ratio = claimed_item(claim(claim_test(over="two", between=[1, 1.04])))

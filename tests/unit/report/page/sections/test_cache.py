@@ -34,7 +34,7 @@ def test_every_chart_and_table(requesting: Make, tmp_path: Path) -> None:
     found = cached(requesting, tmp_path, "cache.capacity=[2, 5]", "cache.protocol=true", "cache.prices={request: 1}")
     text = cache(RunData(found))
     assert re.search(r"<p>\d+ of 12 files were ever asked for, in \d+ requests\.", text)
-    assert "flatters counting" in text
+    assert "favours counting" in text
     assert 'name="capacity"' in text
     hits = data_of(text, "cache-hits")
     assert list(hits) == ["2", "5"]
