@@ -76,7 +76,7 @@ def _write(row: list[str], at: int, text: str) -> None:
 
 def seen_table(seen: Sequence[Seen], titles: Mapping[str, str]) -> Group:
     """Which party has seen which facts about a request."""
-    table = _table("fact about this request", *PARTIES)
+    table = _table("fact", *PARTIES)
     for each in seen:
         table.add_row(titles[each.fact], *("yes" if party in each.parties else "-" for party in PARTIES))
     return Group(table, "based on what each party received, sent and decrypted")
