@@ -148,7 +148,7 @@ def test_figures_are_written_into_the_folder_and_the_same_again(call: Call, swee
     folder = sweep / "runs" / "scaffold-seed1"
     done = call("figures", folder, "--format", "pdf")
     assert done.code == 0, done.err
-    assert "spread was not drawn: one test set for all" in done.out
+    assert "spread was not drawn: all clients share one test set" in done.out
     before = {file.name: file.read_bytes() for file in (folder / "figures").iterdir()}
     assert {"network.pdf", "selection.pdf", "reasons.pdf", "accuracy-bits.pdf"} <= before.keys()
     quiet = call("figures", folder, "-q", "--format", "pdf")

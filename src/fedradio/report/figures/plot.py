@@ -1,4 +1,4 @@
-"""The figure behind ``run.plot()`` and ``sweep.plot()``: mean curves of a metric against what was spent."""
+"""The figure behind ``run.plot()`` and ``sweep.plot()``: mean curves of a metric against a cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plot(runs: Sequence[Run], metric: str = "accuracy", against: str = "rounds",
     """
     known = [each.name for each in axes()]
     if against not in known:
-        raise SpecError(Problem("against", "nothing to draw against", f"one of: {', '.join(known)}", against))
+        raise SpecError(Problem("against", "no such axis", f"one of: {', '.join(known)}", against))
     whole = undamaged(runs)
     drawn = whole if len(runs) == 1 else [run for run in whole if run.status == "complete"]
     if not drawn:

@@ -11,7 +11,7 @@ def test_who_spent_what(small: RunData) -> None:
     text = energy(small)
     assert "Over 2 clients, the median energy is 3.5 J, the 90 % quantile 4.7 J and the maximum 5 J." in text
     assert "Computing accounts for 85.7 % of the total." in text
-    assert "A round takes 3.5 J on average, from 3.5 J to 3.5 J." in text
+    assert "A round uses 3.5 J on average, from 3.5 J to 3.5 J." in text
 
 
 def test_totals_stand_in_front_where_there_are_several() -> None:
