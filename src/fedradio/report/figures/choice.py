@@ -202,7 +202,9 @@ def _name_problems(key: str, text: str) -> list[Problem]:
             MathTextParser("path").parse(text)
     except ValueError as error:
         reason = str(error).strip().splitlines()[-1].partition(", found")[0].removeprefix("ParseFatalException: ")
-        return [Problem("--label", f"the formula cannot be typeset: {reason}", r"write a literal dollar sign as \$", text)]
+        return [
+            Problem("--label", f"the formula cannot be typeset: {reason}", r"write a literal dollar sign as \$", text)
+        ]
     return []
 
 

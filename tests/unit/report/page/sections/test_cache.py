@@ -42,7 +42,7 @@ def test_every_chart_and_table(requesting: Make, tmp_path: Path) -> None:
     assert [trace["name"] for trace in hits["2"]["traces"]] == names
     assert [trace["line"]["dash"] for trace in hits["2"]["traces"]] == ["solid"] * 3 + ["dash"]
     causes = [trace["name"] for trace in data_of(text, "cache-backhaul")["5"]["traces"]]
-    assert causes == ["misses", "moved ahead", "model up", "model down", "control"]
+    assert causes == ["misses", "prefetched", "model up", "model down", "control"]
     trade = data_of(text, "cache-trade")["all"]["traces"]
     assert [trace["name"] for trace in trade] == ["predicted", "cell_popular", "lru", "oracle"]
     assert all(len(trace["x"]) == 2 for trace in trade)
