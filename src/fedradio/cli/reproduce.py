@@ -99,7 +99,7 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="number of runs at a time; default: 1, or as many as fit on a cluster")
     ] = None,
-    on: Annotated[Place, typer.Option("--on", help=f"where to run; {RAY_HELP}")] = "local",
+    on: Annotated[Place, typer.Option("--on", help=f"where to run (does not affect results); {RAY_HELP}")] = "local",
     out_dir: Annotated[Path, typer.Option("--out", help="folder for runs and results")] = OUT,
     claims: Annotated[
         bool,

@@ -66,7 +66,9 @@ def sweep(
     workers: Annotated[int | None, typer.Option(min=1, help="threads per run; default: all cores, shared")] = None,
     on: Annotated[
         Literal["local", "ray", "slurm"],
-        typer.Option("--on", help=f"where to run; {RAY_HELP}; slurm: write the script of a job array"),
+        typer.Option(
+            "--on", help=f"where to run (does not affect results); {RAY_HELP}; slurm: write the script of a job array"
+        ),
     ] = "local",
     sbatch: Annotated[
         str, typer.Option("--sbatch", metavar="OPTIONS", help="with --on slurm: options for sbatch, such as '-p short'")

@@ -17,9 +17,9 @@ from fedradio.sweeps.tasks import Pool
 
 Place = Literal["local", "ray"]
 
-RAY_HELP = "ray: the cluster at RAY_ADDRESS, or Ray on this machine if it is not set. Does not affect results"
+RAY_HELP = "ray: the cluster at RAY_ADDRESS, or Ray on this machine if that is not set"
 
-On = Annotated[Place, typer.Option("--on", help=f"where to train; {RAY_HELP}")]
+On = Annotated[Place, typer.Option("--on", help=f"where to train (does not affect results); {RAY_HELP}")]
 Actors = Annotated[
     int | None,
     typer.Option(

@@ -127,6 +127,13 @@ def known_view(known: Sequence[Known]) -> Group:
         cells = (Text(paper), Text(one.item.name), verdict_text(one.judged.judgement), Text(source))
         table.add_row(*cells, Text("\n".join(lines)))
         last = one.item.paper
-    kinds = [one.judged.judgement for one in known]
-    counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in WORTH if kind in kinds)
+    counted = verdict_counts([one.judged for one in known])
     return Group(table, Text(f"{count(len(known), 'claim')}: {counted}" if known else "no claims"))
+
+
+def verdict_counts(judged: Sequence[JudgedClaim]) -> str:
+    """How many claims have which verdict, such as ``1 holds, 2 do not hold``."""
+    kinds = [one.judgement for one in judged]
+    several = {"holds": "hold", "does not hold": "do not hold"}
+    numbers = {kind: kinds.count(kind) for kind in WORTH if kind in kinds}
+    return ", ".join(f"{n} {kind if n == 1 else several.get(kind, kind)}" for kind, n in numbers.items())

@@ -12,10 +12,9 @@ from fedradio.core.units import show_seconds
 from fedradio.papers.collect import Result
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, judge
-from fedradio.papers.known import WORTH
 from fedradio.papers.published import PAPERS
 from fedradio.papers.shipped import ShippedResult, outdated_parts, restored, shipped_results
-from fedradio.report.terminal.claims import claims_view
+from fedradio.report.terminal.claims import claims_view, verdict_counts
 from fedradio.report.terminal.reproduction import heading, result_text, seeds_text, trials
 from fedradio.report.terminal.words import count, plain_table, rough
 
@@ -51,12 +50,6 @@ def open_shipped(item: Item, stored: ShippedResult) -> Shipped:
     """An item with its shipped result; verdicts follow from the numbers in the file."""
     result = restored(item, stored)
     return Shipped(item, stored, result, judge(result), tuple(outdated_parts(item, stored)))
-
-
-def verdict_counts(judged: Sequence[JudgedClaim]) -> str:
-    """How many claims have which verdict, as text."""
-    kinds = [one.judgement for one in judged]
-    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in WORTH if kind in kinds)
 
 
 def agreement(result: Result) -> str:

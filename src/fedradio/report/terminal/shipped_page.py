@@ -9,7 +9,7 @@ from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim
 from fedradio.papers.known import WORTH
 from fedradio.papers.published import PAPERS
-from fedradio.report.terminal.claims import claim_lines, tried
+from fedradio.report.terminal.claims import claim_lines, tried, verdict_counts
 from fedradio.report.terminal.reproduction import markdown_table, result_text, trials
 from fedradio.report.terminal.shipped import (
     MADE,
@@ -19,7 +19,6 @@ from fedradio.report.terminal.shipped import (
     made_rows,
     made_text,
     size_text,
-    verdict_counts,
 )
 from fedradio.report.terminal.words import count
 

@@ -75,4 +75,5 @@ def test_the_list_counts_verdicts_and_gives_commands() -> None:
     for words in ("W-HFL", "quick, 3 seeds", "-> fedradio reproduce whfl fig9 --seeds 6 (about 2 min)"):
         assert words in text
     assert text.endswith("2 claims: 1 holds, 1 undecided")
+    assert shown(known_view([*known, known[0]]), width=160).rstrip().endswith("3 claims: 2 hold, 1 undecided")
     assert "no claims" in shown(known_view([]))

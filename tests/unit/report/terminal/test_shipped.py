@@ -10,6 +10,7 @@ from support.shipped import shipped_of
 from support.terminal import shown
 
 from fedradio.papers.items import Item
+from fedradio.report.terminal.claims import verdict_counts
 from fedradio.report.terminal.shipped import (
     Shipped,
     agreement,
@@ -21,7 +22,6 @@ from fedradio.report.terminal.shipped import (
     shipped_list_view,
     shipped_view,
     size_text,
-    verdict_counts,
 )
 
 CLAIMS = [
