@@ -114,7 +114,7 @@ def test_ctrl_c_keeps_what_was_done(here: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "what was done is in" in stderr
+    assert "finished work is in" in stderr
     assert "Traceback" not in stderr
     summary = json.loads((here / "runs/small-seed0/summary.json").read_text())
     assert summary["status"] == "interrupted"

@@ -98,7 +98,7 @@ def test_runs_that_are_not_complete_are_told(call: Call, sweep: Path) -> None:
     done = call("compare", sweep)
     assert done.code == 0
     assert "left out, unfinished" in done.out
-    assert "no interval can be given" in done.out
+    assert "only one pair of seeds" in done.out
     drawn = call("figures", sweep, "--format", "png", "--quiet")
     assert "left out, unfinished" in drawn.err
     alone = call("figures", sweep / "runs" / "fedavg-seed2", "--format", "png")
@@ -183,7 +183,7 @@ def test_a_single_variant_has_nothing_to_compare_with(call: Call, sweep: Path) -
     done = call("compare", sweep / "runs" / "fedavg-seed1")
     assert done.code == 0
     assert "less" not in done.out
-    assert "one seed alone has no interval" in done.out
+    assert "there is only one seed" in done.out
 
 
 def test_runs_that_a_sweep_lacks_are_told(call: Call, sweep: Path) -> None:
@@ -191,4 +191,4 @@ def test_runs_that_a_sweep_lacks_are_told(call: Call, sweep: Path) -> None:
     done = call("compare", sweep)
     assert done.code == 0
     assert "not begun" in done.out
-    assert "rest on different seeds" in done.out
+    assert "rows use different seeds" in done.out

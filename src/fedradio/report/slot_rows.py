@@ -97,7 +97,7 @@ def objective_points(
 ) -> list[Point]:
     """The objectives of the policy's problem at its plan and at the exact optimum; empty for policies without any.
 
-    ``before [S]`` are the clients selected in the edge round before, None for nobody.
+    ``before [S]`` are the clients selected in the previous edge round, None for none.
     """
     policy, alloc = sim.hops[0].policy, planned.x.alloc
     if not isinstance(policy, Joint | PerClient) or alloc.cpu_hz is None or alloc.power_w is None:

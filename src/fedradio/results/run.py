@@ -134,7 +134,7 @@ class Run:
 
     @property
     def cache(self) -> CacheSummary | None:
-        """The balance of the caches as the summary tells it; None without caches, or without a summary."""
+        """The balance of the caches from the summary; None without caches, or without a summary."""
         return None if self.summary is None else stored_cache(self.summary.get("cache"))
 
     @cached_property
@@ -181,7 +181,7 @@ class Run:
         return describe(self.spec)
 
     def _undamaged(self, name: str, read: Callable[[Path], Plain]) -> Plain:
-        """The content of a file; empty if it is damaged, which the run's status tells."""
+        """The content of a file; empty if it is damaged, as the run's status shows."""
         return {} if any(each.file == name for each in self.damage) else read(self.folder)
 
     @cached_property

@@ -100,7 +100,7 @@ class _Server(ThreadingHTTPServer):
         self.server_name, self.server_port = ADDRESS, self.server_address[1]
 
     def told_all(self) -> bool:
-        """Whether no page is waiting for an answer, or about to ask for what it was told of."""
+        """Whether no page is waiting for an answer or about to fetch an announced version."""
         return self.waiting == 0 and self.asked_at is not None and time.monotonic() - self.asked_at > 1.0
 
     def handle_error(self, request: Any, client_address: Any) -> None:

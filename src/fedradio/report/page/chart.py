@@ -21,7 +21,7 @@ Layout = dict[str, Any]
 
 COLOURS = ("@orange", "@green", "@purple", "@red", "@yellow", "@sky", "@blue")
 DASHES = ("dash", "dashdot", "longdash", "dot")
-"""Colours and dashes of the lines behind the first."""
+"""Colours and dashes of the lines after the first."""
 
 POINTS = 600
 """Most points of a line."""

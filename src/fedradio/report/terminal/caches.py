@@ -79,7 +79,7 @@ def cache_comparison(rows: Sequence[CacheRow]) -> Table:
 
 
 def _text(mean: Interval | None, scale: float, signed: bool = False) -> str:
-    """A mean with the half width of its interval; a signed one gets a star if that excludes 0."""
+    """A mean with the half-width of its interval; a signed one gets a star if that excludes 0."""
     if mean is None:
         return "-"
     text = f"{scale * mean.mean:+.2f}" if signed else f"{scale * mean.mean:.2f}"

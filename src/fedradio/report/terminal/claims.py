@@ -58,7 +58,7 @@ def number_line(item: Item, judged: JudgedTest) -> str:
 
 
 def _outside_alone(judged: JudgedTest) -> bool:
-    """Whether a test is undecided only because several are made: its 95 % interval alone would refute it."""
+    """Whether a test is undecided only because several are made: by itself, its 95 % interval would refute it."""
     found = judged.found
     if judged.judgement != "undecided" or found is None or found.low is None or found.high is None:
         return False

@@ -61,7 +61,7 @@ def bare_title(quantity: Quantity) -> str:
 
 
 def bare(quantity: Quantity, mean: Interval | None, signed: bool = False) -> str:
-    """A mean as a bare number with the half width of its interval; signed ones get a star if it excludes 0."""
+    """A mean as a bare number with the half-width of its interval; signed ones get a star if it excludes 0."""
     if mean is None:
         return "-"
     digits = ".2f" if quantity.format == "percent" else ".4f"

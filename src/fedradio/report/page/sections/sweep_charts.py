@@ -38,7 +38,7 @@ VISIBLE = 8
 """Number of variants shown at first; a click on the legend shows others."""
 
 UNLIKE = 20.0
-"""Ratio of the largest to the smallest cost from which on an axis is logarithmic."""
+"""Ratio of the largest to the smallest cost above which an axis is logarithmic."""
 
 
 def learning(variants: Sequence[SweptVariant]) -> Html:
