@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from fedradio.results.compare import compare
     from fedradio.results.export import export
     from fedradio.results.made import resume, run
-    from fedradio.results.run import PastRun, Run, open_run, open_runs
+    from fedradio.results.run import Run, open_run, open_runs
     from fedradio.results.statistics import interval, paired
     from fedradio.rounds.accounts import planned_j
     from fedradio.rounds.planning import plan_slots
@@ -143,7 +143,6 @@ __all__ = [
     "Metric",
     "Noted",
     "Observer",
-    "PastRun",
     "Piece",
     "Placement",
     "Policy",
@@ -280,7 +279,6 @@ __getattr__ = lazy(
         "Metric": "fedradio.core.contracts",
         "Noted": "fedradio.core.contracts.radio",
         "Observer": "fedradio.runs.run",
-        "PastRun": "fedradio.results.run",
         "Piece": "fedradio.core.contracts",
         "Placement": "fedradio.core.contracts",
         "Policy": "fedradio.core.contracts",

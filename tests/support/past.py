@@ -10,21 +10,21 @@ from typing import Any
 from support.records import evaluation, exchange, round_
 
 from fedradio.core.contracts import ExchangeRecord, Note, Record, RoundRecord
-from fedradio.results.run import PastRun, open_run
+from fedradio.results.run import Run, open_run
 from fedradio.runs.records import evaluation_row, exchange_row, header_row, round_row
 from fedradio.spec.spec import Spec
 
 
 def past(
     spec: Spec, accuracy: list[float], status: str | None = "complete", joules: float | None = 2.0, **summary: Any
-) -> PastRun:
+) -> Run:
     """A run with one evaluation a round, each round ``joules`` and 10 bit, no clock; five clients."""
     told: Mapping[str, Any] | None = None
     if status is not None:
         total = None if joules is None else joules * len(accuracy)
         told = {"status": status, "time_s": None, "energy_j": total, "bits": 10.0 * len(accuracy)}
         told |= {"uses": None, "clients": 4.0} | summary
-    found = PastRun(Path(f"{spec.name}-{spec.seed}"), spec, told)
+    found = Run(Path(f"{spec.name}-{spec.seed}"), spec, told)
     found.__dict__["rounds"] = [round_(t, energy_j=joules, bits=[4.0, 6.0]) for t in range(len(accuracy))]
     found.__dict__["evaluations"] = [evaluation(t, accuracy=a, loss=1 - a) for t, a in enumerate(accuracy, 1)]
     found.__dict__["environment"] = {"fedradio": "0.1"}
@@ -32,7 +32,7 @@ def past(
     return found
 
 
-def two_algorithms(tiny: Callable[..., Spec]) -> list[PastRun]:
+def two_algorithms(tiny: Callable[..., Spec]) -> list[Run]:
     """Last accuracies 0.5, 0.6, 0.7 and 0.51, 0.62, 0.73: differences 0.01, 0.02, 0.03. Best ones 0.8 and 0.8 each."""
     one = [past(tiny(f"seed={s}"), [0.8, last]) for s, last in ((1, 0.5), (2, 0.6), (3, 0.7))]
     other = [past(tiny(f"seed={s}", "algorithm=fedprox"), [0.8, last]) for s, last in ((3, 0.73), (2, 0.62), (1, 0.51))]
@@ -41,7 +41,7 @@ def two_algorithms(tiny: Callable[..., Spec]) -> list[PastRun]:
 
 def written(
     folder: Path, spec: Spec, records: Sequence[Record], senders: Sequence[int] = (2,), receivers: Sequence[int] = (1,)
-) -> PastRun:
+) -> Run:
     """A run folder with these records, without a summary."""
     folder.mkdir()
     (folder / "spec.yaml").write_text(spec.yaml())
@@ -49,7 +49,7 @@ def written(
     return open_run(folder)
 
 
-def two_rounds(folder: Path, spec: Spec) -> PastRun:
+def two_rounds(folder: Path, spec: Spec) -> Run:
     """Two clients and a server at (0, 0). Both take part in round 1, of round 2 only client 0.
 
     Computing takes 1 and 2 J, then 3 J; sending 0.5 J of client 0 in each. So the rounds take 3.5 J each, client 0

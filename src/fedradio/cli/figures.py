@@ -17,7 +17,7 @@ from fedradio.report.figures.design import Limits, design
 from fedradio.report.figures.gallery import FORMATS, write
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.run import LeftOut, PastRun
+from fedradio.results.run import LeftOut, Run
 from fedradio.results.variants import variants
 
 WHICH, LOOK = "Which figures", "How they look"
@@ -130,7 +130,7 @@ def figures(
         say(out, str(file))
 
 
-def _notes(runs: Sequence[PastRun], drawn: Sequence[PastRun], left_out: Sequence[LeftOut]) -> list[str]:
+def _notes(runs: Sequence[Run], drawn: Sequence[Run], left_out: Sequence[LeftOut]) -> list[str]:
     """Notes about incomplete runs."""
     unfinished = [run for run in runs if run.status != "complete"]
     notes = [

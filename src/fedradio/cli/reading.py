@@ -12,7 +12,7 @@ from fedradio.cli.app import out
 from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress
 from fedradio.report.terminal.console import say
-from fedradio.results.run import LeftOut, PastRun, open_all
+from fedradio.results.run import LeftOut, Run, open_all
 
 if TYPE_CHECKING:
     from fedradio.report.figures.gallery import Drawing
@@ -22,7 +22,7 @@ Folders = Annotated[list[Path], typer.Argument(metavar="RUN|SWEEP", help="run fo
 
 def read_runs(
     folders: Sequence[Path], progress: Progress, participation: bool = False
-) -> tuple[list[PastRun], list[LeftOut]]:
+) -> tuple[list[Run], list[LeftOut]]:
     """Read the runs of some folders with their records, showing progress; also returns unreadable runs of sweeps."""
     runs, left_out = open_all(*folders)
     if not runs:

@@ -15,7 +15,7 @@ from fedradio.papers.items import Column, Item
 from fedradio.papers.make import Trouble
 from fedradio.papers.plan import Reproduction, ScaledRow, read_study
 from fedradio.results.measures import measure, paired_measure
-from fedradio.results.run import PastRun, open_run
+from fedradio.results.run import Run, open_run
 from fedradio.results.statistics import Interval, interval
 from fedradio.runs.folder import is_run
 
@@ -61,7 +61,7 @@ class RowResult:
     """What a row has: complete runs by seed, findings of studies by name and seed; ``lost``: why units are missing."""
 
     scaled: ScaledRow
-    runs: Mapping[int, PastRun]
+    runs: Mapping[int, Run]
     studies: Mapping[str, Mapping[int, Mapping[str, Any]]]
     lost: Mapping[Path, str]
 
@@ -126,7 +126,7 @@ def _row(scaled: ScaledRow, trouble: Mapping[Path, Trouble]) -> RowResult:
     return RowResult(scaled, runs, studies, lost)
 
 
-def _open(path: Path) -> PastRun | str:
+def _open(path: Path) -> Run | str:
     """A complete run; else its status, or what is damaged."""
     try:
         run = open_run(path)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fedradio.papers.collect import Result
-from fedradio.results.run import Curve, PastRun
+from fedradio.results.run import Curve, Run
 from fedradio.results.statistics import band, interval
 
 Series = dict[str, Any]
@@ -72,7 +72,7 @@ def _curves(result: Result, row: int) -> Series | None:
     }
 
 
-def curve(run: PastRun, y: str, x: str) -> Curve | None:
+def curve(run: Run, y: str, x: str) -> Curve | None:
     """The curve of a metric against what was spent; ``energy_j`` are the joules of all rounds until then."""
     if x == "edge_rounds":
         xy = curve(run, y, "rounds")

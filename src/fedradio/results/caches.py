@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedradio.results.run import Floats, PastRun
+from fedradio.results.run import Floats, Run
 from fedradio.results.statistics import Interval, mean_of, paired
 from fedradio.results.variants import Variant
 from fedradio.runs.cache_summary import CacheSummary, ShelfSummary
@@ -70,7 +70,7 @@ CAUSES = ("misses", "prefetched", "model up", "model down", "control")
 """Causes of backhaul traffic."""
 
 
-def served_rounds(run: PastRun) -> ServedRounds | None:
+def served_rounds(run: Run) -> ServedRounds | None:
     """The caches of a run, from its records so far; None if it has none."""
     records, rounds = run.caches, len(run.rounds)
     records = [record for record in records if record.t < rounds]
@@ -108,7 +108,7 @@ def served_rounds(run: PastRun) -> ServedRounds | None:
     return ServedRounds(requests, asked, records[-1].files, shelves)
 
 
-def _labels(run: PastRun) -> dict[str, tuple[bool, int]]:
+def _labels(run: Run) -> dict[str, tuple[bool, int]]:
     """Of every shelf of the records, by its label: whether it knows the law, and its capacity."""
     plain, told = run.spec.plain["cache"], run.cache
     several = plain["capacity"] if isinstance(plain["capacity"], list) else [plain["capacity"]]

@@ -12,7 +12,7 @@ import numpy as np
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.results.caches import CacheRow, cache_rows
 from fedradio.results.quantities import QUANTITIES, axes, entry, spent
-from fedradio.results.run import LeftOut, PastRun, undamaged
+from fedradio.results.run import LeftOut, Run, undamaged
 from fedradio.results.statistics import Band, Interval, band, mean_of, paired
 from fedradio.results.variants import Variant, matching, variants
 from fedradio.spec.spec import Spec
@@ -73,7 +73,7 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[PastRun],
+    runs: Sequence[Run],
     metric: str = "accuracy",
     baseline: str | None = None,
     target: float | None = None,
@@ -174,7 +174,7 @@ def _reach(variant: Variant, metric: str, target: float, rising: bool) -> Reach:
     return Reach(variant.label, seeds, len(reached), mean)
 
 
-def _reached(run: PastRun, metric: str, target: float, rising: bool) -> dict[str, float | None] | None:
+def _reached(run: Run, metric: str, target: float, rising: bool) -> dict[str, float | None] | None:
     """The costs up to the first evaluation that reaches the target: rounds, seconds, joules ..."""
     curves = {each.name: run.curve(metric, each.name) for each in axes()}
     assert curves["rounds"] is not None
@@ -243,7 +243,7 @@ def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
     return notes
 
 
-def _refuse_nothing(done: Sequence[Variant], damaged: Sequence[PastRun]) -> None:
+def _refuse_nothing(done: Sequence[Variant], damaged: Sequence[Run]) -> None:
     """Refuse a comparison without any complete run, naming damaged runs, which may be the reason."""
     if not any(variant.runs for variant in done):
         reasons = "".join(f"\n{run.folder} is {run.trouble}" for run in damaged)

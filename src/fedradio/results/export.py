@@ -16,7 +16,7 @@ from fedradio.core.files import replacing
 from fedradio.core.progress import Progress, silent, unheard
 from fedradio.results.export_rows import Columns, Rows, Shape, columns, kind_of
 from fedradio.results.quantities import QUANTITIES
-from fedradio.results.run import PastRun, open_all, undamaged
+from fedradio.results.run import Run, open_all, undamaged
 from fedradio.results.sweep_file import is_sweep
 from fedradio.results.variants import variants
 from fedradio.runs.records import read_header
@@ -93,7 +93,7 @@ def export(
     return {target.path(name): count for name, count in counts.items()}
 
 
-def _write_records(runs: Sequence[PastRun], shape: Shape, target: _Target, progress: Progress) -> dict[str, int]:
+def _write_records(runs: Sequence[Run], shape: Shape, target: _Target, progress: Progress) -> dict[str, int]:
     """Write the tables of all records in one pass; returns how many rows each has."""
     firsts = _axes(runs) if target.many else [{} for _ in runs]
     head: Columns = {name: kind_of(first[name] for first in firsts) for name in firsts[0]}
@@ -113,12 +113,12 @@ def _write_records(runs: Sequence[PastRun], shape: Shape, target: _Target, progr
     return counts
 
 
-def run_rows(runs: Sequence[PastRun]) -> list[dict[str, Any]]:
+def run_rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """The table of runs, one row each: label, the keys by which the specs differ, numbers."""
     return [first | {"status": run.status} | _numbers(run) for first, run in zip(_axes(runs), runs, strict=True)]
 
 
-def _write_runs(runs: Sequence[PastRun], target: _Target) -> int:
+def _write_runs(runs: Sequence[Run], target: _Target) -> int:
     """Write the table of runs."""
     table = run_rows(runs)
     names = {name: None for row in table for name in row}
@@ -128,7 +128,7 @@ def _write_runs(runs: Sequence[PastRun], target: _Target) -> int:
     return len(table)
 
 
-def _axes(runs: Sequence[PastRun]) -> list[dict[str, Any]]:
+def _axes(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """The columns that distinguish the runs: folder, label, seed, and the keys that differ between their specs."""
     label = {run.folder: variant.label for variant in variants(runs) for run in variant.runs.values()}
     flat = [dict(flatten(run.spec.plain)) for run in runs]
@@ -141,7 +141,7 @@ def _axes(runs: Sequence[PastRun]) -> list[dict[str, Any]]:
     ]
 
 
-def _numbers(run: PastRun) -> dict[str, Any]:
+def _numbers(run: Run) -> dict[str, Any]:
     """The columns of a run's numbers: its summary, bits one per hop, metrics one each, then all other quantities."""
     summary = run.summary or {}
     fields = {key: value for key, value in summary.items() if key not in NOT_LISTED}

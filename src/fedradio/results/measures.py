@@ -19,11 +19,11 @@ from fedradio.core.contracts.records import ExchangeRecord
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.data.popular import popular_of
 from fedradio.results.quantities import QUANTITIES
-from fedradio.results.run import Curve, PastRun
+from fedradio.results.run import Curve, Run
 from fedradio.spec.build import build
 
-Measure = Callable[[PastRun], float | None]
-PairedMeasure = Callable[[PastRun, PastRun], float | None]
+Measure = Callable[[Run], float | None]
+PairedMeasure = Callable[[Run, Run], float | None]
 Option = Literal["round", "guesses", "level"]
 
 
@@ -31,7 +31,7 @@ Option = Literal["round", "guesses", "level"]
 class MeasureKind:
     """How a measure is taken from a run. ``option``: what may follow ``@``; ``needed``: whether it is required."""
 
-    take: Callable[[PastRun, float | None], float | None]
+    take: Callable[[Run, float | None], float | None]
     about: str
     option: Option | None = None
     needed: bool = False
@@ -62,7 +62,7 @@ def paired_measure(name: str) -> PairedMeasure:
         raise SpecError(Problem("measure", "no such measure of two runs", "crossing, such as crossing@0.98", name))
     share = _option(name, text, "level") if sign else 1.0
 
-    def take(run: PastRun, other: PastRun) -> float | None:
+    def take(run: Run, other: Run) -> float | None:
         one, two = run.curve(), other.curve()
         return None if one is None or two is None else crossing(one, two, share)
 
@@ -103,7 +103,7 @@ def _option(name: str, text: str, option: Option) -> float:
     return number
 
 
-def _metrics(run: PastRun, at: float | None) -> dict[str, float]:
+def _metrics(run: Run, at: float | None) -> dict[str, float]:
     """Metrics of the last evaluation, or of the one after round ``at``; empty if there is none."""
     records = [record for record in run.evaluations if at is None or record.round == at]
     return records[-1].metrics if records else {}
@@ -112,7 +112,7 @@ def _metrics(run: PastRun, at: float | None) -> dict[str, float]:
 def _metric(name: str, about: str, times: float = 1.0) -> MeasureKind:
     """Measure of a metric of an evaluation, times a factor."""
 
-    def take(run: PastRun, at: float | None) -> float | None:
+    def take(run: Run, at: float | None) -> float | None:
         value = _metrics(run, at).get(name)
         return None if value is None else times * float(value)
 
@@ -122,7 +122,7 @@ def _metric(name: str, about: str, times: float = 1.0) -> MeasureKind:
 def _spent(against: str, about: str) -> MeasureKind:
     """Measure of what was spent: seconds, joules or bits."""
 
-    def take(run: PastRun, at: float | None) -> float | None:
+    def take(run: Run, at: float | None) -> float | None:
         totals = run.totals(against)
         if totals is None or (at is not None and at > len(totals)):
             return None
@@ -131,7 +131,7 @@ def _spent(against: str, about: str) -> MeasureKind:
     return MeasureKind(take, f"{about} of the whole run, or up to a round", "round")
 
 
-def _best(run: PastRun) -> dict[str, float]:
+def _best(run: Run) -> dict[str, float]:
     """Metrics of the evaluation with the best accuracy; empty if there is none."""
     return {} if run.best is None else run.best.metrics
 
@@ -141,55 +141,55 @@ def _of_best(name: str, about: str) -> MeasureKind:
     return MeasureKind(lambda run, _: _best(run).get(name), about)
 
 
-def _best_round(run: PastRun, _: float | None) -> float | None:
+def _best_round(run: Run, _: float | None) -> float | None:
     """The round of the best evaluation."""
     return None if run.best is None else float(run.best.round)
 
 
-def _of_bayes(run: PastRun, _: float | None) -> float | None:
+def _of_bayes(run: Run, _: float | None) -> float | None:
     """Best accuracy over the best possible one; None where that is unknown."""
     best = _best(run)
     return best["accuracy"] / best["bayes"] if best.get("bayes") else None
 
 
-def _top(run: PastRun, guesses: float | None) -> float | None:
+def _top(run: Run, guesses: float | None) -> float | None:
     """Top-``guesses`` accuracy of the last evaluation."""
     name = "accuracy" if guesses == 1 else f"top_{int(guesses or 1)}_accuracy"
     return _metrics(run, None).get(name)
 
 
-def _rounds_to(run: PastRun, level: float | None) -> float | None:
+def _rounds_to(run: Run, level: float | None) -> float | None:
     """The first evaluated round with that accuracy; None if it was never reached."""
     reached = [record.round for record in run.evaluations if record.metrics["accuracy"] >= (level or 0.0)]
     return float(min(reached)) if reached else None
 
 
-def _settled(run: PastRun, share: float | None) -> float | None:
+def _settled(run: Run, share: float | None) -> float | None:
     """The first evaluated round from which accuracy keeps a share of the best; None if that is the last one."""
     records, enough = run.evaluations, (share or 0.0) * _best(run).get("accuracy", 0.0)
     below = max((number for number, record in enumerate(records) if record.metrics["accuracy"] < enough), default=-1)
     return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
-def _late(run: PastRun, first: float | None) -> list[float]:
+def _late(run: Run, first: float | None) -> list[float]:
     """Accuracies in percent of all evaluations from round ``first`` on; empty if the run is shorter."""
     return [100.0 * record.metrics["accuracy"] for record in run.evaluations if record.round >= (first or 0.0)]
 
 
-def _mean(run: PastRun, first: float | None) -> float | None:
+def _mean(run: Run, first: float | None) -> float | None:
     """Mean accuracy in percent over the evaluations from a round on."""
     late = _late(run, first)
     return fmean(late) if late else None
 
 
-def _wobble(run: PastRun, first: float | None) -> float | None:
+def _wobble(run: Run, first: float | None) -> float | None:
     """Root mean square change in accuracy, in points, from one evaluation to the next, from a round on; a slow rise
     hardly counts. None with fewer than two evaluations."""
     late = _late(run, first)
     return fmean((after - before) ** 2 for before, after in pairwise(late)) ** 0.5 if len(late) > 1 else None
 
 
-def _loss_settled(run: PastRun, share: float | None) -> float | None:
+def _loss_settled(run: Run, share: float | None) -> float | None:
     """The first evaluated round from which the test loss stays at most the lowest loss divided by the share; None if
     that is the last one. By hand, share .8: 4, 2, 1.2, 1, 1.1 is at most 1/.8 from the third on."""
     records = run.evaluations
@@ -200,7 +200,7 @@ def _loss_settled(run: PastRun, share: float | None) -> float | None:
     return float(records[above + 1].round) if above + 2 < len(records) else None
 
 
-def _top_popular(run: PastRun, guesses: float | None) -> float | None:
+def _top_popular(run: Run, guesses: float | None) -> float | None:
     """Accuracy of always guessing the most popular file or files, whatever was requested before."""
     if guesses is None or guesses == 1:
         return _metrics(run, None).get("top_popular")
@@ -208,26 +208,26 @@ def _top_popular(run: PastRun, guesses: float | None) -> float | None:
     return None if found is None else float(found.accuracy[-1])
 
 
-def _second_half(run: PastRun) -> list[float]:
+def _second_half(run: Run) -> list[float]:
     """Accuracies of the evaluations after the first half of the rounds."""
     records = run.evaluations
     return [record.metrics["accuracy"] for record in records if 2 * record.round > records[-1].round]
 
 
-def _late_gain(run: PastRun, _: float | None) -> float | None:
+def _late_gain(run: Run, _: float | None) -> float | None:
     """Accuracy at the end minus that of the last evaluation in the first half; None without one."""
     records = run.evaluations
     before = [record.metrics["accuracy"] for record in records if 2 * record.round <= records[-1].round]
     return records[-1].metrics["accuracy"] - before[-1] if before else None
 
 
-def _fluctuation(run: PastRun, _: float | None) -> float | None:
+def _fluctuation(run: Run, _: float | None) -> float | None:
     """Standard deviation of the accuracy over the evaluations of the second half; None for fewer than two."""
     late = _second_half(run)
     return pstdev(late) if len(late) > 1 else None
 
 
-def _tx_power(run: PastRun, uses: bool) -> float | None:
+def _tx_power(run: Run, uses: bool) -> float | None:
     """Mean of the clients' ``P^2 |x|^2`` over clients and edge rounds, of a symbol or of the whole vector (times its
     channel ``uses``); those who did not send count 0."""
     total, records = 0.0, [record for record in run.records(ExchangeRecord) if record.hop == 0]

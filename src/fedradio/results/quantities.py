@@ -15,7 +15,7 @@ from fedradio.core.contracts.records import ExchangeRecord, RoundRecord
 from fedradio.results.quantity import Quantity
 
 if TYPE_CHECKING:
-    from fedradio.results.run import PastRun
+    from fedradio.results.run import Run
 
 FALLING = ("loss", "spread", "error", "norm")
 """Endings of metrics that are better when they are lower, unless the table says otherwise."""
@@ -37,12 +37,12 @@ def _by_name(name: str) -> Quantity:
     )
 
 
-def _rounds(run: PastRun) -> float | None:
+def _rounds(run: Run) -> float | None:
     known: int | None = (run.summary or {}).get("rounds")
     return len(run.rounds) if known is None else known
 
 
-def _best_round(run: PastRun) -> float | None:
+def _best_round(run: Run) -> float | None:
     known: int | None = (run.summary or {}).get("best_round")
     return run.best.round if known is None and run.best is not None else known
 
@@ -63,16 +63,16 @@ def _eligible(record: ExchangeRecord) -> float | None:
     return sum(record.notes["eligible"].values) if "eligible" in record.notes else None
 
 
-def _bits_per_client(run: PastRun) -> float | None:
+def _bits_per_client(run: Run) -> float | None:
     """Bits of the whole run divided by the number of registered clients."""
     bits = QUANTITIES["bits"].of(run)
     return None if bits is None or not run.clients else bits / run.clients
 
 
-def _of_cache(name: str) -> Callable[[PastRun], float | None]:
+def _of_cache(name: str) -> Callable[[Run], float | None]:
     """A number of the first placement over the whole run; None without caches."""
 
-    def read(run: PastRun) -> float | None:
+    def read(run: Run) -> float | None:
         told = (run.summary or {}).get("cache")
         shelf: dict[str, float | None] = next(iter(told["shelves"].values()), {}) if told else {}
         return shelf.get(name)
@@ -252,7 +252,7 @@ QUANTITIES: dict[str, Quantity] = {each.name: each for each in (*METRICS, *SPENT
 """Every quantity by its name, in the order of columns."""
 
 
-def entry(name: str, runs: Iterable[PastRun] = ()) -> Quantity:
+def entry(name: str, runs: Iterable[Run] = ()) -> Quantity:
     """The entry of that name; a metric without one is described by what one of the runs declares, and by its name."""
     if name in QUANTITIES:
         return QUANTITIES[name]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedradio.core.units import show, show_count, show_number, show_percent, show_seconds
 
 if TYPE_CHECKING:
-    from fedradio.results.run import PastRun
+    from fedradio.results.run import Run
 
 Format = Literal["percent", "clock", "prefix", "count", "number"]
 """A share in percent, a duration, a number with an SI prefix and unit, a count or mean of counts, a plain number."""
@@ -52,7 +52,7 @@ class Quantity:
     amount: Callable[[Any], float | None] | None = None
     total: Total = "sum"
     field: str = ""
-    read: Callable[[PastRun], float | None] | None = None
+    read: Callable[[Run], float | None] | None = None
     axis: bool = False
     shown: Shown = "variants"
     short: str = ""
@@ -86,7 +86,7 @@ class Quantity:
         """Whether a table of these values has a column for them."""
         return bool(self.absent) or any(value is not None for value in values)
 
-    def of(self, run: PastRun) -> float | None:
+    def of(self, run: Run) -> float | None:
         """The number of a whole run, from its summary, else from its records; None where it is undefined."""
         if self.read is not None:
             return self.read(run)
@@ -97,7 +97,7 @@ class Quantity:
             return run.last[self.name]
         return _combined(self.amounts(run), self.total, self.better)
 
-    def amounts(self, run: PastRun) -> list[float | None]:
+    def amounts(self, run: Run) -> list[float | None]:
         """The amounts of all records; of the exchanges, of those that count."""
         if self.per is None or self.amount is None:
             return []
@@ -106,7 +106,7 @@ class Quantity:
         records: Sequence[Any] = run.rounds if self.per == "round" else run.evaluations
         return [self.amount(record) for record in records]
 
-    def totals(self, run: PastRun) -> NDArray[np.float64] | None:
+    def totals(self, run: Run) -> NDArray[np.float64] | None:
         """The running sum after each round, ``[rounds]``; None where it is undefined."""
         if run.summary is not None and run.summary.get(self.field, 0) is None:
             return None  # known without a look at the records

@@ -285,10 +285,6 @@ class Run:
         return offered("plot")([self], metric, against, target)
 
 
-PastRun = Run
-"""The name used by code that reads stored runs."""
-
-
 @dataclass(frozen=True)
 class LeftOut:
     """A run excluded from means because it is incomplete, has not begun or is damaged, as given by ``status``."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 from fedradio.spec.spec import Spec
 from fedradio.spec.yaml import flatten
 
@@ -20,15 +20,15 @@ class Variant:
 
     label: str
     algorithm: str
-    runs: Mapping[int, PastRun]
+    runs: Mapping[int, Run]
 
 
-def variants(runs: Sequence[PastRun]) -> list[Variant]:
+def variants(runs: Sequence[Run]) -> list[Variant]:
     """The labelled variants of some runs, grouped by everything in their specs except the seed.
 
     No run counts twice in a mean: repeated runs with the same spec and seed become separate variants.
     """
-    groups: dict[str, list[PastRun]] = {}
+    groups: dict[str, list[Run]] = {}
     for run in runs:
         plain = {key: value for key, value in run.spec.plain.items() if key not in ("seed", "about")}
         groups.setdefault(json.dumps(plain, sort_keys=True), []).append(run)
@@ -40,9 +40,9 @@ def variants(runs: Sequence[PastRun]) -> list[Variant]:
     ]
 
 
-def _copies(label: str, group: Sequence[PastRun]) -> list[tuple[str, list[PastRun]]]:
+def _copies(label: str, group: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     """Runs of one spec, each seed once, with a label; runs of the same seed are copies, told apart by their folders."""
-    copies: list[list[PastRun]] = []
+    copies: list[list[Run]] = []
     for run in group:
         free = (copy for copy in copies if all(run.spec.seed != other.spec.seed for other in copy))
         copy = next(free, None)

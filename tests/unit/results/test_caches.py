@@ -11,14 +11,14 @@ from support.shelves import balance, plain, shelf
 from fedradio.results.caches import cache_rows, stationary
 from fedradio.results.measures import measure
 from fedradio.results.quantities import QUANTITIES
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 from fedradio.results.variants import variants
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 
 
-def runs(requesting: Make) -> list[PastRun]:
+def runs(requesting: Make) -> list[Run]:
     """Hits .6 .7 .8 against .5 .5 .5 over three seeds; learning pays in two."""
     return [
         past(

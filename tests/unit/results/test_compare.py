@@ -12,7 +12,7 @@ from support.records import evaluation
 
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.results.compare import bands, compare, world
-from fedradio.results.run import PastRun, open_runs
+from fedradio.results.run import Run, open_runs
 from fedradio.results.variants import variants
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -27,11 +27,11 @@ def test_runs_in_which_nobody_took_part_are_marked(tiny: Make) -> None:
 
 
 @pytest.fixture
-def pair(tiny: Make) -> list[PastRun]:
+def pair(tiny: Make) -> list[Run]:
     return two_algorithms(tiny)
 
 
-def test_means_and_intervals_over_seeds(pair: list[PastRun]) -> None:
+def test_means_and_intervals_over_seeds(pair: list[Run]) -> None:
     first, second = compare(pair).rows
     assert (first.label, first.seeds, first.rounds) == ("algorithm=fedavg", [1, 2, 3], [2, 2, 2])
     assert first.last is not None
@@ -47,7 +47,7 @@ def test_means_and_intervals_over_seeds(pair: list[PastRun]) -> None:
     assert spent == {"seconds": None, "joules": 4.0, "bits": 20.0, "uses": None, "clients": 4.0}
 
 
-def test_differences_are_paired_by_seed(pair: list[PastRun]) -> None:
+def test_differences_are_paired_by_seed(pair: list[Run]) -> None:
     found = compare(pair)
     assert found.baseline == "algorithm=fedavg"
     (one,) = found.differences
@@ -71,7 +71,7 @@ def test_the_baseline_is_named_by_enough_words(tiny: Make, words: str) -> None:
         compare(runs, baseline="rule.lr=0.2")
 
 
-def test_only_common_seeds_make_pairs(pair: list[PastRun], tiny: Make) -> None:
+def test_only_common_seeds_make_pairs(pair: list[Run], tiny: Make) -> None:
     found = compare([*pair[:2], *pair[3:5]])  # seeds 1, 2 against 3, 2
     assert found.differences[0].seeds == [2]
     assert found.differences[0].last is not None
@@ -173,13 +173,13 @@ def test_different_lengths_and_versions_are_told(tiny: Make) -> None:
         ({"metric": "acuracy", "baseline": "x", "target": float("inf")}, ["--metric", "--baseline", "--target"]),
     ],
 )
-def test_wrong_requests(pair: list[PastRun], request_: dict[str, Any], words: list[str]) -> None:
+def test_wrong_requests(pair: list[Run], request_: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(SpecError) as error:
         compare(pair, **request_)
     assert all(word in str(error.value) for word in words)
 
 
-def test_metrics_that_only_some_runs_have_are_refused(pair: list[PastRun]) -> None:
+def test_metrics_that_only_some_runs_have_are_refused(pair: list[Run]) -> None:
     for one in pair[3:]:
         for record in one.evaluations:
             record.metrics["personal_accuracy"] = 0.5

@@ -12,7 +12,7 @@ from support.records import evaluation, exchange, round_
 from fedradio.core.contracts import Note, Record
 from fedradio.core.errors import SpecError
 from fedradio.results.measures import MEASURES, crossing, measure, paired_measure
-from fedradio.results.run import PastRun, open_run
+from fedradio.results.run import Run, open_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
@@ -21,7 +21,7 @@ LOSS = {2: 2.0, 4: 1.5, 6: 1.6, 8: 1.1, 10: 1.2}
 
 
 @pytest.fixture
-def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
+def past(tmp_path: Path, tiny: Callable[..., Spec]) -> Run:
     """Ten rounds of 3 J, 20 s and 5 + 1 bit each, evaluated every second round."""
     records: list[Record] = []
     for done in range(1, 11):
@@ -80,7 +80,7 @@ def past(tmp_path: Path, tiny: Callable[..., Spec]) -> PastRun:
         ("tx_power", 3.0),  # (5 * (1 + 3) + 5 * (0 + 8)) / 20, hop 0 only
     ],
 )
-def test_by_hand(past: PastRun, name: str, value: float | None) -> None:
+def test_by_hand(past: Run, name: str, value: float | None) -> None:
     assert measure(name)(past) == (None if value is None else pytest.approx(value))
 
 
@@ -150,7 +150,7 @@ def test_curves_are_compared_where_both_were_evaluated() -> None:
     assert crossing(curve([0.1]), curve([0.3], every=2)) is None
 
 
-def test_a_run_crosses_another(past: PastRun, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+def test_a_run_crosses_another(past: Run, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
     records: list[Record] = []
     for done in range(1, 11):
         records.append(round_(done - 1, time_s=20.0, energy_j=3.0, bits=[5.0]))

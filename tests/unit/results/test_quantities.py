@@ -9,7 +9,7 @@ from support.records import exchange
 
 from fedradio.core.contracts import Note
 from fedradio.results.quantities import QUANTITIES, axes, counted, entry, of_runs, of_variants, references, spent
-from fedradio.results.run import PastRun, open_run
+from fedradio.results.run import Run, open_run
 from fedradio.runs.summary import Summary
 from fedradio.spec.spec import Spec
 
@@ -99,8 +99,8 @@ def test_uplink_bits_per_client(tmp_path: Path, tiny: Callable[..., Spec]) -> No
     per_client = QUANTITIES["bits_per_client"]
     assert per_client.of(run) == 50
     assert per_client.text(50) == "50 bit"
-    assert per_client.of(PastRun(run.folder, run.spec, {"status": "complete", "bits": 8e6})) == 4e6
-    assert per_client.of(PastRun(run.folder, run.spec, {"status": "complete", "bits": None})) is None
+    assert per_client.of(Run(run.folder, run.spec, {"status": "complete", "bits": 8e6})) == 4e6
+    assert per_client.of(Run(run.folder, run.spec, {"status": "complete", "bits": None})) is None
     assert per_client.of(written(tmp_path / "empty", run.spec, [])) is None
 
 

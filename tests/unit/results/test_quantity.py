@@ -11,29 +11,27 @@ from support.records import evaluation, exchange, round_
 from fedradio.core.contracts import Record
 from fedradio.results.quantities import QUANTITIES
 from fedradio.results.quantity import Better, Quantity, Total
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 
 
 @pytest.fixture
-def small(tmp_path: Path, tiny: Make) -> PastRun:
+def small(tmp_path: Path, tiny: Make) -> Run:
     """Two rounds of 3.5 J, 10 s and 50 bit each, both clients in the first, one in the second; no summary."""
     return two_rounds(tmp_path / "small", tiny("topology.clients=2"))
 
 
-def told(run: PastRun, **summary: Any) -> PastRun:
-    return PastRun(run.folder, run.spec, {"status": "complete", **summary})
+def told(run: Run, **summary: Any) -> Run:
+    return Run(run.folder, run.spec, {"status": "complete", **summary})
 
 
 @pytest.mark.parametrize(
     ("total", "better", "number"),
     [("sum", None, 0.75), ("mean", None, 0.375), ("last", "more", 0.25), ("best", "less", 0.25), ("best", "more", 0.5)],
 )
-def test_how_amounts_become_the_number_of_a_run(
-    small: PastRun, total: Total, better: Better | None, number: float
-) -> None:
+def test_how_amounts_become_the_number_of_a_run(small: Run, total: Total, better: Better | None, number: float) -> None:
     """Losses of 0.5 and 0.25."""
     loss = Quantity("x", "x", better=better, per="evaluation", amount=lambda r: r.metrics["loss"], total=total)
     assert loss.amounts(small) == [0.5, 0.25]
@@ -51,7 +49,7 @@ def test_sums_and_means_are_undefined_where_one_amount_is(tmp_path: Path, tiny: 
     assert QUANTITIES["rounds"].of(empty) == 0
 
 
-def test_a_summary_goes_before_records_also_where_it_says_undefined(small: PastRun) -> None:
+def test_a_summary_goes_before_records_also_where_it_says_undefined(small: Run) -> None:
     joules = QUANTITIES["joules"]
     assert joules.of(small) == joules.of(told(small)) == 7.0
     assert joules.of(told(small, energy_j=8.0)) == 8.0
@@ -82,7 +80,7 @@ def test_exchanges_that_do_not_count_are_left_out(tmp_path: Path, tiny: Make) ->
     assert QUANTITIES["eligible"].of(run) is None
 
 
-def test_running_sums(small: PastRun) -> None:
+def test_running_sums(small: Run) -> None:
     for name, totals in {"rounds": [1, 2], "seconds": [10, 20], "joules": [3.5, 7], "bits": [50, 100]}.items():
         found = QUANTITIES[name].totals(small)
         assert found is not None

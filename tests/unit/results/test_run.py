@@ -11,7 +11,7 @@ from support.sealing import list_runs, reseal, unfinish
 
 from fedradio.core.contracts import Reason, Record
 from fedradio.core.errors import StoreError
-from fedradio.results.run import Participation, PastRun, ended_run, open_all, open_run, open_runs
+from fedradio.results.run import Participation, Run, ended_run, open_all, open_run, open_runs
 from fedradio.runs.folder import DESCRIPTION_FILE, NETWORK_FILE, RECORDS_FILE, SPEC_FILE, SUMMARY_FILE
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -19,14 +19,14 @@ from fedradio.spec.spec import Spec
 Make = Callable[..., Spec]
 
 
-def past(spec: Spec, name: str = "run", evaluations: tuple[dict[str, float], ...] = ()) -> PastRun:
+def past(spec: Spec, name: str = "run", evaluations: tuple[dict[str, float], ...] = ()) -> Run:
     """A run that is only pretended."""
-    found = PastRun(Path(name), spec, {"status": "complete"})
+    found = Run(Path(name), spec, {"status": "complete"})
     found.__dict__["evaluations"] = [evaluation(done, **one) for done, one in enumerate(evaluations, 1)]
     return found
 
 
-def test_a_run_is_read_back(cells_run: PastRun) -> None:
+def test_a_run_is_read_back(cells_run: Run) -> None:
     assert (cells_run.status, cells_run.algorithm) == ("complete", "fedavg")
     assert len(cells_run.rounds) == len(cells_run.evaluations) == 2
     assert (cells_run.read(), cells_run.read(participation=True)) == (4, 8)
@@ -36,12 +36,12 @@ def test_a_run_is_read_back(cells_run: PastRun) -> None:
 
 
 @pytest.fixture
-def cells_run(cells: Make, tmp_path: Path) -> PastRun:
+def cells_run(cells: Make, tmp_path: Path) -> Run:
     run(cells("hops.0.policy={kind: sampling, clients: 2, steps: 3}"), tmp_path / "a")
     return open_run(tmp_path / "a")
 
 
-def test_totals_add_up_to_the_summary(cells_run: PastRun) -> None:
+def test_totals_add_up_to_the_summary(cells_run: Run) -> None:
     assert cells_run.summary is not None
     for against, key in (("rounds", "rounds"), ("seconds", "time_s"), ("joules", "energy_j"), ("bits", "bits")):
         totals = cells_run.totals(against)
@@ -73,7 +73,7 @@ def test_undefined_is_none(tiny: Make, tmp_path: Path) -> None:
     assert found.participation.joules is None
 
 
-def test_participation_has_a_row_per_edge_round(cells_run: PastRun) -> None:
+def test_participation_has_a_row_per_edge_round(cells_run: Run) -> None:
     found = cells_run.participation
     assert found.active.shape == found.arrived.shape == found.reason.shape == found.steps.shape == (4, 6)
     assert found.active.sum(axis=1).tolist() == [4] * 4
@@ -228,7 +228,7 @@ def test_records_out_of_order_are_refused(tiny: Make, tmp_path: Path) -> None:
 def test_the_last_metrics_are_those_of_the_summary_else_of_the_records(tiny: Make) -> None:
     run = past(tiny(), evaluations=({"accuracy": 0.5}, {"accuracy": 0.6}))
     assert run.last == {"accuracy": 0.6}
-    assert PastRun(run.folder, run.spec, {"status": "complete", "metrics": {"accuracy": 0.7}}).last == {"accuracy": 0.7}
+    assert Run(run.folder, run.spec, {"status": "complete", "metrics": {"accuracy": 0.7}}).last == {"accuracy": 0.7}
     assert past(tiny()).last == {}
 
 
@@ -237,7 +237,7 @@ def test_a_run_that_has_just_ended_is_that_of_its_folder(tiny: Make, tmp_path: P
     assert found == open_run(tmp_path / "a")
 
 
-def test_one_pass_reads_rounds_and_evaluations_and_tallies_exchanges(cells_run: PastRun) -> None:
+def test_one_pass_reads_rounds_and_evaluations_and_tallies_exchanges(cells_run: Run) -> None:
     assert {"rounds", "tallies"}.isdisjoint(vars(cells_run))
     exchanges = [record for record in cells_run.exchanges() if record.hop == 0]
     assert {"rounds", "evaluations", "tallies"} <= vars(cells_run).keys()

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 from fedradio.results.variants import flatten, labels, variants
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 
 
-def past(spec: Spec, name: str = "run", evaluations: tuple[dict[str, float], ...] = ()) -> PastRun:
+def past(spec: Spec, name: str = "run", evaluations: tuple[dict[str, float], ...] = ()) -> Run:
     """A run that is only pretended."""
-    found = PastRun(Path(name), spec, {"status": "complete"})
+    found = Run(Path(name), spec, {"status": "complete"})
     found.__dict__["evaluations"] = list(evaluations)
     return found
 

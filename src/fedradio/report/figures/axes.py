@@ -27,7 +27,7 @@ from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.style import STYLES, Style
 from fedradio.results.quantities import QUANTITIES, entry
 from fedradio.results.quantity import Quantity
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 from fedradio.results.variants import shortened
 
 COLOURS = {name: style.colour for name, style in STYLES.items()}
@@ -156,7 +156,7 @@ def scaled(most: float, unit: str) -> tuple[float, str]:
     return factor, f"{PREFIXES[factor]}{unit}"
 
 
-def metric_axis(metric: str, runs: Iterable[PastRun] = ()) -> tuple[float, str]:
+def metric_axis(metric: str, runs: Iterable[Run] = ()) -> tuple[float, str]:
     """Scale and title of a metric's axis: 100 for shares, else 1; the unit as the ``runs`` declare it."""
     quantity = entry(metric, runs)
     return quantity.scale, _titled(quantity, literal(quantity.unit))

@@ -18,7 +18,7 @@ from fedradio.report.figures.design import COLUMN, Design, Limits, design
 from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings
 from fedradio.results.compare import metric_problems
 from fedradio.results.quantities import axes, entry
-from fedradio.results.run import PastRun, open_runs
+from fedradio.results.run import Run, open_runs
 from fedradio.results.variants import Variant, matching, pieces, shortened, variants
 
 FREE: Limits = (None, None)
@@ -26,7 +26,7 @@ FREE: Limits = (None, None)
 
 
 def figures(
-    *sources: PastRun | Path | str,
+    *sources: Run | Path | str,
     metric: str | None = None,
     against: str | Sequence[str] = (),
     only: str | Sequence[str] = (),
@@ -46,8 +46,8 @@ def figures(
     The keywords are the options of ``fedradio figures``. The figures are matplotlib figures that you can change
     further; ``save_figure(figure, path)`` writes them with fonts that publishers accept.
     """
-    given = [source for source in sources if isinstance(source, PastRun)]
-    opened = open_runs(*(source for source in sources if not isinstance(source, PastRun)))
+    given = [source for source in sources if isinstance(source, Run)]
+    opened = open_runs(*(source for source in sources if not isinstance(source, Run)))
     chosen = chosen_variants(variants(drawable([*given, *opened])), order, without)
     looks = replace(
         design(size, font, font_size, style),
@@ -59,7 +59,7 @@ def figures(
     return {drawing.name: drawing.make() for drawing in found if drawing.make is not None}
 
 
-def drawable(runs: Sequence[PastRun]) -> Sequence[PastRun]:
+def drawable(runs: Sequence[Run]) -> Sequence[Run]:
     """The runs that can be drawn: a single run even if incomplete, otherwise the complete ones; refused if none."""
     if len(runs) == 1 and not runs[0].damage:
         return runs

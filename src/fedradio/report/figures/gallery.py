@@ -23,7 +23,7 @@ from fedradio.report.figures.run import network_figure, reasons_figure, selectio
 from fedradio.report.style import DASH_DOT, DOT, SHORT, SOLID, Dash, Style, style, styles
 from fedradio.results.compare import bands
 from fedradio.results.quantities import QUANTITIES, axes
-from fedradio.results.run import Floats, PastRun
+from fedradio.results.run import Floats, Run
 from fedradio.results.variants import Variant
 
 FORMATS = ("pdf", "png")
@@ -166,7 +166,7 @@ def _spread(variants: Sequence[Variant], design: Design) -> Drawing:
     return Drawing("spread", partial(spread_figure, accuracies, looks, design=design) if accuracies else None, why)
 
 
-def _of_one(run: PastRun, design: Design) -> list[Drawing]:
+def _of_one(run: Run, design: Design) -> list[Drawing]:
     """Figures of a single run."""
     accuracies, who = _client_accuracies(run), run.participation
     rounds = [record.round for record in run.evaluations]
@@ -186,14 +186,14 @@ def _of_one(run: PastRun, design: Design) -> list[Drawing]:
     ]
 
 
-def _client_accuracies(run: PastRun) -> Floats:
+def _client_accuracies(run: Run) -> Floats:
     """Accuracies ``[evaluations, clients]``, NaN without samples; empty if clients are not tested individually."""
     rows = [record.groups.get("accuracy") for record in run.evaluations]
     known = [row for row in rows if row]
     return np.array(known if len(known) == len(rows) else [], dtype=np.float64)
 
 
-def _network_lack(run: PastRun) -> str:
+def _network_lack(run: Run) -> str:
     """The reason why there is no map."""
     if not run.network:
         return "the run folder has no network.json, because an older version made it"
@@ -202,7 +202,7 @@ def _network_lack(run: PastRun) -> str:
     return ""
 
 
-def _unit(run: PastRun) -> str:
+def _unit(run: Run) -> str:
     return "m" if any(key.endswith("_m") for key in run.spec.plain["topology"]) else "normalised"
 
 

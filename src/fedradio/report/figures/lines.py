@@ -20,7 +20,7 @@ from fedradio.report.figures.axes import (
 )
 from fedradio.report.figures.design import COLUMN, COLUMN_IN, Design, Limits
 from fedradio.report.style import Style
-from fedradio.results.run import Floats, PastRun
+from fedradio.results.run import Floats, Run
 from fedradio.results.statistics import Band
 
 MOST_POINTS = 1000
@@ -50,7 +50,7 @@ def curves_figure(
     metric: str = "accuracy",
     against: str = "rounds",
     target: float | None = None,
-    runs: Iterable[PastRun] = (),
+    runs: Iterable[Run] = (),
     design: Design = COLUMN,
 ) -> Figure:
     """Mean curves ``label -> band`` with their intervals where there are several seeds; ``runs`` declare the unit of

@@ -26,7 +26,7 @@ from fedradio.report.page.sections.settings import settings
 from fedradio.report.page.sections.sweep import sweep_page
 from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.report.style import style
-from fedradio.results.run import PastRun, open_run
+from fedradio.results.run import Run, open_run
 from fedradio.results.sweep_file import is_sweep
 from fedradio.spec.spec import COMPOSED
 
@@ -59,7 +59,7 @@ def page(
     return run_page(run, progress, live)
 
 
-def run_page(run: PastRun, progress: Progress = silent, live: Html | None = None) -> str:
+def run_page(run: Run, progress: Progress = silent, live: Html | None = None) -> str:
     """The page of a run."""
     data, colour = RunData(run), "@algorithm"
     progress("Records", 0.0)
@@ -95,12 +95,12 @@ def _before(place: str, name: str, made: tuple[str, Maker], makers: dict[str, tu
     return {each: made if each == name else makers[each] for each in names}
 
 
-def _title(run: PastRun) -> str:
+def _title(run: Run) -> str:
     world = "" if run.spec.plain.get("world_seed") is None else f", world {run.spec.world_seed}"
     return f"{run.spec.name}, seed {run.spec.seed}{world}"
 
 
-def _header(run: PastRun) -> Html:
+def _header(run: Run) -> Html:
     return tag(
         "div",
         paragraph("fedradio run", class_="kind"),

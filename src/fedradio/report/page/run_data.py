@@ -11,7 +11,7 @@ import numpy as np
 from fedradio.core.contracts.records import ExchangeRecord, Note
 from fedradio.results.client_states import ClientStates, StateReader
 from fedradio.results.quantities import axes
-from fedradio.results.run import Floats, PastRun
+from fedradio.results.run import Floats, Run
 
 NEGATIVE_IS_NONE = frozenset({"staleness", "pseudo_accuracy"})
 """Notes in which -1 means that the sender has no value."""
@@ -66,7 +66,7 @@ class Exchanges:
 class RunData:
     """A run with everything that its page shows, read on demand."""
 
-    run: PastRun
+    run: Run
 
     def read(self) -> None:
         """Read all records now, in one pass."""
@@ -113,7 +113,7 @@ class RunData:
         return groups[-1] if groups and len(groups[-1]) == self.clients else None
 
 
-def read_exchanges(run: PastRun) -> Exchanges:
+def read_exchanges(run: Run) -> Exchanges:
     """The contents of a run's exchange records; one pass reads its rounds and evaluations, too."""
     states = StateReader(run.clients)
     computing, sending = _JoulesReader(run.clients), _JoulesReader(run.clients)

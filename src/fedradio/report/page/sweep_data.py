@@ -14,7 +14,7 @@ from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.learning import curve
 from fedradio.report.style import Style, styles
 from fedradio.results.quantities import axes, of_runs
-from fedradio.results.run import Curve, Floats, LeftOut, PastRun, open_listed
+from fedradio.results.run import Curve, Floats, LeftOut, Run, open_listed
 from fedradio.results.statistics import Interval, interval, paired
 from fedradio.results.variants import Variant, shortened
 from fedradio.sweeps.document import read_sweep
@@ -133,15 +133,15 @@ def _link(run: Path, beside: Path) -> str:
     return quote(os.path.relpath(file, beside).replace(os.sep, "/")) if file.is_file() else ""
 
 
-def _swept(run: PastRun | LeftOut) -> SweptRun | None:
+def _swept(run: Run | LeftOut) -> SweptRun | None:
     """What the page shows of a run that a sweep lists; None if it has not begun."""
-    if isinstance(run, PastRun) and not run.damage:
+    if isinstance(run, Run) and not run.damage:
         return swept_run(run)
-    trouble = run.trouble if isinstance(run, PastRun) else run.status
+    trouble = run.trouble if isinstance(run, Run) else run.status
     return None if trouble == "not begun" else SweptRun(Path(run.folder), "damaged", 0, {}, {}, {}, {}, {}, trouble)
 
 
-def swept_run(run: PastRun) -> SweptRun:
+def swept_run(run: Run) -> SweptRun:
     """What the page shows of a run."""
     data = RunData(run)
     data.read()

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from fedradio.results.quantities import QUANTITIES, entry, of_runs
 from fedradio.results.quantity import Quantity
-from fedradio.results.run import CACHE_METRICS, PastRun
+from fedradio.results.run import CACHE_METRICS, Run
 from fedradio.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _norms_text(model: Model) -> str:
     return (f" and {norms:,} {where}" if norms else "") + (f"; {frozen:,} frozen" if frozen else "")
 
 
-def summary_table(run: PastRun) -> Table:
+def summary_table(run: Run) -> Table:
     """The headline numbers of a run; a dash marks a quantity that no part defines."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
@@ -68,7 +68,7 @@ def participation_warning(summary: Summary) -> str | None:
     return None
 
 
-def _quantities(run: PastRun) -> list[Quantity]:
+def _quantities(run: Run) -> list[Quantity]:
     """The quantities shown for a run: metrics of its summary, further metrics as evaluated, and costs."""
     first = [each for each in of_runs() if each.per == "evaluation" and each.field]
     known = {*CACHE_METRICS, *(each.name for each in first)}  # caches have a table of their own
@@ -76,23 +76,23 @@ def _quantities(run: PastRun) -> list[Quantity]:
     return [*first, *further, *(each for each in of_runs() if each.per != "evaluation")]
 
 
-def _best(run: PastRun) -> str:
+def _best(run: Run) -> str:
     return f" (round {_text(run, 'best_round')})"
 
 
-def _each_round(run: PastRun) -> str:
+def _each_round(run: Run) -> str:
     """Average energy per round."""
     joules, rounds = QUANTITIES["joules"], QUANTITIES["rounds"].of(run)
     return f" ({joules.text((joules.of(run) or 0.0) / rounds)} per round)" if rounds else ""
 
 
-def _hops(run: PastRun) -> str:
+def _hops(run: Run) -> str:
     """Bits per hop, if there are two hops."""
     hops = [QUANTITIES["bits"].text(bits) for bits in (run.summary or {}).get("hop_bits", ())]
     return f" ({hops[0]} access, {hops[1]} backhaul)" if len(hops) == 2 else ""
 
 
-def _clients(run: PastRun) -> str:
+def _clients(run: Run) -> str:
     """Average numbers of clients per edge round that arrived (if fewer took part successfully) and were eligible."""
     clients, arrived = _text(run, "clients"), _text(run, "arrived")
     more = f", {arrived} arrived" if arrived != clients else ""
@@ -100,7 +100,7 @@ def _clients(run: PastRun) -> str:
     return f" per edge round{more}" + ("" if eligible is None else f", {_text(run, 'eligible')} eligible")
 
 
-def _overhead(run: PastRun) -> str:
+def _overhead(run: Run) -> str:
     """The share of the wall time spent on checkpoints."""
     wall_s, checkpoint_s = ((run.summary or {}).get(name) for name in ("wall_s", "checkpoint_s"))
     if not wall_s or checkpoint_s is None:
@@ -108,11 +108,11 @@ def _overhead(run: PastRun) -> str:
     return f" ({100 * checkpoint_s / wall_s:.2g} % of it on checkpoints)"
 
 
-def _text(run: PastRun, name: str) -> str:
+def _text(run: Run, name: str) -> str:
     return QUANTITIES[name].text(QUANTITIES[name].of(run))
 
 
-MORE: dict[str, Callable[[PastRun], str]] = {
+MORE: dict[str, Callable[[Run], str]] = {
     "best_accuracy": _best,
     "joules": _each_round,
     "bits": _hops,

@@ -14,7 +14,7 @@ from typing import Any
 
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.report.trackers.points import ROUNDS, Point, began_s, settings
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 
 STORE = "mlflow.db"
 """Name of the local store."""
@@ -32,7 +32,7 @@ STATUS = {"complete": "FINISHED", "unfinished": "RUNNING", "interrupted": "KILLE
 class Mlflow:
     """A run in an experiment of MLflow, whose name is that of the spec or sweep."""
 
-    def __init__(self, run: PastRun, experiment: str, uri: str) -> None:
+    def __init__(self, run: Run, experiment: str, uri: str) -> None:
         check_mlflow()
         from mlflow.entities import Metric, Param
         from mlflow.exceptions import MlflowException
@@ -111,7 +111,7 @@ def _experiment(client: Any, name: str) -> str:
     return str(found.experiment_id if found is not None else client.create_experiment(name))
 
 
-def _identity(run: PastRun) -> str:
+def _identity(run: Run) -> str:
     quoted = run.folder.name.replace("'", "_")
     return f"{quoted} {run.spec.sha256()[:16]}"
 

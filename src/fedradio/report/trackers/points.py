@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord, RoundRecord
 from fedradio.results.quantities import QUANTITIES, counted
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 from fedradio.spec.yaml import flatten
 
 ROUNDS = "spent/rounds"
@@ -41,18 +41,18 @@ class Tracker(Protocol):
         """Mark the run as fully stored, with its ``status``."""
 
 
-def settings(run: PastRun) -> dict[str, Any]:
+def settings(run: Run) -> dict[str, Any]:
     """The values of a run's spec by their dotted keys."""
     return dict(flatten(run.spec.plain))
 
 
-def began_s(run: PastRun) -> float:
+def began_s(run: Run) -> float:
     """When a run began, in seconds after the beginning of 1970; 0 if that is not on record."""
     started = run.environment.get("started")
     return 0.0 if started is None else datetime.fromisoformat(started).timestamp()
 
 
-def points(run: PastRun, after: int = 0) -> Iterator[Point]:
+def points(run: Run, after: int = 0) -> Iterator[Point]:
     """The numbers of a run from round ``after + 1`` on: ``evaluation/...``, ``round/...`` and sums ``spent/...``.
 
     A sum is left out from the first round on in which its amount is undefined.

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.report.trackers.points import Point, began_s, settings
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 
 FILE = "events.out.tfevents.fedradio"
 """Name of a run's event file; TensorBoard looks for ``tfevents`` in it."""
@@ -17,7 +17,7 @@ FILE = "events.out.tfevents.fedradio"
 class TensorBoard:
     """The event file of a run, in a folder with the run's name; rewritten each time and readable while it grows."""
 
-    def __init__(self, run: PastRun, folder: Path) -> None:
+    def __init__(self, run: Run, folder: Path) -> None:
         check_tensorboard()
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
@@ -61,7 +61,7 @@ def check_tensorboard() -> None:
         raise SpecError(Problem("--to", "TensorBoard is not installed", remedy, "tensorboard")) from None
 
 
-def _hyperparameters(run: PastRun) -> dict[str, bool | int | float | str]:
+def _hyperparameters(run: Run) -> dict[str, bool | int | float | str]:
     """The values of a spec as TensorBoard takes them: those that are lists or absent as JSON text."""
     values = settings(run)
     return {

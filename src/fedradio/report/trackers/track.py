@@ -14,7 +14,7 @@ from fedradio.report.live.watched import standing
 from fedradio.report.trackers.mlflow import Mlflow, check_mlflow, store_uri
 from fedradio.report.trackers.points import Tracker, points
 from fedradio.report.trackers.tensorboard import TensorBoard, check_tensorboard
-from fedradio.results.run import PastRun, open_all
+from fedradio.results.run import Run, open_all
 from fedradio.results.sweep_file import is_sweep, read_sweep_file
 
 TrackerName = Literal["tensorboard", "mlflow"]
@@ -38,7 +38,7 @@ class Tracking:
 
     folder: Path
     where: str
-    open_tracker: Callable[[PastRun], Tracker]
+    open_tracker: Callable[[Run], Tracker]
     note: Callable[[str], None] = unheard
     runs: dict[Path, _Open] = field(default_factory=dict)
     told: set[Path] = field(default_factory=set)
@@ -56,7 +56,7 @@ class Tracking:
             else:
                 self._hand_over(run, growing and run.status == "unfinished")
 
-    def _hand_over(self, run: PastRun, growing: bool) -> None:
+    def _hand_over(self, run: Run, growing: bool) -> None:
         known = self.runs.get(run.folder)
         if known is None:
             tracker = self.open_tracker(run)

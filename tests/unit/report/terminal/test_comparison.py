@@ -8,18 +8,18 @@ from support.terminal import shown
 
 from fedradio.report.terminal.comparison import comparison_view, spark
 from fedradio.results.compare import compare
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Spec]
 
 
 @pytest.fixture
-def pair(tiny: Make) -> list[PastRun]:
+def pair(tiny: Make) -> list[Run]:
     return two_algorithms(tiny)
 
 
-def test_the_view_marks_what_excludes_zero(pair: list[PastRun], tiny: Make) -> None:
+def test_the_view_marks_what_excludes_zero(pair: list[Run], tiny: Make) -> None:
     text = shown(comparison_view(compare(pair, target=0.65)))
     assert "+2.00 ± 2.48" in text
     assert "no significant differences: every confidence interval contains 0" in text
@@ -31,7 +31,7 @@ def test_the_view_marks_what_excludes_zero(pair: list[PastRun], tiny: Make) -> N
     assert "interval of the paired difference excludes 0" in clear
 
 
-def test_the_view_fits_80_columns(pair: list[PastRun]) -> None:
+def test_the_view_fits_80_columns(pair: list[Run]) -> None:
     text = shown(comparison_view(compare(pair), 80), width=80)
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text

@@ -8,12 +8,12 @@ from support.past import two_rounds
 from support.terminal import shown
 
 from fedradio.report.terminal.summary import participation_warning, summary_table
-from fedradio.results.run import PastRun, open_run
+from fedradio.results.run import Run, open_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
 
-def rows(run: PastRun) -> dict[str, str]:
+def rows(run: Run) -> dict[str, str]:
     """The rows of a summary: what stands behind each title."""
     lines = [line.partition("  ") for line in shown(summary_table(run)).splitlines()]
     return {title: rest.strip() for title, _, rest in lines}
@@ -41,7 +41,7 @@ def test_a_killed_run_is_summed_up_from_its_records(tiny: Callable[..., Spec], t
 def test_what_is_told_beside_the_numbers(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     one = two_rounds(tmp_path / "run", tiny("topology.clients=2"))
     more = {"status": "complete", "bits": 1e6, "hop_bits": [9e5, 1e5], "clients": 2.0, "arrived": 1.5, "eligible": None}
-    found = rows(PastRun(one.folder, one.spec, more | {"wall_s": 2.0, "checkpoint_s": 0.5, "uses": 1300.0}))
+    found = rows(Run(one.folder, one.spec, more | {"wall_s": 2.0, "checkpoint_s": 0.5, "uses": 1300.0}))
     assert found["uplink"] == "1 Mbit (900 kbit access, 100 kbit backhaul)"
     assert found["clients"] == "2 per edge round, 1.5 arrived"
     assert found["wall time"] == "2 s (25 % of it on checkpoints)"

@@ -27,7 +27,7 @@ from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.numbers import axis_title, number, percent, text_of
 from fedradio.report.page.run_data import RunData
 from fedradio.results.quantities import QUANTITIES, axes, entry, references
-from fedradio.results.run import Curve, PastRun
+from fedradio.results.run import Curve, Run
 
 TOPS = tuple(f"top_{m}_accuracy" for m in (2, 3, 5, 10, 20, 50, 100))
 """Top-m accuracies that are drawn as lines."""
@@ -57,7 +57,7 @@ def curve(data: RunData, name: str, against: str) -> Curve | None:
     return x[[t for t, _ in rows]], np.array([value for _, value in rows], dtype=np.float64)
 
 
-def _rows(run: PastRun, name: str) -> list[tuple[int, float]]:
+def _rows(run: Run, name: str) -> list[tuple[int, float]]:
     """Rounds, from 0, and values of a metric."""
     if name == "train_loss":
         return [(record.t, record.train_loss) for record in run.rounds if record.train_loss is not None]

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedradio.report.page.html import DASH, Html, Piece, command, copied, paragraph, section, table, tag
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 from fedradio.spec.description import override_value, shipped_as
 from fedradio.spec.spec import COMPOSED
 from fedradio.spec.yaml import read_spec
 from fedradio.sweeps.grid import SweepPlan
 
 
-def place(run: PastRun) -> str:
+def place(run: Run) -> str:
     """The run folder for a command line, by its name only, so that the page reveals no path above it."""
     name = run.folder.resolve().name.encode(errors="replace").decode()
     return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
-def reproduce(run: PastRun) -> Html:
+def reproduce(run: Run) -> Html:
     """Commands that reproduce the run."""
     if COMPOSED in run.spec.plain:
         return _composed(run)
@@ -41,7 +41,7 @@ def reproduce(run: PastRun) -> Html:
     )
 
 
-def _composed(run: PastRun) -> Html:
+def _composed(run: Run) -> Html:
     """How to rerun a simulation composed in Python, and the source of the user's own classes in it."""
     line = f"fedradio.run(simulation, out, rounds={run.spec.rounds}, eval_every={run.spec.eval_every})"
     sources = run.description.get("sources", [])
@@ -101,7 +101,7 @@ TITLES = {
 }
 
 
-def environment(run: PastRun) -> Html:
+def environment(run: Run) -> Html:
     """Section of a run's page: versions and machine."""
     facts = run.environment
     if not facts:

@@ -11,7 +11,7 @@ from typing import Any
 from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.cache import cache
 from fedradio.results.caches import served_rounds
-from fedradio.results.run import PastRun, open_run
+from fedradio.results.run import Run, open_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 
@@ -25,7 +25,7 @@ def data_of(text: str, identity: str) -> dict[str, Any]:
     return plain
 
 
-def cached(requesting: Make, folder: Path, *keys: str) -> PastRun:
+def cached(requesting: Make, folder: Path, *keys: str) -> Run:
     run(requesting("cache={}", *keys), folder)
     return open_run(folder)
 
@@ -76,13 +76,13 @@ def test_rounds_add_up_to_the_summary(requesting: Make, tmp_path: Path) -> None:
 
 def test_a_run_that_was_stopped_has_no_balance_yet(requesting: Make, tmp_path: Path) -> None:
     found = cached(requesting, tmp_path)
-    text = cache(RunData(PastRun(found.folder, found.spec, None)))
+    text = cache(RunData(Run(found.folder, found.spec, None)))
     assert re.search(r"<p>Clients requested \d+ files", text)
     assert "Balance" not in text
 
 
 def test_why_there_is_none(small: RunData, requesting: Make, tmp_path: Path) -> None:
     assert "This spec has no caches." in cache(small)
-    waiting = PastRun(tmp_path, requesting("cache={}"), None)
+    waiting = Run(tmp_path, requesting("cache={}"), None)
     vars(waiting)["caches"], vars(waiting)["rounds"] = [], []
     assert "nothing has been cached" in cache(RunData(waiting))

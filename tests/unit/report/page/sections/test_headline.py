@@ -4,11 +4,11 @@ import pytest
 
 from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.headline import badge, cards, headline, warning
-from fedradio.results.run import PastRun
+from fedradio.results.run import Run
 
 
 def with_summary(data: RunData, **summary: object) -> RunData:
-    return RunData(PastRun(data.run.folder, data.run.spec, summary))
+    return RunData(Run(data.run.folder, data.run.spec, summary))
 
 
 def test_a_summary_may_lack_what_records_have(small: RunData) -> None:
