@@ -97,7 +97,7 @@ def test_a_page_that_is_open_before_the_run_begins(tmp_path: Path, visitor: tupl
     folder = tmp_path / "later"
     server = LiveServer(folder)
     page.goto(server.url)
-    assert "has not begun" in page.locator("#live").inner_text()
+    assert "has not started yet" in page.locator("#live").inner_text()
     run(load_spec("demo", ["rounds=2"]), folder)
     page.locator("#live[data-state=ended]").wait_for()
     page.locator("#accuracy-chart .main-svg").first.wait_for()

@@ -38,7 +38,7 @@ def test_ctrl_c_ends_a_sweep_after_the_round_and_the_same_command_goes_on(tmp_pa
     _, told = first.communicate(timeout=60)
     assert first.returncode == 130, told
     assert time.monotonic() - asked < 15
-    assert "go on with: fedradio sweep small.yaml --seeds 3 --jobs 1 --on ray --out s" in told
+    assert "resume with: fedradio sweep small.yaml --seeds 3 --jobs 1 --on ray --out s" in told
     assert read_summary(folders[0])["status"] == "interrupted"
     assert not folders[1].exists()
     assert [path.name for path in (tmp_path / "s/runs").iterdir()] == ["small-seed1"]

@@ -183,7 +183,7 @@ def test_composed_simulations_have_caches_too(tmp_path: Path) -> None:
     other = made("other", Cache((predicted(blend=0.4), oracle()), (2, 3)))
     assert done.cache is not None
     assert list(done.cache.shelves) == ["predicted 2", "predicted 3", "oracle 2", "oracle 3"]
-    assert "files were ever asked for" in run_page(open_run(tmp_path / "run"))
+    assert "Clients requested" in run_page(open_run(tmp_path / "run"))
     assert len({each.spec.sha256() for each in (done, other, plain)}) == 3
     assert (tmp_path / "plain" / MODEL_FILE).read_bytes() == (tmp_path / "run" / MODEL_FILE).read_bytes()
 

@@ -52,7 +52,7 @@ def test_run_writes_a_folder_and_a_table(here: Path) -> None:
 def test_wrong_input_lists_all_problems_without_a_traceback(here: Path) -> None:
     done = fedradio("validate", "small.yaml", "rule.lr=-1", "modle=mlp", "algorithm=fedagv", cwd=here)
     assert done.returncode == 2
-    for words in ("3 problem(s)", "rule.lr", "did you mean 'model'", "did you mean 'fedavg'"):
+    for words in ("3 problems", "rule.lr", "did you mean 'model'", "did you mean 'fedavg'"):
         assert words in done.stderr
     assert "Traceback" not in done.stderr
     absent = fedradio("run", "nothing.yaml", cwd=here)
@@ -114,7 +114,7 @@ def test_ctrl_c_keeps_what_was_done(here: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "what was done is in" in stderr
+    assert "finished work is in" in stderr
     assert "Traceback" not in stderr
     summary = json.loads((here / "runs/small-seed0/summary.json").read_text())
     assert summary["status"] == "interrupted"

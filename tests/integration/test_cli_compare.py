@@ -98,11 +98,11 @@ def test_runs_that_are_not_complete_are_told(call: Call, sweep: Path) -> None:
     done = call("compare", sweep)
     assert done.code == 0
     assert "left out, unfinished" in done.out
-    assert "no interval can be given" in done.out
+    assert "only one pair of seeds" in done.out
     drawn = call("figures", sweep, "--format", "png", "--quiet")
     assert "left out, unfinished" in drawn.err
     alone = call("figures", sweep / "runs" / "fedavg-seed2", "--format", "png")
-    assert "as far as it went, unfinished" in alone.err
+    assert "drawn up to where it stopped, unfinished" in alone.err
     for one in ("fedavg-seed1", "scaffold-seed1", "scaffold-seed2"):
         shutil.rmtree(sweep / "runs" / one)
     (sweep / "runs" / "fedavg-seed2" / "records.jsonl").write_text("")
@@ -138,7 +138,7 @@ def test_wrong_options_are_all_told_with_code_2(call: Call, sweep: Path) -> None
     formats = call("figures", sweep, "--format", "pgn,svg")
     assert formats.code == 2
     assert "did you mean 'png'?" in formats.err
-    assert "2 problem(s)" in formats.err
+    assert "2 problems" in formats.err
     assert call("figures", sweep, "--format", ",").code == 2
     several = call("figures", sweep / "runs" / "fedavg-seed1", sweep)
     assert (several.code, "--out" in several.err) == (2, True)
@@ -148,7 +148,7 @@ def test_figures_are_written_into_the_folder_and_the_same_again(call: Call, swee
     folder = sweep / "runs" / "scaffold-seed1"
     done = call("figures", folder, "--format", "pdf")
     assert done.code == 0, done.err
-    assert "spread is not drawn: one test set for all" in done.out
+    assert "spread was not drawn: all clients share one test set" in done.out
     before = {file.name: file.read_bytes() for file in (folder / "figures").iterdir()}
     assert {"network.pdf", "selection.pdf", "reasons.pdf", "accuracy-bits.pdf"} <= before.keys()
     quiet = call("figures", folder, "-q", "--format", "pdf")
@@ -159,7 +159,7 @@ def test_figures_are_written_into_the_folder_and_the_same_again(call: Call, swee
 @pytest.mark.usefixtures("blank")
 def test_figures_of_a_sweep_tell_what_needs_a_single_run(call: Call, sweep: Path) -> None:
     done = call("figures", sweep, "--out", sweep / "pictures", "--format", "png")
-    assert "network is not drawn: shows one run" in done.out
+    assert "network was not drawn: shows one run" in done.out
     assert (sweep / "pictures" / "energy-clients.png").is_file()
     assert not list((sweep / "pictures").glob("*.pdf"))
 
@@ -183,7 +183,7 @@ def test_a_single_variant_has_nothing_to_compare_with(call: Call, sweep: Path) -
     done = call("compare", sweep / "runs" / "fedavg-seed1")
     assert done.code == 0
     assert "less" not in done.out
-    assert "one seed alone has no interval" in done.out
+    assert "there is only one seed" in done.out
 
 
 def test_runs_that_a_sweep_lacks_are_told(call: Call, sweep: Path) -> None:
@@ -191,4 +191,4 @@ def test_runs_that_a_sweep_lacks_are_told(call: Call, sweep: Path) -> None:
     done = call("compare", sweep)
     assert done.code == 0
     assert "not begun" in done.out
-    assert "rest on different seeds" in done.out
+    assert "rows use different seeds" in done.out

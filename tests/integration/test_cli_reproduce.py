@@ -142,12 +142,12 @@ def test_scale_seeds_and_folder_can_be_chosen(here: Path, made: list[str]) -> No
 def test_a_dry_run_makes_nothing(here: Path, made: list[str]) -> None:
     done = fedradio("whfl", "table1", "--dry-run")
     assert done.exit_code == 0
-    assert "tiny.yaml rule.lr=0.05 seed 1  to be made" in done.stdout
-    assert "2 to be made, about 4 min" in done.stdout
+    assert "tiny.yaml rule.lr=0.05 seed 1  missing" in done.stdout
+    assert "2 to make, about 4 min" in done.stdout
     assert not made
     assert not (here / "reproductions").exists()
     fedradio("whfl", "table1")
-    assert "nothing to be made" in fedradio("whfl", "table1", "--dry-run").stdout
+    assert "nothing left to make" in fedradio("whfl", "table1", "--dry-run").stdout
 
 
 def test_a_run_that_diverges_is_shown_and_gives_the_exit_code(here: Path) -> None:
@@ -202,11 +202,11 @@ def test_an_interruption_says_how_to_go_on(
     with pytest.raises(KeyboardInterrupt):
         reproduce_command.reproduce("whfl", "table1", seeds="2", jobs=3, out_dir=Path("my runs"))
     said = " ".join(capsys.readouterr().err.split())
-    assert "go on with: fedradio reproduce whfl table1 --scale quick --seeds 2 --jobs 3 --out 'my runs'" in said
+    assert "resume with: fedradio reproduce whfl table1 --scale quick --seeds 2 --jobs 3 --out 'my runs'" in said
     with pytest.raises(KeyboardInterrupt):
         reproduce_command.reproduce("whfl", "table1", seeds="4,2", world_seed=6)
     said = " ".join(capsys.readouterr().err.split())
-    assert "go on with: fedradio reproduce whfl table1 --scale quick --seeds 4,2 --world-seed 6" in said
+    assert "resume with: fedradio reproduce whfl table1 --scale quick --seeds 4,2 --world-seed 6" in said
 
 
 def test_an_item_ends_with_its_claims(here: Path) -> None:
@@ -271,7 +271,7 @@ def test_all_items_are_made_in_order_of_cost(here: Path, made: list[str]) -> Non
         "item 2 of 3: whfl fig2",  # nothing is left of it then
         "item 3 of 3: whfl fig3",
     ]
-    assert all("left for all" in line for line in said)
+    assert all("left in total" in line for line in said)
     assert "6 min left" in said[0]  # four minutes for two runs, and two for the one that fig3 has alone
     assert len(made) == 3
     folder = here / "reproductions/whfl/quick"
@@ -280,7 +280,7 @@ def test_all_items_are_made_in_order_of_cost(here: Path, made: list[str]) -> Non
 
 def test_a_dry_run_of_all_says_what_all_take(here: Path, made: list[str]) -> None:
     text = fedradio("--all", "--dry-run").stdout
-    assert "3 items, about 6 min in all; what they share is made once" in text
+    assert "3 items, about 6 min in total; shared runs are made once" in text
     assert not made
 
 
@@ -295,7 +295,7 @@ def test_an_interruption_of_all_says_how_to_go_on(
         with pytest.raises(KeyboardInterrupt):
             reproduce_command.reproduce(paper, every=True, seeds="2", jobs=2)
         said = " ".join(capsys.readouterr().err.split())
-        assert f"go on with: fedradio reproduce {words} --scale quick --seeds 2 --jobs 2" in said
+        assert f"resume with: fedradio reproduce {words} --scale quick --seeds 2 --jobs 2" in said
 
 
 def test_stored_results_are_published_as_small_files(here: Path, made: list[str]) -> None:

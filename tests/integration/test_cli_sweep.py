@@ -62,11 +62,9 @@ def test_a_sweep_with_a_cell_that_diverges(
     assert re.search(r"rule.lr=10000, algorithm=fedprox +0/2 +- ", done.stdout)
     assert "diverged: rule.lr=10000, algorithm=fedprox, seed 1 (sweeps/small/runs/" in done.stderr
     assert "test loss is NaN or infinite" in done.stderr
-    assert "run again what has failed" not in done.stderr
+    assert "to retry the failed runs" not in done.stderr
     assert done.stderr.splitlines()[-1] == "3 of 8 runs are not complete: 3 diverged (exit code 3)"
-    assert (
-        "8 runs made, 0 were there before; sweep folder: sweeps/small\nfedradio compare sweeps/small\n" in done.stdout
-    )
+    assert "8 runs made, 0 already done; sweep folder: sweeps/small\nfedradio compare sweeps/small\n" in done.stdout
     code, out, err = called(monkeypatch, capsys, *command, "--quiet")
     assert (code, out) == (3, "sweeps/small\n")
     assert "it has diverged before" in err
@@ -99,7 +97,7 @@ def test_list_shows_the_names_in_a_folder_that_is_there(
 def test_wrong_sweeps(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = called(monkeypatch, capsys, "sweep", "small.yaml", "rule.lr=-1,0.1", "algorithm=fedavg,fedagv")
     assert code == 2
-    assert "2 problem(s)" in err
+    assert "2 problems" in err
     assert "[rule.lr=-1, algorithm=fedavg and" in err
     code, _, err = called(
         monkeypatch, capsys, "sweep", "small.yaml", "hops.0.policy={kind: sampling, clients: 9},fixed"
@@ -126,8 +124,8 @@ def test_failures_tell_how_to_run_them_again(
     options = "--seeds 7, --rounds 3 --jobs 2 --workers 2 --out 'a [b] :cat:'"
     again = f"fedradio sweep small.yaml rule.lr=0.1,0.2 {options}"
     assert "2 variants x 1 seed = 2 runs in a [b] :cat:\n" in err
-    assert out.endswith("0 runs made, 0 were there before; sweep folder: 'a [b] :cat:'\n")
-    last = f"2 of 2 runs are not complete: 2 failed (exit code 1); run again what has failed: {again}\n"
+    assert out.endswith("0 runs made, 0 already done; sweep folder: 'a [b] :cat:'\n")
+    last = f"2 of 2 runs are not complete: 2 failed (exit code 1); to retry the failed runs: {again}\n"
     assert err.endswith(last)
     assert re.search(r"rule.lr=0.1 +0/1 +- ", out)
 
@@ -138,9 +136,9 @@ def test_failures_tell_how_to_run_them_again(
     monkeypatch.setattr(sweeping, "check_variants", lambda *_: [])  # there may be no such device here
     code, _, err = called(monkeypatch, capsys, *command)
     assert code == 130
-    assert f"go on with: {again}\n" in err
+    assert f"resume with: {again}\n" in err
     _, _, err = called(monkeypatch, capsys, "sweep", "small.yaml", "--device", "cuda", "--out", "new", "--quiet")
-    assert "go on with: fedradio sweep small.yaml --device cuda --out new\n" in err
+    assert "resume with: fedradio sweep small.yaml --device cuda --out new\n" in err
 
 
 def test_export(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,7 @@ def test_commands_read_it_and_resume_names_the_python_line(
 ) -> None:
     monkeypatch.setattr(err, "_width", 200)
     assert exit_code("verify", whole.folder) == 0
-    assert "whole (complete)" in capsys.readouterr().out
+    assert "intact (complete)" in capsys.readouterr().out
     assert exit_code("compare", whole.folder) == 0
     assert exit_code("resume", whole.folder) == 0  # nothing is left to do
     capsys.readouterr()

@@ -46,8 +46,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_what_is_whole_is_called_so(call: Call, bases: Bases) -> None:
-    assert call("verify", bases.complete) == (0, f"{bases.complete}: whole (complete)\n")
-    told = f"{bases.killed}: unfinished, whole up to its checkpoint after 3 rounds\n"
+    assert call("verify", bases.complete) == (0, f"{bases.complete}: intact (complete)\n")
+    told = f"{bases.killed}: unfinished, intact up to its checkpoint after 3 rounds\n"
     assert call("verify", bases.killed) == (0, told)
 
 

@@ -68,7 +68,7 @@ def test_killed_and_refused_it_comes_to_the_same_end(tmp_path: Path) -> None:
     assert last.communicate(timeout=300)[0].strip() == "s"
     assert last.returncode == 0
     verified = start(tmp_path, "verify", "s")
-    assert verified.communicate(timeout=300)[0].count("whole (complete)") == 4
+    assert verified.communicate(timeout=300)[0].count("intact (complete)") == 4
     for (rate, seed), folder in runs.items():
         spec = load_spec(tmp_path / "small.yaml", [f"rule.lr={rate}", f"seed={seed}"])
         run(spec, tmp_path / "one go" / folder.name, workers=1)

@@ -76,9 +76,9 @@ def test_new_files_are_clean(family: str, tmp_path: Path) -> None:
 def test_wrong_wishes(tmp_path: Path) -> None:
     for words, reason in (
         (("algorihtm", "mine"), "did you mean 'algorithm'?"),
-        (("algorithm", "Mine!"), "not a name"),
-        (("algorithm", "class"), "not a name"),
-        (("algorithm", "fedavg"), "the algorithm fedavg exists already"),
+        (("algorithm", "Mine!"), "not a valid name"),
+        (("algorithm", "class"), "not a valid name"),
+        (("algorithm", "fedavg"), "the algorithm fedavg already exists"),
     ):
         refused = invoke("new", *words, "--out", tmp_path).exception
         assert isinstance(refused, SpecError)
@@ -86,7 +86,7 @@ def test_wrong_wishes(tmp_path: Path) -> None:
     assert invoke("new", "model", "mine", "--out", tmp_path).exit_code == 0
     taken = invoke("new", "model", "mine", "--out", tmp_path).exception
     assert isinstance(taken, SpecError)
-    assert "exists already" in str(taken)
+    assert "already exists" in str(taken)
     (tmp_path / "file").write_text("")
     nowhere = invoke("new", "model", "mine", "--out", tmp_path / "file").exception
     assert isinstance(nowhere, StoreError)

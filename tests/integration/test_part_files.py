@@ -32,7 +32,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "parts.py").write_text(HALVED)
     made = fedradio(folder, "run", "mine.yaml", "--parts", "parts.py", "--out", "whole", "-q")
     assert made.returncode == 0, made.stderr
-    assert made.stderr.startswith("parts of parts.py: algorithm shortened (sha256 ")
+    assert made.stderr.startswith("parts from parts.py: algorithm shortened (sha256 ")
     return folder
 
 

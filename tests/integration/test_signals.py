@@ -42,7 +42,7 @@ def test_a_run_and_its_resumption_end_in_order(number: signal.Signals, here: Pat
         _, stderr = process.communicate(timeout=120)
         assert process.returncode == 130
         assert "stopping after this round" in stderr
-        assert "what was done is in r; go on with: fedradio resume r" in stderr
+        assert "finished work is in r; resume with: fedradio resume r" in stderr
         assert "Traceback" not in stderr
         summary = read_summary(folder)
         assert summary["status"] == "interrupted"
@@ -81,7 +81,7 @@ def test_a_sweep_ends_in_order_and_leaves_no_worker(number: signal.Signals, grou
         os.kill(worker, number)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert "what was done is in s; go on with: fedradio sweep" in stderr
+    assert "finished work is in s; resume with: fedradio sweep" in stderr
     assert alive(here) == []
     for folder in folders:
         with locked(folder):

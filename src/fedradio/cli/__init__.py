@@ -1,5 +1,8 @@
-"""The command line ``fedradio``. Exit codes: 0 done; 1 unexpected; 2 wrong input, or code of the user's own that fails;
-3 diverged; 4 data missing; 5 folder; 130 interrupted by Ctrl-C, SIGTERM or SIGHUP."""
+"""The ``fedradio`` command line.
+
+Exit codes: 0 success; 1 unexpected error; 2 invalid input, or failing code of your own; 3 diverged; 4 data missing; 5 folder or file
+unusable; 130 interrupted by Ctrl-C, SIGTERM or SIGHUP.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, SIGTERM or SIGHUP."""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says of a full disk."""
+"""Error numbers by which the operating system reports a full disk."""
 
 
 def main() -> None:
@@ -52,7 +55,7 @@ def end_at_once(code: int) -> None:
 
 
 def _run() -> int:
-    """Run the command; errors meant for people are printed without a traceback. Returns the exit code."""
+    """Run the command and return its exit code; expected errors are printed without a traceback."""
     try:
         _refuse_line_breaks(sys.argv[1:])
         return int(app(standalone_mode=False) or 0)
@@ -62,7 +65,8 @@ def _run() -> int:
     except SpecError as error:
         from fedradio.report.terminal.catalog import problems_table
 
-        say(err, (f"{len(error.problems)} problem(s)", "red"))
+        number = len(error.problems)
+        say(err, ("1 problem" if number == 1 else f"{number} problems", "red"))
         err.print(problems_table(error.problems))
         return error.exit_code
     except FedradioError as error:
@@ -91,15 +95,15 @@ def _run() -> int:
 
 
 def _refuse_line_breaks(arguments: Sequence[str]) -> None:
-    """Refuse an argument of several lines: printed, the name of a folder could pass for a line of the output."""
+    """Refuse arguments with line breaks: when printed, a folder name could be mistaken for a line of output."""
     broken = [argument for argument in arguments if "\n" in argument]
     if broken:
         remedy = "rename the folder, or write the value on one line"
-        raise SpecError([Problem("argument", "holds a line break", remedy, text[:200]) for text in broken])
+        raise SpecError([Problem("argument", "contains a line break", remedy, text[:200]) for text in broken])
 
 
 def _tell_usage(error: ClickException) -> None:
-    """Print what is wrong with the options or arguments of a command, and how it is called."""
+    """Print what is wrong with a command's options or arguments, and its usage."""
     message, context = error.format_message(), getattr(error, "ctx", None)
     if not message:  # the help has been printed instead
         return

@@ -1,7 +1,7 @@
-"""The application: its table of commands, its consoles, and arguments that several commands share.
+"""The application: its table of commands, its consoles, and the arguments that several commands share.
 
-A command's module is imported when that command is called, so that ``--help``, ``--version`` and a mistyped command
-wait for nothing.
+A command's module is imported only when that command is called, so that ``--help``, ``--version`` and mistyped commands
+respond immediately.
 """
 
 from __future__ import annotations
@@ -23,88 +23,92 @@ from fedradio.cli.logs import attach
 from fedradio.core.errors import suggest
 from fedradio.report.terminal.console import SafeConsole, say
 
-EXIT_CODES = """Exit codes: 0 done; 1 unexpected error; 2 wrong input (all problems are listed); 3 the run diverged;
-4 a data set is missing or damaged; 5 a folder or file cannot be used; 130 interrupted by Ctrl-C, SIGTERM or SIGHUP
-(what was done is kept)."""
+EXIT_CODES = """Exit codes: 0 success; 1 unexpected error; 2 invalid input (all problems are listed); 3 the run
+diverged; 4 a data set is missing or damaged; 5 a folder or file cannot be used; 130 interrupted by Ctrl-C, SIGTERM or
+SIGHUP (finished work is kept)."""
 
 
 class CommandEntry(NamedTuple):
-    """One line of ``fedradio --help``; ``parts``: the command asks which parts exist, so plug-ins are loaded first."""
+    """One line of ``fedradio --help``; ``parts``: the command needs the registered parts, so plug-ins load first."""
 
     help: str
     parts: bool = False
 
 
 COMMANDS = {
-    "ls": CommandEntry(
-        "List every registered part, with one line each; `ls spec` lists the shipped specs.", parts=True
-    ),
+    "ls": CommandEntry("List all registered parts, one per line; `ls spec` lists the shipped specs.", parts=True),
     "show": CommandEntry(
-        "Show a part's parameters with units, bounds, defaults and paper; the parts of a family; or a shipped spec.",
+        "Show a part's parameters, with units, bounds, defaults and paper; the parts of a family; or a shipped spec.",
         parts=True,
     ),
     "validate": CommandEntry(
-        "Check a spec: all problems at once, with path, value and remedy. Nothing is run.", parts=True
+        "Check a spec without running it; every problem is listed with its path, its value and a fix.", parts=True
     ),
-    "cp": CommandEntry("Copy a shipped spec as a starting point."),
+    "cp": CommandEntry("Copy a shipped spec as a starting point for your own."),
     "new": CommandEntry(
-        "Begin a part of your own: a commented file that runs as it is, a spec that uses it, and its test.", parts=True
+        "Start a part of your own: a commented file that is ready to run, a spec that uses it, and a test.", parts=True
     ),
-    "schema": CommandEntry("Print the JSON Schema of specs, by which editors complete and check them.", parts=True),
-    "compare": CommandEntry("Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs."),
+    "schema": CommandEntry("Print the JSON Schema of specs, so that editors can complete and check them.", parts=True),
+    "compare": CommandEntry(
+        "Compare runs: means over seeds with 95 % confidence intervals, differences paired by seed, costs."
+    ),
     "figures": CommandEntry(
-        "Draw all figures that these runs can have, or those that you choose, for a column of a paper or in your size."
+        "Draw every figure that these runs allow, or only those you choose, at column width or any size."
     ),
     "plan": CommandEntry(
-        "Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules.",
+        "Plan one slot without training: map, which clients are eligible and why, local steps, CPU, power, energy.",
         parts=True,
     ),
     "report": CommandEntry(
-        "Write one HTML page that shows a run or a sweep: curves, map, who took part, energy, spec. It opens offline."
+        "Write a self-contained HTML page for a run or sweep: learning curves, map, participation, energy, spec."
     ),
     "watch": CommandEntry(
-        "Serve the page of a run or a sweep on this machine while it goes on; the page updates itself."
+        "Serve the live page of a run or sweep on this machine; it updates itself while runs are in progress."
     ),
     "reproduce": CommandEntry(
-        "Make a table or figure of one of the four papers again, beside its published numbers, and judge its claims.",
+        "Reproduce a table or figure of one of the four papers, next to its published numbers, and test its claims.",
         parts=True,
     ),
-    "run": CommandEntry("Run a spec and write its run folder.", parts=True),
+    "run": CommandEntry("Run a spec and write the results to a run folder.", parts=True),
     "resume": CommandEntry(
-        "Go on with a run that was interrupted or killed; the result equals that of a run in one go.", parts=True
+        "Resume a run that was interrupted or killed; the result is the same as if it had never stopped.", parts=True
     ),
-    "theory": CommandEntry("Evaluate a paper's convergence bounds on a run, beside what the run did.", parts=True),
+    "theory": CommandEntry(
+        "Evaluate a paper's convergence bounds on a run, next to what the run measured.", parts=True
+    ),
     "sweep": CommandEntry(
-        "Run a spec with every combination of values, on the same seeds; what is complete already is not run again.",
+        "Run a spec with every combination of the given values, on the same seeds; completed runs are not repeated.",
         parts=True,
     ),
     "work": CommandEntry(
-        "Make runs of a sweep that nobody holds; start it as often as you like, wherever the folder is mounted.",
+        "Make the runs of a sweep that no other process is making; start as many workers as you like, on any machine "
+        "that mounts the folder.",
         parts=True,
     ),
     "protocol": CommandEntry(
-        "Run the privacy protocol of RawHFL's Fig. 2 with real cryptography: who sees what, what is refused, attacks.",
+        "Run the privacy protocol of RawHFL's Fig. 2 with real cryptography: who sees what, what is refused, and "
+        "attacks.",
         parts=True,
     ),
     "export": CommandEntry(
-        "Write the records of a run or of all runs of a sweep as flat tables, or hand them to TensorBoard or MLflow."
+        "Export the records of a run or of all runs of a sweep as flat tables, or to TensorBoard or MLflow."
     ),
-    "verify": CommandEntry("Check that the files of runs and sweeps are what was written: every byte has a checksum."),
-    "data": CommandEntry("Data sets: list, fetch, locate."),
+    "verify": CommandEntry("Check that the files of runs and sweeps are unchanged; checksums cover every byte."),
+    "data": CommandEntry("List, fetch and locate data sets."),
     "keys": CommandEntry(
-        "Make certificates and keys of a federation: an authority, the server's certificate, a key for every device."
+        "Create the certificates and keys of a federation: an authority, a server certificate, one key per device."
     ),
     "serve": CommandEntry(
-        "Serve a federation: wait for its devices (`fedradio join`), make the spec's rounds with them, write a run "
+        "Serve a federation: wait for its devices (`fedradio join`), run the spec's rounds on them, write a run "
         "folder.",
         parts=True,
     ),
     "join": CommandEntry(
-        "Be a device of a federation: train when the server asks, until it says that the run is over, or Ctrl-C.",
+        "Join a federation as a device: train when the server asks, until the run is over or you press Ctrl-C.",
         parts=True,
     ),
 }
-"""Every command with the first line of its help; the module of the same name in this package holds it as ``app``."""
+"""Every command with the first line of its help; its ``app`` is in the module of the same name in this package."""
 
 
 class LazyGroup(TyperGroup):
@@ -123,16 +127,16 @@ class LazyGroup(TyperGroup):
 
 
 def load_parts(files: Iterable[Path]) -> None:
-    """Load files of the user's own, and tell what they hold."""
+    """Load the user's part files and print what each of them contains."""
     from fedradio.core.part_files import load_part_file
 
     for path in files:
         file = load_part_file(path)
         if completion.completing():
             continue
-        say(err, f"parts of {path}: {file.named} (sha256 {file.sha256[:12]})")
+        say(err, f"parts from {path}: {file.named} (sha256 {file.sha256[:12]})")
         for each in file.neighbours:
-            say(err, f"  imports {each.name} beside it (sha256 {each.sha256[:12]})")
+            say(err, f"  imports {each.name} from the same folder (sha256 {each.sha256[:12]})")
 
 
 def _load_given(files: list[Path] | None) -> list[Path] | None:
@@ -158,7 +162,7 @@ def load_command(name: str) -> Any:
 
 
 def _escape_help(command: Any) -> None:
-    """Let the texts of a command's help stand as they are written: words in brackets would be taken for markup."""
+    """Escape the brackets in a command's help texts, which would otherwise be read as markup."""
     for holder in (command, *command.params):
         for text in ("help", "epilog"):
             if getattr(holder, text, None):
@@ -174,7 +178,7 @@ def one_command() -> typer.Typer:
 
 app = typer.Typer(
     cls=LazyGroup,
-    help="Federated learning over wireless edge networks: accuracy, simulated seconds, joules and bits.",
+    help="Simulate federated learning over wireless edge networks: accuracy, simulated time, energy and bits.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -182,13 +186,13 @@ app = typer.Typer(
 )
 
 PIPED_COLUMNS = 160
-"""Width of the output where there is no terminal to fill."""
+"""Width of the output when it does not go to a terminal."""
 
 
 def open_streams() -> None:
-    """Give a process that was started without standard output or error, as behind ``>&-``, one that leads nowhere.
+    """Open the null device in place of standard streams that are closed, as after ``>&-``.
 
-    Otherwise the next file that is opened would get their number, and all that is printed.
+    Otherwise the next file to be opened would take over their file descriptor and receive everything that is printed.
     """
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115  # open as long as the process runs
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -216,19 +220,22 @@ PartFiles = Annotated[
         metavar="FILE",
         is_eager=True,
         callback=_load_given,
-        help="a Python file of your own that registers parts; it is run. May be given several times",
+        help="a Python file that registers your own parts; the file is executed. Can be repeated",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(help="replaces the spec's seed")]
-Rounds = Annotated[int | None, typer.Option(help="replaces the spec's rounds")]
+Seed = Annotated[int | None, typer.Option(help="override the spec's seed")]
+Rounds = Annotated[int | None, typer.Option(help="override the spec's number of rounds")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(help="key=value, such as rule.lr=0.05 or data.source=mnist", autocompletion=completion.overrides),
+    typer.Argument(
+        help="override spec values with key=value, such as rule.lr=0.05 or data.source=mnist",
+        autocompletion=completion.overrides,
+    ),
 ]
 
 
 def changes(overrides: list[str] | None, seed: int | None, rounds: int | None) -> list[str]:
-    """Overrides, and the options that stand for some."""
+    """The overrides, including those given as options."""
     options = {"seed": seed, "rounds": rounds}
     return [*(overrides or ()), *(f"{key}={value}" for key, value in options.items() if value is not None)]
 
@@ -242,14 +249,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and stop")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and exit")
     ] = False,
 ) -> None:
     pass
 
 
 def _entry() -> None:
-    """Stands for a command in help and completion; it is never called."""
+    """Placeholder for a command in help and completion; never called."""
 
 
 for _name, _command in COMMANDS.items():

@@ -1,4 +1,4 @@
-"""``fedradio compare``: compares the variants of some runs."""
+"""``fedradio compare``: compare variants over seeds."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ app = one_command()
 @app.command()
 def compare(
     folders: Folders,
-    metric: Annotated[str, typer.Option(help="a metric of the evaluations, such as loss")] = "accuracy",
+    metric: Annotated[str, typer.Option(help="evaluation metric to compare, such as loss")] = "accuracy",
     baseline: Annotated[
         str | None,
-        typer.Option(help="label of the variant to compare with, or enough of it, such as fedavg; default the first"),
+        typer.Option(help="variant to compare with, by its label or part of it, such as fedavg; default: the first"),
     ] = None,
     target: Annotated[
-        float | None, typer.Option(help="also show what it took until the metric reached this value, such as 0.9")
+        float | None, typer.Option(help="also show the cost of reaching this value of the metric, such as 0.9")
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="draw the curves into this folder, as PDF and PNG")
+        Path | None, typer.Option(metavar="DIR", help="draw the learning curves as PDF and PNG in this folder")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print plain data for programs")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the comparison as JSON")] = False,
 ) -> None:
-    """Compare runs: means over seeds with 95 % intervals, differences paired by seed, costs.
+    """Compare runs: means over seeds with 95 % confidence intervals, differences paired by seed, costs.
 
-    Runs that differ in their seed alone are one variant, a row of the table.
+    Runs that differ only in their seed form one variant, which is one row of the table.
     """
     with LateProgress(err) as progress:
         runs, absent = read_runs(folders, progress)

@@ -1,7 +1,6 @@
-"""What a shell offers after the Tab key: shipped specs and YAML files, parts, families, keys and values of a spec.
+"""Shell completion: shipped specs and YAML files, parts, families, and the keys and values of a spec.
 
-Every function returns words with what they mean, or words alone; Typer leaves out those that do not begin like the word
-that is being written.
+Every function returns words, with or without their meaning; Typer keeps those that match what has been typed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Words = list[tuple[str, str]]
 
 
 def completing() -> bool:
-    """Whether a shell asks what could stand here: then nothing but the answer may be printed."""
+    """Whether a shell is asking for completions, in which case nothing else may be printed."""
     return any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
 
 
@@ -40,7 +39,7 @@ def shipped_specs() -> Words:
 
 
 def parts_and_specs(incomplete: str) -> Words:
-    """Kinds of parts, with what they are; with a slash, ``family/kind``; families; and shipped specs."""
+    """Kinds of parts with their descriptions, as ``family/kind`` once a slash is typed; families; and shipped specs."""
     from fedradio.core.registry import FAMILIES, parts
 
     kinds = [((f"{each.family}/" if "/" in incomplete else "") + each.kind, _summary(each)) for each in parts()]
@@ -62,16 +61,16 @@ def papers() -> Words:
 
 
 def items(context: typer.Context) -> Words:
-    """Tables and figures of the paper that stands before."""
+    """Tables and figures of the paper named by the preceding word."""
     from fedradio.papers.published import published
 
     return _plain(name for paper, name in published() if paper == context.params.get("paper"))
 
 
 def overrides(context: typer.Context, incomplete: str) -> Words:
-    """Keys of the spec that stands before, each with ``=``; behind it, the kinds that a part may have.
+    """Keys of the spec named by the preceding word, each followed by ``=``; after the ``=``, the kinds of that part.
 
-    Bash takes ``=`` for a word of its own: there the key and the ``=`` are among the words before.
+    Bash splits words at ``=``, so there the key and the ``=`` are among the preceding words.
     """
     given: list[str] = list(context.params.get("overrides") or context.params.get("changes") or ())
     if len(given) > 1 and given[-1] == "=":
@@ -83,7 +82,7 @@ def overrides(context: typer.Context, incomplete: str) -> Words:
 
 
 def _keys(spec: str) -> list[str]:
-    """Dotted keys of a spec: those of parts stand for their kind."""
+    """Dotted keys of a spec; the key of a part stands for its kind."""
     from fedradio.core.errors import FedradioError
     from fedradio.spec.spec import load_spec
     from fedradio.spec.yaml import flatten
@@ -96,7 +95,7 @@ def _keys(spec: str) -> list[str]:
 
 
 def _kinds(key: str) -> Words:
-    """Kinds of the family that the last word of a key names, with what they are."""
+    """Kinds of the family named by the last word of a key, with their descriptions."""
     from fedradio.core.registry import FAMILIES, parts
 
     family = key.rpartition(".")[2]
@@ -104,7 +103,7 @@ def _kinds(key: str) -> Words:
 
 
 def _summary(part: Any) -> str:
-    """What a part is, in one line of a narrow terminal."""
+    """A part's description, shortened to one line of a narrow terminal."""
     return shorten(str(part.summary).replace("``", ""), 60, placeholder=" ...")
 
 

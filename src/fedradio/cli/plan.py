@@ -1,4 +1,4 @@
-"""``fedradio plan``: shows one planned edge round of a spec, without learning."""
+"""``fedradio plan``: plan one edge round of a spec without training."""
 
 from __future__ import annotations
 
@@ -31,28 +31,32 @@ app = one_command()
 
 
 Slotted = tuple[Simulation, Planned, list[Point], float]
-"""A simulation, its planned edge round, the objectives of its problem, and the milliseconds that planning took."""
+"""A simulation, its planned edge round, the objectives of its problem, and the planning time in milliseconds."""
 
 
 @app.command()
 def plan(
     spec: SpecArgument,
     overrides: Overrides = None,
-    slot: Annotated[int, typer.Option(min=0, help="which edge round to show, from 0")] = 0,
-    compare: Annotated[str | None, typer.Option(help="modes of the policy, such as paper,optimal")] = None,
+    slot: Annotated[int, typer.Option(min=0, help="edge round to plan, starting at 0")] = 0,
+    compare: Annotated[
+        str | None, typer.Option(help="compare these modes of the policy, such as paper,optimal")
+    ] = None,
     parts: PartFiles = None,
     epsilon: Annotated[
-        float, typer.Option(min=0, max=1, help="weight in OSAFL's objective (5); the paper prints none")
+        float, typer.Option(min=0, max=1, help="weight in OSAFL's objective (5); the paper does not state its value")
     ] = EPSILON,
-    figure: Annotated[Path | None, typer.Option(help="also draw the map into this PNG or PDF")] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="print the clients (or modes) as CSV, in SI units")] = False,
+    figure: Annotated[Path | None, typer.Option(help="also draw the map to this PNG or PDF file")] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="print one row per client (or mode) as CSV, in SI units")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON, in SI units")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print cells and objectives alone")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only cells and objectives")] = False,
 ) -> None:
-    """Show one slot of the network without learning: map, who is eligible and why not, steps, CPU, power, joules.
+    """Plan one slot without training: map, which clients are eligible and why, local steps, CPU, power, energy.
 
-    For the policies joint (RawHFL) and per_client (OSAFL) also the objective of the paper's problem, at the plan and
-    at the exact optimum.
+    For the policies joint (RawHFL) and per_client (OSAFL), the objective of the paper's optimisation problem is also
+    shown, at the plan and at the exact optimum.
     """
     _check_options(figure, as_csv, as_json)
     checked = load_spec(spec, overrides or ())
@@ -88,14 +92,14 @@ def plan(
 def _check_options(figure: Path | None, as_csv: bool, as_json: bool) -> None:
     if figure is not None and (figure.suffix.lower() not in (".png", ".pdf") or not figure.parent.is_dir()):
         raise SpecError(
-            Problem("--figure", "not a file that can be drawn", "a .png or .pdf in a folder that exists", figure.name)
+            Problem("--figure", "not a supported image file", "a .png or .pdf file in an existing folder", figure.name)
         )
     if as_csv and as_json:
-        raise SpecError(Problem("--csv", "one form at a time", "leave --csv or --json out"))
+        raise SpecError(Problem("--csv", "--csv and --json cannot be combined", "use one of them"))
 
 
 def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
-    """Print an edge round for people."""
+    """Print an edge round in readable form."""
     sim, planned, points, _ = found
     if not quiet:
         say(out, (spec.name, "bold"), f"  edge round {slot}, policy {spec.plain['hops'][0]['policy']['kind']}")
@@ -108,14 +112,14 @@ def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
     if quiet:
         return
     if air.is_air(sim) and (reason := air.unforeseen(sim, planned)):
-        say(out, f"shares and error of the air are in the records of a run; {reason} they are not known before it")
+        say(out, f"shares and over-the-air errors are in the records of a run; {reason} they are not known before it")
     elif air.is_air(sim):
         out.print(shares_table(sim, planned))
         out.print(error_table(sim, planned))
 
 
 def _draw(found: Slotted, figure: Path, quiet: bool) -> None:
-    """Draw the map into a file."""
+    """Draw the map to a file."""
     sim, planned, _, _ = found
     try:
         save(network_map(sim.topology, slot_rows.placement(planned)), figure)
@@ -145,7 +149,7 @@ def _json(document: dict[str, Any]) -> str:
 
 
 def _with_mode(policy: Plain, mode: str) -> list[str]:
-    """Overrides for a mode of the policy; settings of Algorithm 2 are those of mode dc alone."""
+    """Overrides for a mode of the policy; the settings of Algorithm 2 apply to mode dc only."""
     own = "hops.*.policy(joint)."
     usual = {path.removeprefix(own): value for path, value in LATER_KEYS.items() if path.startswith(own)}
     reset = usual if policy["kind"] == "joint" and mode != "dc" else {}

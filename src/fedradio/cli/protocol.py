@@ -1,4 +1,4 @@
-"""``fedradio protocol``: runs the privacy protocol of RawHFL's Fig. 2 with real cryptography."""
+"""``fedradio protocol``: run the privacy protocol of RawHFL's Fig. 2 with real cryptography."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from fedradio.report.figures.sequence import sequence_figure
 from fedradio.report.terminal import protocol as view
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
+from fedradio.report.terminal.words import count
 from fedradio.spec.spec import Spec, load_spec
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 app = one_command()
 
-SPEC = "a YAML file, or a shipped spec whose source has requests, such as rawhfl or osafl"
+SPEC = "a YAML file or a shipped spec whose data source has requests, such as rawhfl or osafl"
 FIGURES = (".pdf", ".png", ".svg")
 
 
@@ -35,31 +36,44 @@ FIGURES = (".pdf", ".png", ".svg")
 def protocol(
     spec: Annotated[str, typer.Argument(help=SPEC)] = "rawhfl",
     overrides: Overrides = None,
-    requests: Annotated[int, typer.Option(min=1, max=100_000, help="requests to make; the first is shown")] = 1,
-    content: Annotated[int | None, typer.Option(help="ask for this content; default: what the clients ask for")] = None,
+    requests: Annotated[
+        int, typer.Option(min=1, max=100_000, help="number of requests to make; the first one is shown")
+    ] = 1,
+    content: Annotated[int | None, typer.Option(help="request this content; default: what the clients request")] = None,
     tags_only: Annotated[
-        bool, typer.Option("--tags-only", help="tags in the clear instead of sealed, one way to read the paper")
+        bool,
+        typer.Option("--tags-only", help="send tags in the clear instead of sealed, which is one reading of the paper"),
     ] = False,
-    suite: Annotated[str, typer.Option(help="x25519, or hybrid with ML-KEM-768 against quantum computers")] = "x25519",
-    padding: Annotated[str, typer.Option(help=f"of payloads and fetched files: {', '.join(PADDINGS)}")] = "none",
+    suite: Annotated[
+        str, typer.Option(help="x25519, or hybrid: with ML-KEM-768 on top, against quantum computers")
+    ] = "x25519",
+    padding: Annotated[
+        str, typer.Option(help=f"padding of payloads and fetched files: {', '.join(PADDINGS)}")
+    ] = "none",
     megabytes: Annotated[
         str | None,
         typer.Option(
-            metavar="MB|LOW,HIGH", help="size of a file, or log-uniform range; default: the spec's caches, or 1"
+            metavar="MB|LOW,HIGH",
+            help="file size, or the range of log-uniform sizes; default: that of the spec's caches, or 1",
         ),
     ] = None,
-    epoch: Annotated[int, typer.Option(min=0, help="new key of tags after so many requests; 0: never")] = 0,
-    attack: Annotated[bool, typer.Option("--attack", help="measure what tags and sizes still give away")] = False,
-    worlds: Annotated[int, typer.Option(min=1, max=1000, help="worlds of --attack, from the spec's seed on")] = 1,
-    draws: Annotated[int, typer.Option(min=1, max=1000, help="epochs of --attack in every world")] = 2,
-    figure: Annotated[Path | None, typer.Option(help="also draw the chart into this PDF, PNG or SVG")] = None,
+    epoch: Annotated[
+        int, typer.Option(min=0, help="change the key of the tags after this many requests; 0: never")
+    ] = 0,
+    attack: Annotated[bool, typer.Option("--attack", help="measure what tags and sizes still reveal")] = False,
+    worlds: Annotated[
+        int, typer.Option(min=1, max=1000, help="number of worlds for --attack, starting from the spec's seed")
+    ] = 1,
+    draws: Annotated[int, typer.Option(min=1, max=1000, help="number of epochs per world for --attack")] = 2,
+    figure: Annotated[Path | None, typer.Option(help="also draw the chart to this PDF, PNG or SVG file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON")] = False,
     parts: PartFiles = None,
 ) -> None:
-    """Run the privacy protocol of RawHFL's Fig. 2 with real cryptography: who sees what, what is refused, attacks.
+    """Run the privacy protocol of RawHFL's Fig. 2 with real cryptography: who sees what, what is refused, and attacks.
 
-    Cells, clients and requests are those of the spec. Prints the message sequence chart of a request, who has seen
-    what of it, what is refused, bits and milliseconds; with --attack what remains visible, measured.
+    Cells, clients and requests come from the spec. Prints the message sequence chart of a request, who saw which part
+    of it, which attempts are refused, and the cost in bits and milliseconds; with --attack, it also measures what
+    remains visible.
     """
     require_cryptography()
     from fedradio.papers.studies.protocol import Setting, caches_of, demonstrate
@@ -92,13 +106,13 @@ def protocol(
 
 
 def _options(padding: str, megabytes: str | None, figure: Path | None) -> tuple[float, float] | None:
-    """Check options that the command line does not; returns the range of sizes, if one is given."""
+    """Check the options that Typer cannot check; returns the range of sizes, if one is given."""
     problems = []
     if padding not in PADDINGS:
         problems.append(Problem("--padding", "unknown padding", f"one of: {', '.join(PADDINGS)}", padding))
     if figure is not None and (figure.suffix.lower() not in FIGURES or not figure.parent.is_dir()):
-        remedy = "a .pdf, .png or .svg in a folder that exists"
-        problems.append(Problem("--figure", "not a file that can be drawn", remedy, str(figure)))
+        remedy = "a .pdf, .png or .svg file in an existing folder"
+        problems.append(Problem("--figure", "not a supported image file", remedy, str(figure)))
     sizes = None if megabytes is None else _range(megabytes)
     if megabytes is not None and sizes is None:
         remedy = "such as 1, or 5,50; at most 1000"
@@ -123,9 +137,11 @@ def _show(spec: Spec, world: RequestWorld, setting: Setting, shown: Demonstratio
 
     kind = "tags in the clear" if setting.tags_only else "sealed requests"
     cells = len(set(world.cell))
-    about = f"{len(world.cell)} clients in {cells} cell(s), {world.contents} contents; {kind}, suite {setting.suite}"
+    about = (
+        f"{len(world.cell)} clients in {count(cells, 'cell')}, {world.contents} contents; {kind}, suite {setting.suite}"
+    )
     say(out, (spec.name, "bold"), f"  {about}")
-    say(out, f"client {shown.client} of cell {shown.cell} asks for content {shown.content}")
+    say(out, f"client {shown.client} in cell {shown.cell} requests content {shown.content}")
     tables = [
         view.chart(shown.first),
         view.seen_table(shown.seen, TITLES),
@@ -142,7 +158,7 @@ def _show(spec: Spec, world: RequestWorld, setting: Setting, shown: Demonstratio
 
 
 def _document(spec: Spec, setting: Setting, shown: Demonstration, named: list[Named]) -> dict[str, Any]:
-    """Everything as plain data; no octets of messages, no keys."""
+    """Everything as plain data, without message contents and keys."""
     return {
         "spec": spec.name,
         "seed": spec.seed,

@@ -1,4 +1,4 @@
-"""Arguments and output shared by ``compare`` and ``figures``: run folders with their records, drawn figures."""
+"""Arguments and output shared by ``compare`` and ``figures``: runs with their records, and drawn figures."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fedradio.results.run import LeftOut, Run, open_all
 if TYPE_CHECKING:
     from fedradio.report.figures.gallery import Drawing
 
-Folders = Annotated[list[Path], typer.Argument(metavar="RUN|SWEEP", help="run folders and folders of sweeps")]
+Folders = Annotated[list[Path], typer.Argument(metavar="RUN|SWEEP", help="run folders and sweep folders")]
 
 
 def read_runs(
     folders: Sequence[Path], progress: Progress, participation: bool = False
 ) -> tuple[list[Run], list[LeftOut]]:
-    """The runs of some folders with their records, read with progress, and runs of sweeps that cannot be read."""
+    """Read the runs of some folders with their records, showing progress; also returns unreadable runs of sweeps."""
     runs, left_out = open_all(*folders)
     if not runs:
         reasons = "".join(f"\n{run.folder} is {run.status}" for run in left_out)
@@ -42,5 +42,5 @@ def print_drawings(files: Sequence[Path], drawings: Sequence[Drawing]) -> None:
         if own:
             say(out, ", ".join(own))
         if drawing.why:
-            start = "" if drawing.make is not None else f"{drawing.name} is not drawn: "
+            start = "" if drawing.make is not None else f"{drawing.name} was not drawn: "
             say(out, (f"  {start}{drawing.why}", "yellow"))

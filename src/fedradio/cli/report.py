@@ -1,4 +1,4 @@
-"""``fedradio report``: writes one HTML page of a run or a sweep."""
+"""``fedradio report``: write the HTML page of a run or sweep."""
 
 from __future__ import annotations
 
@@ -25,24 +25,26 @@ app = one_command()
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder, or folder of a sweep")],
+    folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder or sweep folder")],
     file: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help=f"HTML file to write; default {PAGE_FILE} in the folder"),
+        typer.Option("--out", metavar="FILE", help=f"HTML file to write; default: {PAGE_FILE} in the folder"),
     ] = None,
-    show_it: Annotated[bool, typer.Option("--open", help="also open it in the browser")] = False,
+    show_it: Annotated[bool, typer.Option("--open", help="also open the page in your browser")] = False,
     runs: Annotated[
         bool,
-        typer.Option("--runs", help="of a sweep: also write the page of every run, 5 MB each, linked from its own"),
+        typer.Option(
+            "--runs", help="for a sweep: also write the page of every run (5 MB each), linked from the sweep's page"
+        ),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the file")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the file")] = False,
 ) -> None:
-    """Write one HTML page that shows a run or a sweep: curves, map, who took part, energy, spec. It opens offline."""
+    """Write a self-contained HTML page for a run or sweep: learning curves, map, participation, energy, spec."""
     target = folder / PAGE_FILE if file is None else file
     if target.suffix.lower() not in (".html", ".htm") or target.is_dir():
-        raise SpecError(Problem("--out", "not a page", "a file that ends with .html", str(target)))
+        raise SpecError(Problem("--out", "not an HTML file", "a file name that ends with .html", str(target)))
     if runs and not is_sweep(folder):
-        raise SpecError(Problem("--runs", "this is no sweep", "leave --runs out", str(folder)))
+        raise SpecError(Problem("--runs", "this folder is not a sweep", "leave out --runs", str(folder)))
     with LateProgress(err) as progress:
         heard = silent if quiet else progress
         if runs:

@@ -1,4 +1,4 @@
-"""``fedradio reproduce``: makes published tables and figures again, beside the published numbers."""
+"""``fedradio reproduce``: reproduce published tables and figures next to the published numbers."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from fedradio.report.terminal.progress import LateProgress
 from fedradio.report.terminal.reproduction import list_view, reproduction_view, result_markdown, result_view
 from fedradio.report.terminal.shipped import opened, shipped_list_view, shipped_view
 from fedradio.report.terminal.sweep import BatchProgress
-from fedradio.report.terminal.words import rough
+from fedradio.report.terminal.words import count, rough
 from fedradio.sweeps.grid import parse_seeds
 from fedradio.sweeps.tasks import Pool
 
 LINE_EVERY_S = 10.0
 
 LONG_S = 60.0
-"""An item that is expected to take longer says so before it starts."""
+"""Items expected to take longer than this print an estimate before they start."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Where:
     on: Place
 
     def command(self, text: str) -> str:
-        """A command that resumes there."""
+        """The command with the option that chooses this place."""
         return text if self.on == "local" else f"{text} --on {self.on}"
 
 
@@ -74,7 +74,7 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="PAPER",
-            help="rawhfl, osafl, whfl or fedcpsl; without it all are listed",
+            help="rawhfl, osafl, whfl or fedcpsl; if omitted, all papers are listed",
             autocompletion=completion.papers,
         ),
     ] = None,
@@ -82,45 +82,53 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="ITEM",
-            help="such as table4, or fig9 for all its panels; without it they are listed",
+            help="such as table4, or fig9 for all its panels; if omitted, the paper's items are listed",
             autocompletion=completion.items,
         ),
     ] = None,
-    scale: Annotated[Scale, typer.Option(help="minutes on a laptop, or as published")] = "quick",
+    scale: Annotated[Scale, typer.Option(help="quick: minutes on a laptop; paper: the published setting")] = "quick",
     seeds: Annotated[
-        str | None, typer.Option(help="5 is the seeds 1 to 5; 1,2,7 are these seeds; default: the item's")
+        str | None, typer.Option(help="5 means seeds 1 to 5, 1,2,7 means exactly these; default: the item's own")
     ] = None,
     world_seed: Annotated[
         int | None,
-        typer.Option(min=0, max=2**63 - 1, help="all runs in the world of this seed; default: the specs' own worlds"),
+        typer.Option(
+            min=0, max=2**63 - 1, help="use the world of this seed for all runs; default: the specs' own worlds"
+        ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="runs at a time; default: 1, on a cluster as many as it has room for")
+        int | None, typer.Option(min=1, help="number of runs at a time; default: 1, or as many as fit on a cluster")
     ] = None,
-    on: Annotated[Place, typer.Option("--on", help=f"who makes the runs; {RAY_HELP}")] = "local",
-    out_dir: Annotated[Path, typer.Option("--out", help="where runs and results go")] = OUT,
+    on: Annotated[Place, typer.Option("--on", help=f"where to run (does not affect results); {RAY_HELP}")] = "local",
+    out_dir: Annotated[Path, typer.Option("--out", help="folder for runs and results")] = OUT,
     claims: Annotated[
-        bool, typer.Option("--claims", help="list the papers' claims with what is known so far; runs nothing")
+        bool,
+        typer.Option("--claims", help="list the papers' claims and what is known about them so far; nothing is run"),
     ] = False,
     every: Annotated[
-        bool, typer.Option("--all", help="all items, or all of a paper, in order of cost; shared runs are made once")
+        bool,
+        typer.Option(
+            "--all", help="reproduce all items, or all items of a paper, cheapest first; shared runs are made once"
+        ),
     ] = False,
     published_results: Annotated[
-        bool, typer.Option("--published-results", help="print the results that are shipped; runs nothing")
+        bool, typer.Option("--published-results", help="print the shipped results; nothing is run")
     ] = False,
     publish: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="write what is stored in --out as small files, as those shipped; runs nothing"
+            metavar="DIR", help="write the results stored in --out as small files like the shipped ones; nothing is run"
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="list what would be run and how long it takes")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the result files")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="list what would be run and how long it would take")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the result files")] = False,
 ) -> None:
-    """Make a table or figure of one of the four papers again, beside its published numbers, and judge its claims.
+    """Reproduce a table or figure of one of the four papers, next to its published numbers, and test its claims.
 
-    Runs that are there already are used, also those of the paper's other tables and figures; the rest is run. After
-    Ctrl-C the same command goes on.
+    Existing runs are reused, including those made for other tables and figures of the paper. After Ctrl-C, the same
+    command resumes where it stopped.
     """
     _refuse_together({"--all": every, "--claims": claims, "--published-results": published_results}, name, publish)
     chosen = None if seeds is None else parse_seeds(seeds)
@@ -150,16 +158,16 @@ def reproduce(
 
 
 def _refuse_together(asked: Mapping[str, bool], name: str | None, publish: Path | None) -> None:
-    """Refuse options that do not go together."""
+    """Refuse options that cannot be combined."""
     given = [option for option, set_ in asked.items() if set_] + ([] if publish is None else ["--publish"])
     if len(given) > 1:
-        raise SpecError(Problem(given[1], f"does not go together with {given[0]}", "one of them"))
+        raise SpecError(Problem(given[1], f"cannot be combined with {given[0]}", "use one of them"))
     if asked["--all"] and name is not None:
-        raise SpecError(Problem("--all", "an item is named as well", "leave one of them out", name))
+        raise SpecError(Problem("--all", "cannot be combined with an item", "leave out one of them", name))
 
 
 def _each(plans: Sequence[Reproduction], name: str | None, where: Where, quiet: bool) -> dict[Path, Trouble]:
-    """Make, show and write one item, or all panels of a figure; returns what went wrong."""
+    """Make, show and write one item, or all panels of a figure; returns the failures."""
     trouble: dict[Path, Trouble] = {}
     for number, reproduction in enumerate(plans):
         if number and not quiet:
@@ -170,14 +178,14 @@ def _each(plans: Sequence[Reproduction], name: str | None, where: Where, quiet: 
 
 
 def _reproduce_all(plans: Sequence[Reproduction], paper: str | None, where: Where, quiet: bool) -> dict[Path, Trouble]:
-    """Make many items, always the one that takes least; says how long the rest takes, at the pace so far."""
+    """Make many items, cheapest first, printing the time that the rest will take at the pace so far."""
     rest = [plan for plan in plans if plan.units]
     number, pace, trouble = len(rest), Pace(), dict[Path, Trouble]()
     while rest:
         plan = cheapest(rest)
         if not quiet:
             at = f"item {number - len(rest) + 1} of {number}: {plan.item.paper} {plan.item.name}"
-            say(err, f"{at}; about {rough(left_s(rest, pace))} left for all")
+            say(err, f"{at}; about {rough(left_s(rest, pace))} left in total")
         began, wanted_s = time.monotonic(), cost(plan).left_s
         failed = _reproduce(plan, where.pool, where.command(reproduce_all_command(plan, paper, where.jobs)), quiet)
         pace = pace if failed else pace.after(wanted_s, time.monotonic() - began)
@@ -187,7 +195,7 @@ def _reproduce_all(plans: Sequence[Reproduction], paper: str | None, where: Wher
 
 
 def _show_plans(plans: Sequence[Reproduction], every: bool) -> None:
-    """Print what would be made; ``every``: in order of cost, with what all of them take."""
+    """Print what would be made; ``every``: cheapest first, with the total cost."""
     wanted = [plan for plan in plans if plan.units] if every else list(plans)
     ordered = sorted(wanted, key=lambda plan: cost(plan).left_s) if every else wanted
     for number, plan in enumerate(ordered):
@@ -196,11 +204,12 @@ def _show_plans(plans: Sequence[Reproduction], every: bool) -> None:
         out.print(reproduction_view(plan, expected(plan), blocked(plan, load_specs(plan.units))))
     if every:
         out.print()
-        say(out, f"{len(ordered)} items, about {rough(left_s(ordered, Pace()))} in all; what they share is made once")
+        left = rough(left_s(ordered, Pace()))
+        say(out, f"{count(len(ordered), 'item')}, about {left} in total; shared runs are made once")
 
 
 def _show_shipped(listed: Sequence[Item], name: str | None) -> None:
-    """Print the shipped results of some items: a list, or one beside its paper."""
+    """Print the shipped results of some items: a list, or one item next to the published numbers."""
     shown = opened(listed)
     for number, one in enumerate([] if name is None else shown):
         if number:
@@ -224,11 +233,11 @@ def _publish(listed: Sequence[Item], out_dir: Path, world_seed: int | None, into
                 written += 1
                 say(out, str(file))
     if not written:
-        raise StoreError(f"nothing is stored in {out_dir}; make something first, or choose another --out")
+        raise StoreError(f"there are no results in {out_dir}; reproduce an item first, or choose another --out")
 
 
 def _reproduce(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Trouble]:
-    """Make, show and write one item; returns what went wrong. ``command`` resumes it."""
+    """Make, show and write one item; returns the failures. ``command`` resumes it."""
     trouble = _make(reproduction, pool, command, quiet)
     result = collect(reproduction, trouble)
     files = _write(result)
@@ -245,7 +254,7 @@ def _make(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> 
     specs = load_specs(reproduction.units)
     left = cost(reproduction)
     if left.left_s > LONG_S and not quiet:
-        say(err, f"about {rough(left.left_s)} for {left.units - left.done} runs and studies")
+        say(err, f"this will take about {rough(left.left_s)}: {left.units - left.done} runs and studies")
     make_folder(reproduction.folder)
     trouble = blocked(reproduction, specs)
     try:
@@ -254,19 +263,19 @@ def _make(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> 
         with BatchProgress(err) as observer:
             trouble |= make_runs(reproduction, specs, pool=pool, observer=None if quiet else observer)
     except KeyboardInterrupt:
-        say(err, f"interrupted; what was done is in {reproduction.folder}; go on with: {command}")
+        say(err, f"interrupted; finished work is in {reproduction.folder}; resume with: {command}")
         raise
     return trouble
 
 
 def _exit_code(trouble: Mapping[Path, Trouble]) -> int:
-    """3 if a run has diverged, else that of the first failure; 0 if all went well."""
+    """3 if a run has diverged, else the exit code of the first failure; 0 if all went well."""
     codes = [failure.exit_code for failure in trouble.values()]
     return DivergenceError.exit_code if DivergenceError.exit_code in codes else next(iter(codes), 0)
 
 
 def _progress(bar: LateProgress, quiet: bool) -> Progress:
-    """Progress of studies: the bar on a terminal, a line from time to time elsewhere."""
+    """Progress of studies: a bar on a terminal, occasional lines elsewhere."""
     due = time.monotonic()
 
     def line(what: str, share: float | None) -> None:

@@ -1,4 +1,4 @@
-"""``fedradio resume``: resumes a run that was interrupted or killed."""
+"""``fedradio resume``: resume a run that was interrupted or killed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ app = one_command()
 @app.command()
 def resume(
     run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
-    rounds: Annotated[int | None, typer.Option(help="another end; makes a finished run longer")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="new total number of rounds; use it to extend a finished run")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="number of threads; does not affect results")] = None,
     on: On = "local",
     actors: Actors = None,
     parts: PartFiles = None,
     changed_parts: Annotated[
-        bool, typer.Option("--changed-parts", help="go on although a file of parts was changed since the run began")
+        bool, typer.Option("--changed-parts", help="resume even if a part file has changed since the run began")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the run folder")] = False,
 ) -> None:
-    """Go on with a run that was interrupted or killed; the result equals that of a run in one go."""
+    """Resume a run that was interrupted or killed; the result is the same as if it had never stopped."""
     with backend_on(on, actors) as backend:
         show_run(
             lambda observer: resume_run(

@@ -1,4 +1,4 @@
-"""``fedradio run``: runs a spec into a run folder."""
+"""``fedradio run``: run a spec and write a run folder."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ app = one_command()
 def run(
     spec: SpecArgument,
     overrides: Overrides = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default runs/NAME-seedN")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default: runs/NAME-seedN")] = None,
     seed: Seed = None,
     rounds: Rounds = None,
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
-    workers: Annotated[int | None, typer.Option(min=1, help="threads; results do not depend on it")] = None,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="device to train on")] = "cpu",
+    workers: Annotated[int | None, typer.Option(min=1, help="number of threads; does not affect results")] = None,
     on: On = "local",
     actors: Actors = None,
     parts: PartFiles = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="also serve its live page on this machine; see `fedradio watch`")
+        bool, typer.Option("--watch", help="also serve the run's live page on this machine; see `fedradio watch`")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the run folder")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the run folder")] = False,
 ) -> None:
-    """Run a spec and write its run folder."""
+    """Run a spec and write the results to a run folder."""
     changed = changes(overrides, seed, rounds)
     checked = load_spec(spec, changed)
     folder = out_dir or new_folder(checked.name, checked.seed)

@@ -1,4 +1,4 @@
-"""Runs in the terminal, for ``run``, ``resume`` and ``sweep``: progress, summary, live page, how to resume."""
+"""Terminal output shared by ``run``, ``resume`` and ``sweep``: progress, summary, live page, how to resume."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def show_run(
     changes: Sequence[str] = (),
     parts: Sequence[Path] = (),
 ) -> None:
-    """Make a run with progress and a table of its summary, or quietly; ``parts`` are the files that it was given."""
+    """Make a run, showing its progress and summary unless ``quiet``; ``parts`` are the part files that were given."""
     files = [word for file in parts for word in ("--parts", str(file))]
     try:
         if quiet:
@@ -39,7 +39,7 @@ def show_run(
     except KeyboardInterrupt:
         if folder.is_dir():
             command = shlex.join(["fedradio", "resume", str(folder), *files])
-            say(err, f"interrupted; what was done is in {folder}; go on with: {command}")
+            say(err, f"interrupted; finished work is in {folder}; resume with: {command}")
         raise
     ended = ended_run(folder, summary)
     out.print(summary_table(ended))
@@ -50,14 +50,14 @@ def show_run(
             say(err, ("warning", "yellow"), f" {late}")
     if warning := participation_warning(summary):
         command = shlex.join(["fedradio", "plan", str(folder / SPEC_FILE), *files])
-        say(err, ("warning", "yellow"), f" {warning}; who is out, and why: {command}")
+        say(err, ("warning", "yellow"), f" {warning}; to see which clients are out and why: {command}")
     say(out, f"run folder: {folder}")
-    say(out, f"its page: {shlex.join(['fedradio', 'report', str(folder)])}")
+    say(out, f"report page: {shlex.join(['fedradio', 'report', str(folder)])}")
 
 
 @contextmanager
 def live_page(folder: Path) -> Iterator[None]:
-    """The live page of a run or a sweep that is about to be made, until it has ended, however that is."""
+    """Serve the live page of a run or sweep that is about to start, until it ends in any way."""
     with Companion(folder) as page:
         say(err, f"live page: {page.url}")
         yield

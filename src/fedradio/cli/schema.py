@@ -1,4 +1,4 @@
-"""``fedradio schema``: prints the JSON Schema of specs, for editors."""
+"""``fedradio schema``: print the JSON Schema of specs, for editors."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ app = one_command()
 
 @app.command()
 def schema(parts: PartFiles = None) -> None:
-    """Print the JSON Schema of specs, by which editors complete and check them."""
+    """Print the JSON Schema of specs, so that editors can complete and check them."""
     typer.echo(json.dumps(json_schema(), indent=2))

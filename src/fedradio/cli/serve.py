@@ -1,4 +1,4 @@
-"""``fedradio serve``: a federation of real devices, into a run folder."""
+"""``fedradio serve``: serve a federation of real devices and write a run folder."""
 
 from __future__ import annotations
 
@@ -25,37 +25,39 @@ app = one_command()
 def serve(
     spec: SpecArgument,
     overrides: Overrides = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default runs/NAME-seedN")] = None,
-    bind: Annotated[str, typer.Option(help="address to be reached at; others than this machine's need --tls")] = (
+    out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default: runs/NAME-seedN")] = None,
+    bind: Annotated[str, typer.Option(help="address to listen on; any address beyond this machine requires --tls")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(min=1, max=65535, help="port to be reached at")] = 9092,
-    tls: Annotated[Path | None, typer.Option(help="folder of `fedradio keys`", metavar="DIR")] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="without TLS and keys, on this machine")] = False,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="port to listen on")] = 9092,
+    tls: Annotated[Path | None, typer.Option(help="folder written by `fedradio keys`", metavar="DIR")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="serve without TLS and keys; only on this machine")
+    ] = False,
     deadline: Annotated[
         float | None,
-        typer.Option(min=0.1, help="seconds for a reply; default ten times the planned ones, at least 60"),
+        typer.Option(min=0.1, help="seconds to wait for a reply; default: ten times the planned time, at least 60"),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="go on with the interrupted federation in the folder --out")
+        bool, typer.Option("--resume", help="resume the interrupted federation in the folder given by --out")
     ] = False,
-    wait: Annotated[float, typer.Option(min=0.0, help="seconds to wait for all clients")] = 300.0,
+    wait: Annotated[float, typer.Option(min=0.0, help="seconds to wait for all clients to join")] = 300.0,
     test: Annotated[
         Path | None,
         typer.Option(help="folder with test.npz, test.safetensors or test/CLASS, for data.source=own", metavar="DIR"),
     ] = None,
     app_dir: Annotated[
         Path | None,
-        typer.Option("--app", help="only write a Flower app for a SuperLink of your own", metavar="DIR"),
+        typer.Option("--app", help="only write a Flower app for your own SuperLink", metavar="DIR"),
     ] = None,
     seed: Seed = None,
     rounds: Rounds = None,
     parts: PartFiles = None,
 ) -> None:
-    """Serve a federation: wait for its devices (`fedradio join`), make the spec's rounds with them, write a run folder.
+    """Serve a federation: wait for its devices (`fedradio join`), run the spec's rounds on them, write a run folder.
 
-    The spec's radio plans every exchange; its seconds and joules stand beside those that are measured. No code is sent.
-    Ctrl-C ends the run after the round; the same command with --resume goes on.
+    The spec's radio plans every exchange; its planned times and energies are recorded next to the measured times. No
+    code is sent. Ctrl-C ends the run after the current round; the same command with --resume continues it.
     """
     from fedradio.remote.flower.serve import Place, join_command
     from fedradio.remote.flower.serve import serve as serve_spec
@@ -66,7 +68,8 @@ def serve(
         from fedradio.remote.flower.app import write_app
 
         write_app(app_dir, checked, deadline, wait)
-        say(out, f"{app_dir}: a Flower app; with your SuperLink: {shlex.join(['flwr', 'run', str(app_dir)])}")
+        command = shlex.join(["flwr", "run", str(app_dir)])
+        say(out, f"wrote a Flower app to {app_dir}; run it on your SuperLink with: {command}")
         return
     if resume and out_dir is None:
         raise SpecError(Problem("--resume", "which federation goes on?", "--out RUN, its run folder"))
@@ -81,7 +84,7 @@ def serve(
         samples = read_test(test)
 
     def opened() -> None:
-        say(out, f"serving {checked.name} at {bind}:{port}; a device joins with: {join_command(place, 0)}")
+        say(out, f"serving {checked.name} at {bind}:{port}; join as a device with: {join_command(place, 0)}")
 
     try:
         with RunProgress(out, changed) as progress:
@@ -99,11 +102,11 @@ def serve(
             )
     except KeyboardInterrupt:
         if folder.is_dir():
-            again = "the same command, with --resume" + ("" if out_dir else f" --out {shlex.quote(str(folder))}")
-            say(err, f"interrupted; what was done is in {folder}; to go on, start the devices again, and {again}")
+            again = "the same command with --resume" + ("" if out_dir else f" --out {shlex.quote(str(folder))}")
+            say(err, f"interrupted; finished rounds are in {folder}; to continue, restart the devices and run {again}")
         raise
     out.print(summary_table(ended_run(folder, summary)))
     if warning := participation_warning(summary):
         say(err, ("warning", "yellow"), f" {warning}")
     say(out, f"run folder: {folder}")
-    say(out, f"its page: {shlex.join(['fedradio', 'report', str(folder)])}")
+    say(out, f"report page: {shlex.join(['fedradio', 'report', str(folder)])}")

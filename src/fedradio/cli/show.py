@@ -1,4 +1,4 @@
-"""``fedradio show``: shows a part with its keywords, units, bounds, defaults and paper; or the kinds of a family."""
+"""``fedradio show``: show a part's keywords, units, bounds, defaults and paper; or the kinds of a family."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def show(
     kind: Annotated[
         str,
         typer.Argument(
-            help="kind of a part, such as fedprox, or family/kind; a family, such as link; or a shipped spec",
+            help="a part by its kind, such as fedprox, or by family/kind; a family, such as link; or a shipped spec",
             autocompletion=completion.parts_and_specs,
         ),
     ],
     files: PartFiles = None,
 ) -> None:
-    """Show a part's parameters with units, bounds, defaults and paper; the parts of a family; or a shipped spec."""
+    """Show a part's parameters, with units, bounds, defaults and paper; the parts of a family; or a shipped spec."""
     if kind in shipped():
         say(out, shipped_text(kind).rstrip())
-        say(out, ("run it:", "dim"), f" fedradio run {kind}; a copy to change: fedradio cp {kind} mine.yaml")
+        say(out, ("run it:", "dim"), f" fedradio run {kind}; copy it to edit: fedradio cp {kind} mine.yaml")
         return
     if kind in FAMILIES:
         say(out, (kind, "bold"), f": {FAMILIES[kind]}")
@@ -54,5 +54,5 @@ def show(
 
 
 def _remedy(name: str) -> str:
-    """A hint where something that is not a part may be found."""
-    return suggest(name, [*FAMILIES, *(part.kind for part in parts())]) or "fedradio ls lists them all"
+    """A hint for a name that is not a part."""
+    return suggest(name, [*FAMILIES, *(part.kind for part in parts())]) or "list all parts with fedradio ls"

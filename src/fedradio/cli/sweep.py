@@ -1,4 +1,4 @@
-"""``fedradio sweep``: runs every combination of values on the same seeds, in one folder."""
+"""``fedradio sweep``: run every combination of values on the same seeds, in one folder."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from fedradio.report.terminal.sweep import (
     trouble_lines,
     variants_table,
 )
+from fedradio.report.terminal.words import count
 from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
 from fedradio.sweeps.slurm import MOST_TASKS, slurm_script, write_script
 from fedradio.sweeps.sweep import Sweep, check_variants, joined, results, run_sweep, sweep_folder, written_sweep
 
 SWEEP_CODES = (
-    "Exit codes: 0 all runs are complete; 3 some have diverged; else that of the first failure: 4 data, 5 folder, "
-    "1 a crash; 2 wrong input, nothing was run; 130 interrupted (Ctrl-C, SIGTERM, SIGHUP): the "
-    "same command goes on."
+    "Exit codes: 0 all runs are complete; 3 some runs diverged; otherwise that of the first failure: 4 data, 5 folder, "
+    "1 crash; 2 invalid input, nothing was run; 130 interrupted (Ctrl-C, SIGTERM, SIGHUP): repeat the command to "
+    "resume."
 )
 
-AXES = "key=a,b,c is an axis, key=a is the same in all variants; [64,32],[128] are two values"
+AXES = "key=a,b,c is an axis, key=a applies to all variants; [64,32],[128] are two values"
 
 
 app = one_command()
@@ -49,33 +50,39 @@ def sweep(
         list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES, autocompletion=completion.overrides)
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="5 is the seeds 1 to 5; 1,2,7 are these seeds; default: the spec's own")
+        str | None, typer.Option(help="5 means seeds 1 to 5, 1,2,7 means exactly these; default: the spec's own")
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, max=10_000, help="runs at a time; results do not depend on it; default: 1, or all of --on"),
+        typer.Option(
+            min=1,
+            max=10_000,
+            help="number of runs at a time; does not affect results; default: 1, or as many as fit on a cluster",
+        ),
     ] = None,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="sweep folder, new or of a sweep to go on with; default sweeps/NAME")
+        Path | None, typer.Option("--out", help="sweep folder, either new or one to resume; default: sweeps/NAME")
     ] = None,
-    rounds: Annotated[int | None, typer.Option(help="replaces the spec's rounds")] = None,
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
-    workers: Annotated[int | None, typer.Option(min=1, help="threads of a run; default: all cores, shared")] = None,
+    rounds: Annotated[int | None, typer.Option(help="override the spec's number of rounds")] = None,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="device to train on")] = "cpu",
+    workers: Annotated[int | None, typer.Option(min=1, help="threads per run; default: all cores, shared")] = None,
     on: Annotated[
         Literal["local", "ray", "slurm"],
-        typer.Option("--on", help=f"who makes the runs; {RAY_HELP}; slurm: write the script of an array"),
+        typer.Option(
+            "--on", help=f"where to run (does not affect results); {RAY_HELP}; slurm: write the script of a job array"
+        ),
     ] = "local",
     sbatch: Annotated[
-        str, typer.Option("--sbatch", metavar="OPTIONS", help="with --on slurm: options of sbatch, such as '-p short'")
+        str, typer.Option("--sbatch", metavar="OPTIONS", help="with --on slurm: options for sbatch, such as '-p short'")
     ] = "",
     parts: PartFiles = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="also serve its live page on this machine; see `fedradio watch`")
     ] = False,
-    only_list: Annotated[bool, typer.Option("--list", help="list the variants and stop")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the sweep folder")] = False,
+    only_list: Annotated[bool, typer.Option("--list", help="list the variants without running them")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the sweep folder")] = False,
 ) -> None:
-    """Run a spec with every combination of values, on the same seeds; what is complete already is not run again."""
+    """Run a spec with every combination of the given values, on the same seeds; completed runs are not repeated."""
     chosen = None if seeds is None else parse_seeds(seeds)
     plan = plan_sweep(spec, changes or (), seeds=chosen, rounds=rounds)
     folder = out_dir or sweep_folder(plan)
@@ -86,9 +93,11 @@ def sweep(
         return
     check_outside_sweeps(folder)
     if sbatch and on != "slurm":
-        raise SpecError(Problem("--sbatch", "is for Slurm", "--on slurm", sbatch))
+        raise SpecError(Problem("--sbatch", "only works with Slurm", "add --on slurm", sbatch))
     if watch and on == "slurm":
-        raise SpecError(Problem("--watch", "no run is made here", f"submit the script, then: fedradio watch {folder}"))
+        raise SpecError(
+            Problem("--watch", "nothing runs on this machine", f"submit the script, then run fedradio watch {folder}")
+        )
     options = _options(seeds, rounds, jobs, device, workers, on, folder)
     command = _resume_command([spec, *(changes or ())], options, parts or ())
     _check(plan, folder, device, quiet)
@@ -101,18 +110,18 @@ def sweep(
             observer = None if quiet else progress
             result = run_sweep(plan, folder, device=device, workers=workers, observer=observer, pool=pool)
         except KeyboardInterrupt:
-            say(err, f"interrupted; what was done is in {folder}; go on with: {command}")
+            say(err, f"interrupted; finished work is in {folder}; resume with: {command}")
             raise
     _show(result, quiet)
     if result.exit_code:
         failed = any(outcome.status not in ("complete", "diverged") for outcome in result.outcomes)
-        remedy = f"; run again what has failed: {command}" if failed else ""
+        remedy = f"; to retry the failed runs: {command}" if failed else ""
         say(err, (failures_line(result.outcomes), "red"), f" (exit code {result.exit_code}){remedy}")
         raise typer.Exit(result.exit_code)
 
 
 def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
-    """Check all variants before anything runs, and print size and warnings."""
+    """Check all variants before anything runs, and print the size of the sweep and any warnings."""
     with LateProgress(err) as progress:
         warnings = check_variants(plan, folder, device, progress)
     if quiet:
@@ -134,7 +143,7 @@ def _write_array(
 
 
 def _show(result: Sweep, quiet: bool) -> None:
-    """Print failures, the table of results, and commands that show more."""
+    """Print failures, the table of results, and the commands that show more."""
     for text in trouble_lines(result.outcomes):
         say(err, text)
     if quiet:
@@ -145,7 +154,7 @@ def _show(result: Sweep, quiet: bool) -> None:
     before = sum(not outcome.fresh for outcome in ended)
     made = len(ended) - before
     folder = shlex.quote(str(result.folder))
-    say(out, f"{made} run{'s' * (made != 1)} made, {before} were there before; sweep folder: {folder}")
+    say(out, f"{count(made, 'run')} made, {before} already done; sweep folder: {folder}")
     if ended:
         say(out, f"fedradio compare {folder}\nfedradio report {folder}")
 
@@ -153,7 +162,7 @@ def _show(result: Sweep, quiet: bool) -> None:
 def _options(
     seeds: str | None, rounds: int | None, jobs: int | None, device: str, workers: int | None, on: str, folder: Path
 ) -> dict[str, object]:
-    """The options that are not at their defaults, and the folder."""
+    """The options that differ from their defaults, and the folder."""
     given: dict[str, object] = {"--seeds": seeds, "--rounds": rounds, "--jobs": jobs}
     given |= {"--on": None if on == "local" else on}
     given |= {"--device": None if device == "cpu" else device, "--workers": workers, "--out": folder}
@@ -161,6 +170,6 @@ def _options(
 
 
 def _resume_command(arguments: Sequence[str], options: Mapping[str, object], parts: Sequence[Path]) -> str:
-    """The command that makes what is still missing, with the files of ``parts`` that it needs."""
+    """The command that makes the missing runs, with the part files that it needs."""
     pairs = [*options.items(), *(("--parts", file) for file in parts)]
     return shlex.join(["fedradio", "sweep", *arguments, *(str(word) for pair in pairs for word in pair)])

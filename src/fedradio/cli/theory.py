@@ -1,4 +1,4 @@
-"""``fedradio theory``: evaluates a paper's theory on a run, beside what the run did."""
+"""``fedradio theory``: evaluate a paper's convergence bounds on a run."""
 
 from __future__ import annotations
 
@@ -15,24 +15,30 @@ from fedradio.report.terminal.progress import LateProgress
 
 app = one_command()
 
-PAPER = "rawhfl, osafl, whfl or fedcpsl; default: the one whose theorem covers the run"
-SET = "a constant NAME=VALUE instead of its estimate, such as rho_1=2; may be repeated; the table lists the names"
+PAPER = "rawhfl, osafl, whfl or fedcpsl; default: the paper whose theorem covers the run"
+SET = (
+    "use NAME=VALUE for a constant instead of its estimate, such as rho_1=2; can be repeated; the table lists the names"
+)
 
 
 @app.command()
 def theory(
     run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
     paper: Annotated[str | None, typer.Option(metavar="NAME", help=PAPER)] = None,
-    replay: Annotated[int, typer.Option(help="rounds to run again for estimates and measurements")] = 3,
+    replay: Annotated[int, typer.Option(help="number of rounds to rerun for estimates and measurements")] = 3,
     constants: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=SET)] = None,
-    smoothness: Annotated[float | None, typer.Option(help="same as --set smoothness=...")] = None,
-    variance: Annotated[float | None, typer.Option(help="sigma^2 of a mini-batch gradient")] = None,
-    client_divergence: Annotated[float | None, typer.Option(help="RawHFL's eps_0^2, clients from their edge")] = None,
-    edge_divergence: Annotated[float | None, typer.Option(help="RawHFL's eps_1^2, edges from the global mean")] = None,
+    smoothness: Annotated[float | None, typer.Option(help="same as --set smoothness=VALUE")] = None,
+    variance: Annotated[float | None, typer.Option(help="variance sigma^2 of a mini-batch gradient")] = None,
+    client_divergence: Annotated[
+        float | None, typer.Option(help="RawHFL's eps_0^2: divergence of clients from their edge")
+    ] = None,
+    edge_divergence: Annotated[
+        float | None, typer.Option(help="RawHFL's eps_1^2: divergence of edges from the global mean")
+    ] = None,
     gap: Annotated[float | None, typer.Option(help="f(w0) - f_inf, for the whole run")] = None,
     parts: PartFiles = None,
 ) -> None:
-    """Evaluate a paper's convergence bounds on a run, beside what the run did."""
+    """Evaluate a paper's convergence bounds on a run, next to what the run measured."""
     named = {
         "smoothness": smoothness,
         "variance": variance,
@@ -47,14 +53,14 @@ def theory(
 
 
 def _pairs(texts: list[str]) -> dict[str, float]:
-    """Constants by name from texts ``NAME=VALUE``."""
+    """Parse constants given as ``NAME=VALUE``."""
     pairs, problems = {}, []
     for text in texts:
         name, _, value = text.partition("=")
         try:
             pairs[name.strip()] = float(value)
         except ValueError:
-            problems.append(Problem("--set", "a name and a number are needed", "such as --set smoothness=2", text))
+            problems.append(Problem("--set", "not a name and a number", "such as --set smoothness=2", text))
     if problems:
         raise SpecError(problems)
     return pairs

@@ -1,4 +1,4 @@
-"""``fedradio validate``: checks a spec and lists all its problems, without running it."""
+"""``fedradio validate``: check a spec without running it, listing all its problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def validate(
     rounds: Rounds = None,
     parts: PartFiles = None,
 ) -> None:
-    """Check a spec: all problems at once, with path, value and remedy. Nothing is run."""
+    """Check a spec without running it; every problem is listed with its path, its value and a fix."""
     checked = load_spec(spec, changes(overrides, seed, rounds))
     sim = build(checked)
     for warning in sim.warnings:

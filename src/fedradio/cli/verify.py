@@ -1,4 +1,4 @@
-"""``fedradio verify``: checks whether the files of runs and sweeps are still what was written."""
+"""``fedradio verify``: check that the files of runs and sweeps are unchanged."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ app = one_command()
 
 
 WRONG = ("damaged", "no run")
-"""Findings that make the command fail; all other folders are checked nevertheless."""
+"""Findings that make the command fail, after all folders have been checked."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found about a folder: ``whole``, ``unfinished``, ``old``, ``not begun``, ``damaged`` or ``no run``;
-    and in words."""
+    """The status of a folder (``whole``, ``unfinished``, ``old``, ``not begun``, ``damaged`` or ``no run``), and a
+    description in words."""
 
     folder: str
     status: str
@@ -43,10 +43,10 @@ class Finding:
 @app.command()
 def verify(
     folders: Folders,
-    as_json: Annotated[bool, typer.Option("--json", help="print plain data for programs")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and damaged folders")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the findings as JSON")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and damaged folders")] = False,
 ) -> None:
-    """Check that the files of runs and sweeps are what was written: every byte has a checksum."""
+    """Check that the files of runs and sweeps are unchanged; checksums cover every byte."""
     with LateProgress(err) as progress:
         findings = list(_findings(folders, progress))
     damaged = any(finding.status in WRONG for finding in findings)
@@ -64,7 +64,7 @@ def verify(
 
 
 def _findings(folders: Sequence[Path], progress: Progress) -> Iterator[Finding]:
-    """What is found about every folder, and about every run that a sweep lists."""
+    """The findings about every folder, and about every run that a sweep lists."""
     for folder in folders:
         if not is_sweep(folder):
             progress(f"checking {folder}", None)
@@ -81,7 +81,7 @@ def _findings(folders: Sequence[Path], progress: Progress) -> Iterator[Finding]:
 
 
 def _run(folder: Path, listed: ListedRun | None = None) -> Finding:
-    """What is found about a run, which must be the one that a sweep lists, if it does."""
+    """The finding about a run; if a sweep lists it, it must have the spec that the sweep lists."""
     if not is_run(folder):
         found = "no run" if listed is None else "not begun"
         return Finding(str(folder), found, why_no_run(folder) if listed is None else found, [])
@@ -95,11 +95,11 @@ def _run(folder: Path, listed: ListedRun | None = None) -> Finding:
 
 
 def _words(verdict: Verdict) -> tuple[str, str]:
-    """The status of an undamaged run, and what it rests on."""
+    """The status of an undamaged run, and what it is based on."""
     if verdict.old:
-        return "old", "readable; fedradio 0.1 kept no checksums, so that only its form could be checked"
+        return "old", "readable; fedradio 0.1 stored no checksums, so only the format could be checked"
     if verdict.summary is not None:
-        return "whole", f"whole ({verdict.summary['status']})"
+        return "whole", f"intact ({verdict.summary['status']})"
     if verdict.rounds is None:
-        return "unfinished", "unfinished, without a checkpoint: only its form could be checked"
-    return "unfinished", f"unfinished, whole up to its checkpoint after {verdict.rounds} rounds"
+        return "unfinished", "unfinished, without a checkpoint; only the format could be checked"
+    return "unfinished", f"unfinished, intact up to its checkpoint after {verdict.rounds} rounds"

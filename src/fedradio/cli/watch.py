@@ -1,4 +1,4 @@
-"""``fedradio watch``: serves the page of a run or a sweep while it goes on."""
+"""``fedradio watch``: serve the live page of a run or sweep."""
 
 from __future__ import annotations
 
@@ -22,21 +22,26 @@ app = one_command()
 
 @app.command()
 def watch(
-    folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder, or folder of a sweep")],
+    folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder or sweep folder")],
     port: Annotated[
         int | None,
-        typer.Option(min=1, max=65535, help=f"port on 127.0.0.1; default {PORT}, or a free one if that is taken"),
+        typer.Option(
+            min=1, max=65535, help=f"port on 127.0.0.1; default: {PORT}, or a free port if that one is in use"
+        ),
     ] = None,
-    show_it: Annotated[bool, typer.Option("--open", help="also open it in the browser")] = False,
+    show_it: Annotated[bool, typer.Option("--open", help="also open the page in your browser")] = False,
     until_eof: Annotated[bool, typer.Option("--until-eof", hidden=True)] = False,
 ) -> None:
-    """Serve the page of a run or a sweep on this machine while it goes on; the page updates itself.
+    """Serve the live page of a run or sweep on this machine; it updates itself while runs are in progress.
 
-    Only programs on this machine can ask for it, and nothing can be changed through it. Ctrl-C ends it. To look at a
-    run on another machine, forward the port: ssh -L 8765:127.0.0.1:8765 MACHINE.
+    The page is read-only and can only be opened on this machine. Press Ctrl-C to stop serving it. To watch a run on
+    another machine, forward the port: ssh -L 8765:127.0.0.1:8765 MACHINE.
     """
     if not (until_eof or is_sweep(folder) or is_run(folder)):
-        raise StoreError(f"{folder} is neither a run folder nor a sweep folder; start it first, or use run --watch or sweep --watch")
+        raise StoreError(
+            f"{folder} is neither a run folder nor a sweep folder; start it first, or use `--watch` of "
+            "`fedradio run` or `fedradio sweep`"
+        )
     server = LiveServer(folder, port)
     say(out, server.url)
     out.file.flush()
@@ -46,7 +51,7 @@ def watch(
         if until_eof:
             sys.stdin.read()
         else:
-            say(err, "Ctrl-C ends it")
+            say(err, "press Ctrl-C to stop")
             while True:
                 time.sleep(3600)
     except KeyboardInterrupt:

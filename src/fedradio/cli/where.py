@@ -1,4 +1,4 @@
-"""Where runs are made: on this machine, or on a Ray cluster; options that several commands share."""
+"""Where runs are made: on this machine or on a Ray cluster; options shared by several commands."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from fedradio.sweeps.tasks import Pool
 
 Place = Literal["local", "ray"]
 
-RAY_HELP = "ray: a cluster by RAY_ADDRESS, else a Ray of this machine. Results do not depend on it"
+RAY_HELP = "ray: the cluster at RAY_ADDRESS, or Ray on this machine if that is not set"
 
-On = Annotated[Place, typer.Option("--on", help=f"who trains; {RAY_HELP}")]
+On = Annotated[Place, typer.Option("--on", help=f"where to train (does not affect results); {RAY_HELP}")]
 Actors = Annotated[
     int | None,
-    typer.Option(min=1, max=4096, help="with --on ray: processes that train and evaluate; default: one a processor"),
+    typer.Option(
+        min=1, max=4096, help="with --on ray: number of processes that train and evaluate; default: one per CPU"
+    ),
 ]
 
 
 @contextmanager
 def pool_on(place: Place, jobs: int | None, device: str = "cpu") -> Iterator[Pool]:
-    """The pool that makes runs, ``jobs`` at a time (None: one here, all that there is room for on a cluster)."""
+    """The pool that makes runs, ``jobs`` at a time (None: one on this machine, as many as fit on a cluster)."""
     if place == "local":
         yield LocalPool(jobs or 1)
         return
@@ -44,10 +46,10 @@ def pool_on(place: Place, jobs: int | None, device: str = "cpu") -> Iterator[Poo
 
 @contextmanager
 def backend_on(place: Place, actors: int | None, device: str = "cpu") -> Iterator[BackendOf | None]:
-    """What makes the backend that trains and evaluates a run; None for the engine of this machine."""
+    """A factory of backends that train and evaluate a run; None for the engine on this machine."""
     if place == "local":
         if actors is not None:
-            raise SpecError(Problem("--actors", "are those of a cluster", "--on ray", actors))
+            raise SpecError(Problem("--actors", "only works on a cluster", "add --on ray", actors))
         yield None
         return
     _refuse_cuda(device)
@@ -59,4 +61,4 @@ def backend_on(place: Place, actors: int | None, device: str = "cpu") -> Iterato
 
 def _refuse_cuda(device: str) -> None:
     if device != "cpu":
-        raise SpecError(Problem("--device", "a cluster computes on processors only", "--device cpu", device))
+        raise SpecError(Problem("--device", "clusters can only train on CPUs", "use --device cpu", device))

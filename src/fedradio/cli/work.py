@@ -1,4 +1,4 @@
-"""``fedradio work``: makes runs of a sweep that nobody holds, together with others."""
+"""``fedradio work``: make runs of a sweep together with other worker processes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from fedradio.cli.app import PartFiles, err, one_command, out
 from fedradio.core.errors import DivergenceError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.sweep import BatchProgress, trouble_lines
+from fedradio.report.terminal.words import count
 from fedradio.sweeps.work import work as work_on
 
 CODES = (
-    "Exit codes: 0 all runs are complete, or held by others; 3 some have diverged; else that of the first failure: "
-    "4 data, 5 folder, 1 a crash; 130 interrupted: the same command goes on."
+    "Exit codes: 0 all runs are complete or left to others; 3 some runs diverged; otherwise that of the first failure: "
+    "4 data, 5 folder, 1 crash; 130 interrupted: repeat the command to resume."
 )
 
 app = one_command()
@@ -25,19 +26,20 @@ app = one_command()
 @app.command(epilog=CODES)
 def work(
     sweep: Annotated[Path, typer.Argument(metavar="SWEEP", help="sweep folder")],
-    jobs: Annotated[int, typer.Option(min=1, max=256, help="runs at a time; results do not depend on it")] = 1,
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="where to train")] = "cpu",
-    workers: Annotated[int | None, typer.Option(min=1, help="threads of a run; default: all cores, shared")] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="number of runs at a time; does not affect results")] = 1,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="device to train on")] = "cpu",
+    workers: Annotated[int | None, typer.Option(min=1, help="threads per run; default: all cores, shared")] = None,
     parts: PartFiles = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors and the sweep folder")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the sweep folder")] = False,
 ) -> None:
-    """Make runs of a sweep that nobody holds; start it as often as you like, wherever the folder is mounted."""
+    """Make the runs of a sweep that no other process is making; start as many workers as you like, on any machine
+    that mounts the folder."""
     with BatchProgress(err) as progress:
         try:
             observer = None if quiet else progress
             outcomes = work_on(sweep, parallel=jobs, device=device, workers=workers, observer=observer)
         except KeyboardInterrupt:
-            say(err, f"interrupted; what was done is in {sweep}; the same command goes on")
+            say(err, f"interrupted; finished work is in {sweep}; repeat the command to resume")
             raise
     held = [outcome for outcome in outcomes if outcome.status == "held"]
     rest = [outcome for outcome in outcomes if outcome.status != "held"]
@@ -55,4 +57,4 @@ def work(
     if code:
         raise typer.Exit(code)
     if held and not quiet:
-        say(out, f"{len(held)} runs are in the hands of other processes")
+        say(out, f"{count(len(held), 'run')} left to other processes")

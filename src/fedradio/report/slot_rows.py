@@ -23,14 +23,14 @@ Row = dict[str, Any]
 
 
 def placement(planned: Planned) -> list[str]:
-    """Each client's place in the edge round: ``selected``, ``eligible`` (but not selected) or ``out``."""
+    """Each client's role in the edge round: ``selected``, ``eligible`` (but not selected) or ``out``."""
     able = planned.x.alloc.reason == int(Reason.NOT_SELECTED)
     pairs = zip(planned.x.alloc.active.tolist(), able.tolist(), strict=True)
     return ["selected" if active else "eligible" if eligible else "out" for active, eligible in pairs]
 
 
 def client_rows(sim: Simulation, planned: Planned) -> list[Row]:
-    """A row for every client; what belongs to a plan is None for those who are not selected."""
+    """One row per client; the values of the plan are None for clients that are not selected."""
     parent, positions = sim.topology.parents[0], sim.topology.positions
     distance = (positions[0] - positions[1][parent]).norm(dim=1)
     x, joules = planned.x, planned_j(planned)
@@ -57,7 +57,7 @@ def client_rows(sim: Simulation, planned: Planned) -> list[Row]:
 
 
 def cell_rows(sim: Simulation, planned: Planned) -> list[Row]:
-    """A row for every cell: clients, selected clients, and the policy's notes."""
+    """One row per cell: clients, selected clients, and the policy's notes."""
     notes = {name: note.values for name, note in planned.x.alloc.notes.items() if note.axis == "receiver"}
     parent = sim.topology.parents[0]
     return [
@@ -97,7 +97,7 @@ def objective_points(
 ) -> list[Point]:
     """The objectives of the policy's problem at its plan and at the exact optimum; empty for policies without any.
 
-    ``before [S]`` are the clients selected in the edge round before, None for nobody.
+    ``before [S]`` are the clients selected in the previous edge round, None for none.
     """
     policy, alloc = sim.hops[0].policy, planned.x.alloc
     if not isinstance(policy, Joint | PerClient) or alloc.cpu_hz is None or alloc.power_w is None:

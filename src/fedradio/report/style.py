@@ -82,14 +82,14 @@ STYLES = {
     "fedadagrad": Style("#FF77CC", DASH_DOT_DOT, "x"),
     "feddyn": Style("#777777", LONG, "1"),
 }
-"""The first six colours are Okabe and Ito's. The others were chosen to lie far from them and from each other, also as
-people with protanopia, deuteranopia and tritanopia see them; near ones differ in dash and marker too."""
+"""The first six colours are Okabe and Ito's. The others were chosen to be far from them and from each other, also for
+people with protanopia, deuteranopia or tritanopia; similar ones differ in dash and marker too."""
 
 SPARE = ("#AA00FF", "#8A7A00", "#776655")
 """Colours of algorithms that are not in :data:`STYLES`, such as plug-ins."""
 
 SHADES = (0.0, 0.4, 0.2, 0.3)
-"""How far the variants of one algorithm go towards black (light colours) or white (dark ones)."""
+"""How far the variants of one algorithm are mixed towards black (light colours) or white (dark colours)."""
 
 LOOKS = lcm(len(DASHES), len(MARKERS), len(SHADES))
 """How many different styles the variants of an algorithm can have."""

@@ -1,4 +1,4 @@
-"""Caches of stored runs: the balance of every placement, over one run and over seeds."""
+"""Caches of stored runs: the balance of each placement, over one run and over seeds."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fedradio.runs.cache_summary import CacheSummary, ShelfSummary
 from fedradio.spec.spec import Spec
 
 COMPARED = ("hit_ratio", "net_bits", "seconds", "revenue")
-"""What of a shelf is compared over seeds."""
+"""Quantities of a shelf that are compared over seeds."""
 
 
 @dataclass(frozen=True)
 class CacheRow:
-    """A placement of a variant over its complete seeds: means, and paired differences to the placement ``than``, the
-    first of the same capacity that needs neither model nor law. ``paid_back``: seeds in which learning paid;
-    ``stationary``: the law of requests never changed."""
+    """A placement of a variant over its complete seeds: means, and paired differences from the placement ``than``, the
+    first of the same capacity that knows neither the model nor the request distribution. ``paid_back``: seeds for which
+    learning paid for itself; ``stationary``: the request distribution never changed."""
 
     variant: str
     shelf: str
@@ -34,14 +34,14 @@ class CacheRow:
 
 
 def stationary(spec: Spec) -> bool:
-    """Whether the law of the requests never changes, which flatters counting."""
+    """Whether the request distribution never changes, which favours counting."""
     return not spec.plain["data"]["source"].get("drift", 0)
 
 
 @dataclass(frozen=True)
 class Served:
-    """What a shelf did in every round, ``[T]``: hits, files missed and moved, and the backhaul bits by their cause;
-    ``edges`` are its hits at every edge over all rounds. Causes that it does not bear are 0, undefined bits NaN."""
+    """What a shelf did in every round, ``[T]``: hits, files missed and prefetched, and backhaul bits by cause;
+    ``edges`` are its hits at every edge over all rounds. Causes that do not apply are 0, undefined bits are NaN."""
 
     hits: Floats
     files: Floats
@@ -66,12 +66,12 @@ class ServedRounds:
     shelves: dict[str, Served]
 
 
-CAUSES = ("misses", "moved ahead", "model up", "model down", "control")
-"""What puts bits on the backhaul."""
+CAUSES = ("misses", "prefetched", "model up", "model down", "control")
+"""Causes of backhaul traffic."""
 
 
 def served_rounds(run: Run) -> ServedRounds | None:
-    """The caches of a run by its records, complete or not; None without any."""
+    """The caches of a run, from its records so far; None if it has none."""
     records, rounds = run.caches, len(run.rounds)
     records = [record for record in records if record.t < rounds]
     if not records:

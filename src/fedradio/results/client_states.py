@@ -1,5 +1,5 @@
-"""State of every client in every edge round, as sparse as the records are: most clients of a large network are idle for
-one reason, and only the others have an entry."""
+"""State of every client in every edge round, stored as sparsely as the records: most clients of a large network are
+idle for the same reason, and only the others have an entry."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class ClientStates:
         return np.asarray(counts / self.edge_rounds, dtype=np.float64)
 
     def by_edge_round(self) -> Ints:
-        """Clients in each state in every edge round, ``[E, STATES]``."""
+        """Number of clients in each state per edge round, ``[E, STATES]``."""
         counts = _counts(self.e, self.state, self.edge_rounds)
         counts[np.arange(self.edge_rounds), self.rest] += self.clients - np.bincount(self.e, minlength=self.edge_rounds)
         return counts
 
     def by_client(self) -> Ints:
-        """Edge rounds of every client in each state, ``[C, STATES]``."""
+        """Number of edge rounds in each state per client, ``[C, STATES]``."""
         rests = np.bincount(self.rest, minlength=STATES)
         return (
             _counts(self.client, self.state, self.clients)

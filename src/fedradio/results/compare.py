@@ -1,4 +1,4 @@
-"""Comparison of variants as plain data: means over seeds, paired differences, what it took to reach a target."""
+"""Comparison of variants as plain data: means over seeds, paired differences, and the cost of reaching a target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fedradio.spec.yaml import flatten
 
 @dataclass(frozen=True)
 class Row:
-    """Results of a variant: complete seeds, metric at the end and at its best, what was spent, mean ``curve``."""
+    """Results of a variant: complete seeds, final and best metric, costs, mean ``curve``."""
 
     label: str
     algorithm: str
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of a variant to the baseline over common seeds; keys by which their worlds and their models differ."""
+    """Difference of a variant from the baseline over common seeds, and the keys that differ in worlds and models."""
 
     label: str
     seeds: list[int]
@@ -47,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Reach:
-    """What it took until the metric first reached the target: per seed (None: never), and means over those that did."""
+    """The cost until the metric first reached the target: per seed (None: never), and means over those that did."""
 
     label: str
     seeds: dict[int, dict[str, float | None] | None]
@@ -121,7 +121,7 @@ def complete(variant: Variant) -> Variant:
 
 
 def bands(variants: Iterable[Variant], metric: str, against: str = "rounds") -> dict[str, Band]:
-    """Mean curves over seeds, ``label -> band``, of the variants for which metric and axis are defined."""
+    """Mean curves over seeds, ``label -> band``, for the variants whose metric and axis are defined."""
     by_label = {}
     for variant in variants:
         curves = [run.curve(metric, against) for run in variant.runs.values()]
@@ -132,7 +132,7 @@ def bands(variants: Iterable[Variant], metric: str, against: str = "rounds") -> 
 
 
 def world(spec: Spec) -> dict[str, Any]:
-    """The world of a spec, all that a seed draws but the learning: flattened keys of network, devices, air and data."""
+    """The world of a spec, everything drawn from a seed except the learning, as flattened keys."""
     hops = [{name: hop[name] for name in ("channel", "fleet")} for hop in spec.plain["hops"]]
     plain = {"world_seed": spec.plain.get("world_seed"), "topology": spec.plain["topology"], "data": spec.plain["data"]}
     return dict(flatten(plain | {"hops": hops}))
@@ -155,7 +155,7 @@ def _row(variant: Variant, metric: str, rising: bool) -> Row:
 
 
 def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> Difference:
-    """The paired difference of a variant to the baseline."""
+    """The paired difference of a variant from the baseline."""
     return Difference(
         label=variant.label,
         seeds=sorted(variant.runs.keys() & base.runs.keys()),
@@ -167,7 +167,7 @@ def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> D
 
 
 def _reach(variant: Variant, metric: str, target: float, rising: bool) -> Reach:
-    """What the seeds of a variant needed to reach the target."""
+    """The cost at which the seeds of a variant reached the target."""
     seeds = {seed: _reached(run, metric, target, rising) for seed, run in variant.runs.items()}
     reached = [amounts for amounts in seeds.values() if amounts is not None]
     mean = {each.name: mean_of(amounts[each.name] for amounts in reached) for each in axes()}
@@ -175,7 +175,7 @@ def _reach(variant: Variant, metric: str, target: float, rising: bool) -> Reach:
 
 
 def _reached(run: Run, metric: str, target: float, rising: bool) -> dict[str, float | None] | None:
-    """What had been spent at the first evaluation that is as good as the target: rounds, seconds, joules ..."""
+    """The costs up to the first evaluation that reaches the target: rounds, seconds, joules ..."""
     curves = {each.name: run.curve(metric, each.name) for each in axes()}
     assert curves["rounds"] is not None
     y = curves["rounds"][1]
@@ -195,7 +195,7 @@ def _ends(variant: Variant, metric: str, rising: bool, best: bool = False) -> di
 
 
 def _differing(variant: Variant, base: Variant, of: Callable[[Spec], dict[str, Any]]) -> list[str]:
-    """Keys by which something of the specs of two variants differs."""
+    """The keys that differ between some aspect of two variants' specs."""
     if not variant.runs or not base.runs:
         return []
     first, second = (of(next(iter(each.runs.values())).spec) for each in (variant, base))
@@ -205,14 +205,14 @@ def _differing(variant: Variant, base: Variant, of: Callable[[Spec], dict[str, A
 
 
 def _changed_parts(variants: Iterable[Variant]) -> list[str]:
-    """Files of the user's own parts that had another text in some runs than in others."""
+    """Part files whose contents differ between runs."""
     texts: dict[str, set[str]] = {}
     for variant in variants:
         for run in variant.runs.values():
             for file in [each for of in run.part_files for each in (of, *of.get("neighbours", []))]:
                 texts.setdefault(file["name"], set()).add(file["sha256"])
     changed = [name for name, checksums in texts.items() if len(checksums) > 1]
-    return [f"{name} was changed between these runs: they differ in its parts too" for name in changed]
+    return [f"{name} changed between these runs, so they also differ in its parts" for name in changed]
 
 
 def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
@@ -220,7 +220,7 @@ def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
     notes = []
     alone = [variant.label for variant in done if len(variant.runs) == 1]
     if alone:
-        notes.append(f"one seed alone has no interval: {'; '.join(alone)}")
+        notes.append(f"no confidence interval, because there is only one seed: {'; '.join(alone)}")
     empty = [variant.label for variant in done if not variant.runs]
     if empty:
         notes.append(f"no run is complete: {'; '.join(empty)}")
@@ -229,14 +229,14 @@ def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
         notes.append(f"no seed in common with {base.label}: {'; '.join(unpaired)}")
     seeds = {tuple(sorted(variant.runs)) for variant in done if variant.runs}
     if len(seeds) > 1:
-        notes.append("rows rest on different seeds; paired differences on those that both variants have")
+        notes.append("rows use different seeds; paired differences use the seeds that both variants have")
     rounds = {variant.label: {len(run.rounds) for run in variant.runs.values()} for variant in done if variant.runs}
     if len(set().union(*rounds.values())) > 1:
         listed = "; ".join(f"{label} {', '.join(map(str, sorted(made)))}" for label, made in rounds.items())
         notes.append(f"different numbers of rounds: {listed}")
     idle = [v.label for v in done if any(QUANTITIES["clients"].of(run) == 0 for run in v.runs.values())]
     if idle:
-        notes.append(f"nobody took part in: {'; '.join(idle)}")
+        notes.append(f"no client took part in: {'; '.join(idle)}")
     versions = {run.environment.get("fedradio", "unknown") for variant in done for run in variant.runs.values()}
     if len(versions) > 1:
         notes.append(f"made by different versions of fedradio: {', '.join(sorted(versions))}")
@@ -244,14 +244,14 @@ def _notes(done: Sequence[Variant], base: Variant) -> list[str]:
 
 
 def _refuse_nothing(done: Sequence[Variant], damaged: Sequence[Run]) -> None:
-    """Refuse a comparison without any complete run; damage is named, for it may be the reason."""
+    """Refuse a comparison without any complete run, naming damaged runs, which may be the reason."""
     if not any(variant.runs for variant in done):
         reasons = "".join(f"\n{run.folder} is {run.trouble}" for run in damaged)
-        raise StoreError(f"no run is complete: there is nothing to compare{reasons}")
+        raise StoreError(f"no run is complete, so there is nothing to compare{reasons}")
 
 
 def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: float | None) -> None:
-    """Raise all problems of a request for a comparison at once."""
+    """Report all problems with a requested comparison together."""
     problems = metric_problems(done, metric)
     if baseline is not None and len(matches := matching(done, baseline)) != 1:
         known = [variant.label for variant in matches or done]
@@ -267,14 +267,14 @@ def _check(done: Sequence[Variant], metric: str, baseline: str | None, target: f
 
 
 def metric_problems(done: Sequence[Variant], metric: str) -> list[Problem]:
-    """The problem of a metric that some complete run lacks; empty if all have it."""
+    """The problem if some complete run lacks the metric; empty if all have it."""
     known = {variant.label: [run.metrics() for run in variant.runs.values()] for variant in done if variant.runs}
     lists = [names for of_runs in known.values() for names in of_runs]
     lacking = [label for label, of_runs in known.items() if any(metric not in names for names in of_runs)]
     if not lacking:
         return []
     common = [name for name in lists[0] if all(name in names for names in lists)]
-    everyone = f"all have: {', '.join(common)}" if common else "they have no metric in common"
+    everyone = f"available in all runs: {', '.join(common)}" if common else "these runs have no metric in common"
     if len(lacking) == len(known):
         every = list(dict.fromkeys(name for names in lists for name in names))
         return [Problem("--metric", "not measured in these runs", suggest(metric, every) or everyone, metric)]

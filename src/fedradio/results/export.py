@@ -1,4 +1,4 @@
-"""Exports runs and sweeps as flat tables, CSV or Parquet, written while the records are read."""
+"""Export of runs and sweeps as flat CSV or Parquet tables, written while the records are read."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ WriteRow = Callable[[Sequence[Any]], None]
 """Writes the next row of a table."""
 
 GROUP_ROWS = 20_000
-"""Rows of a Parquet row group; so many are buffered before they are written."""
+"""Rows per Parquet row group, which are buffered before they are written."""
 
 FORMULA = ("=", "+", "-", "@")
-"""Characters with which a formula of a spreadsheet begins."""
+"""Characters that start a formula in a spreadsheet."""
 
 NOT_LISTED = ("status", "name", "seed", "metrics", "hop_bits", "cache")
 """Fields of a summary that get columns of other names in the table of runs, or none."""
@@ -42,7 +42,7 @@ NOT_COMPARED = ("seed", "name", "about")
 
 @dataclass(frozen=True)
 class _Target:
-    """Destination of the tables: folder, format, how a file is opened; rows of ``many`` runs say of which."""
+    """Destination of the tables: folder, format, how to open a file; with ``many`` runs, rows name their run."""
 
     out: Path
     to: Format
@@ -63,10 +63,10 @@ def export(
     progress: Progress = silent,
     note: Callable[[str], None] = unheard,
 ) -> dict[Path, int]:
-    """Write the tables of a run or a sweep into ``out``, by default ``export/`` in it; returns files and their rows.
+    """Write the tables of a run or sweep to ``out``, by default ``export/`` in it; returns files and row counts.
 
-    Undefined quantities are empty, in Parquet null. Damaged runs are left out, which ``note`` is told; if there are no
-    others, they are refused.
+    Undefined quantities are empty, or null in Parquet. Damaged runs are left out and reported to ``note``; if there are
+    no others, an error is raised.
     """
     folder = Path(folder)
     every, left_out = open_all(folder)
@@ -75,7 +75,7 @@ def export(
     trouble |= {run.folder: run.status for run in left_out if run.status != "not begun"}
     if not runs:
         reasons = [f"{path} is {what}" for path, what in trouble.items()]
-        raise StoreError("\n".join(reasons) or f"{folder} holds no runs yet")
+        raise StoreError("\n".join(reasons) or f"{folder} contains no runs yet")
     for path, what in trouble.items():
         note(f"left out, {what}: {path}")
     open_table = _csv if to == "csv" else _parquet()
@@ -129,7 +129,7 @@ def _write_runs(runs: Sequence[Run], target: _Target) -> int:
 
 
 def _axes(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """The columns that tell the runs apart: folder, label, seed, and the keys by which their specs differ."""
+    """The columns that distinguish the runs: folder, label, seed, and the keys that differ between their specs."""
     label = {run.folder: variant.label for variant in variants(runs) for run in variant.runs.values()}
     flat = [dict(flatten(run.spec.plain)) for run in runs]
     keys = {key: None for spec in flat for key in spec if key not in NOT_COMPARED}
@@ -158,13 +158,13 @@ def _shelves(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a spec as a table holds it: lists as JSON text."""
+    """A value of a spec as stored in a table, with lists as JSON text."""
     return json.dumps(value) if isinstance(value, list) else value
 
 
 @contextmanager
 def _csv(path: Path, columns: Columns) -> Iterator[WriteRow]:
-    """Open a CSV file with these columns; gives the function that writes its rows."""
+    """Open a CSV file with these columns; yields the function that writes its rows."""
     with replacing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
@@ -177,7 +177,7 @@ def _csv(path: Path, columns: Columns) -> Iterator[WriteRow]:
 
 
 def _header(name: str) -> str:
-    """The name of a column; ``_`` goes before one that a spreadsheet would take for a formula."""
+    """The name of a column, prefixed with ``_`` if a spreadsheet would read it as a formula."""
     return f"_{name}" if name.lstrip().startswith(FORMULA) else name
 
 
@@ -190,7 +190,7 @@ def _typed(row: Sequence[Any], kinds: Sequence[type]) -> list[Any]:
 
 
 def _parquet() -> Callable[[Path, Columns], AbstractContextManager[WriteRow]]:
-    """The function that opens a Parquet file; refused where pyarrow is not installed."""
+    """The function that opens a Parquet file; raises an error if pyarrow is not installed."""
     try:
         import pyarrow
         from pyarrow import parquet

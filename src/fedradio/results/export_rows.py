@@ -1,4 +1,4 @@
-"""Columns of the exported tables, and the rows that each record gives."""
+"""Columns of the exported tables, and the rows that each record produces."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CACHE: Columns = {"t": int, "e": int, "shelf": str, "edge": int, "requests": int
 
 SPENT = [each for each in axes() if each.name != "rounds"]
 TOTALS: Columns = {f"total_{each.column}": float for each in SPENT}
-"""Columns of an evaluation that curves are drawn against: what had been spent by then."""
+"""Columns of an evaluation that curves are drawn against: the cumulative costs."""
 
 PLACE: Columns = {"t": int, "hop": int, "e": int}
 """Columns that say which exchange a row belongs to."""

@@ -37,9 +37,9 @@ KINDS: Mapping[type, tuple[str, str]] = {
 
 
 def frame(runs: Sequence[Run], table: str, heads: Sequence[Mapping[str, Any]] = ()) -> Any:
-    """A table of some runs, a row a record; ``heads`` are columns in front, with one value for each run.
+    """A table of some runs, one row per record; ``heads`` are leading columns with one value per run.
 
-    Undefined numbers are missing values. Evaluations also have columns for what was spent by then: seconds, joules ...
+    Undefined numbers are missing values. Evaluations also have columns for the cumulative costs: seconds, joules ...
     """
     needed_pandas()
     if table not in RECORDS:
@@ -71,7 +71,7 @@ def as_frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, type]) -> An
 
 
 def needed_pandas() -> Any:
-    """The module pandas; refused with one sentence where it is not installed."""
+    """The module pandas; raises an error if it is not installed."""
     try:
         import pandas  # type: ignore[import-untyped, unused-ignore]
     except ImportError:

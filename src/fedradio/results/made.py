@@ -1,4 +1,4 @@
-"""Runs made from Python: a spec, the name of one, or a composed simulation; with a folder, or in memory alone."""
+"""Runs made from Python: from a spec, its name, or a composed simulation; in a folder or only in memory."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from fedradio.runs.run import Observer
 from fedradio.spec.spec import Spec, check_spec, load_spec
 from fedradio.spec.yaml import apply_overrides
 
-UNSTORED = Path("memory alone")
-"""Stands for the folder of a run that has none."""
+UNSTORED = Path("memory only")
+"""Shown in place of the folder of a run that has none."""
 
 
 @dataclass(frozen=True, repr=False)
 class RunInMemory(Run):
-    """A run without a folder: its rounds and evaluations are known, its exchanges are not."""
+    """A run without a folder: it keeps its rounds and evaluations, but not its exchanges."""
 
     def records(self, kind: type[Any] | None = None) -> Iterator[Any]:
         """The rounds and evaluations, in their order; exchanges were not kept."""
         if kind is ExchangeRecord:
-            raise StoreError("this run has no folder, and so no exchanges: make it with run(spec, out)")
+            raise StoreError("this run has no folder, so its exchanges were not kept; use run(spec, out) to keep them")
         kept = [each for record in self.rounds for each in (record, record.evaluation) if each is not None]
         return iter([each for each in kept if kind is None or isinstance(each, kind)])
 
@@ -49,15 +49,15 @@ def run(
     observer: Observer | None = None,
     keep: bool = True,
 ) -> Run:
-    """Run a spec, a YAML file, a shipped spec by its name, or a composed simulation; with ``out`` into that run folder.
+    """Run a spec, a YAML file, a shipped spec by name, or a composed simulation; ``out`` is the run folder, if any.
 
-    ``changes`` are those of the command line (``rule.lr=0.05``), as are ``seed``, ``rounds``, ``device`` and
-    ``workers``. A composed simulation has its own seed and device; it needs ``rounds``.
+    ``changes`` are overrides as on the command line (``rule.lr=0.05``); ``seed``, ``rounds``, ``device`` and
+    ``workers`` are as there, too. A composed simulation has its own seed and device; it needs ``rounds``.
 
-    Records and checkpoints are written as they are made; a folder that cannot be used is refused before all else.
-    Ctrl-C, SIGTERM or SIGHUP ends the run after the round under way, a second one at once; divergence and a full disk
-    end it too. The summary so far is written with that status, then the exception is raised again. Unless ``keep``, the
-    checkpoints of a complete run are removed.
+    Records and checkpoints are written as they are made; an unusable folder is refused before anything else. Ctrl-C,
+    SIGTERM or SIGHUP ends the run after the current round, a second one immediately; divergence and a full disk also
+    end it. The summary so far is written with that status, then the exception is raised again. Unless ``keep`` is set,
+    the checkpoints of a complete run are removed.
     """
     overrides = {"seed": seed, "rounds": rounds, "eval_every": eval_every, "name": name}
     overrides = {key: value for key, value in overrides.items() if value is not None}
@@ -89,7 +89,7 @@ def resume(
     keep: bool = True,
     changed_parts: bool = False,
 ) -> Run:
-    """Resume a run from the last good checkpoint of its folder, else from the start; ``rounds`` is a new total.
+    """Resume a run from its last good checkpoint, or from the start if there is none; ``rounds`` is a new total.
 
     A run that was composed in Python needs its ``simulation``, composed once more from the same parts: its fingerprint
     must be that of the run. See :func:`fedradio.runs.resume.resume`, which this calls.
@@ -114,7 +114,7 @@ def _spec(source: Spec | Path | str, changes: Sequence[str]) -> Spec:
 
 
 class _Collector(Observer):
-    """Observer that keeps rounds, evaluations and tallies of exchanges, and passes every event on."""
+    """Observer that keeps rounds, evaluations and tallies of exchanges, and forwards every event."""
 
     def __init__(self, inner: Observer) -> None:
         self.inner = inner

@@ -1,8 +1,8 @@
 """Measures: single numbers of a run, such as ``measure("accuracy@50")(run)``.
 
-Behind ``@`` stands the measure's option: a round, a number of guesses, or a level. None is undefined: the run is
-too short, the round was not evaluated, the level was never reached, or the run has no such quantity.
-:func:`paired_measure` gives measures of a run against another, such as ``crossing@0.98``.
+The measure's option follows ``@``: a round, a number of guesses, or a level. None means undefined: the run is too
+short, the round was not evaluated, the level was never reached, or the run has no such quantity.
+:func:`paired_measure` gives measures of one run against another, such as ``crossing@0.98``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Option = Literal["round", "guesses", "level"]
 
 @dataclass(frozen=True)
 class MeasureKind:
-    """How a measure is taken from a run. ``option`` says what may stand behind ``@``; ``needed``: it must."""
+    """How a measure is taken from a run. ``option``: what may follow ``@``; ``needed``: whether it is required."""
 
     take: Callable[[Run, float | None], float | None]
     about: str
@@ -52,10 +52,10 @@ def measure(name: str) -> Measure:
 
 
 def paired_measure(name: str) -> PairedMeasure:
-    """The measure of a run against another, ``crossing`` or ``crossing@SHARE``; raises :class:`SpecError` for others.
+    """A measure of one run against another, ``crossing`` or ``crossing@SHARE``; raises :class:`SpecError` for others.
 
-    ``crossing`` is the first round from which on the run has at least that share of the other's accuracy (all of it by
-    default), over the rounds that were evaluated in both; None if it never has.
+    ``crossing`` is the first round from which the run keeps at least that share of the other's accuracy (all of it by
+    default), over the rounds that were evaluated in both; None if it never does.
     """
     stem, sign, text = name.partition("@")
     if stem != "crossing":
@@ -70,7 +70,7 @@ def paired_measure(name: str) -> PairedMeasure:
 
 
 def crossing(one: Curve, other: Curve, share: float = 1.0) -> float | None:
-    """The first ``x`` from which on ``one >= share * other``, at the ``x`` of both curves; None if there is none.
+    """The first ``x`` from which ``one >= share * other`` holds, over the ``x`` of both curves; None if there is none.
 
     By hand: .1 .4 .6 .5 at rounds 1 to 4 against .3 .3 .5 .5 keeps up from round 2 on.
     """
@@ -87,7 +87,7 @@ EXAMPLES: dict[Option, str] = {"round": "50", "guesses": "8", "level": "0.95"}
 
 
 def _option(name: str, text: str, option: Option) -> float:
-    """The option behind ``@`` as a number: a level is a share, anything else a whole number."""
+    """The option after ``@`` as a number: a level is a share, anything else a whole number."""
     try:
         number = float(text) if option == "level" else float(int(text))
         fits = 0 < number < 1 if option == "level" else number >= 1
@@ -95,12 +95,16 @@ def _option(name: str, text: str, option: Option) -> float:
         fits = False
     if not fits:
         remedy = f"such as {name.partition('@')[0]}@{EXAMPLES[option]}"
-        raise SpecError(Problem("measure", f"the option is no {option}", remedy, name))
+        raise SpecError(
+            Problem(
+                "measure", f"the option is not a {'number of guesses' if option == 'guesses' else option}", remedy, name
+            )
+        )
     return number
 
 
 def _metrics(run: Run, at: float | None) -> dict[str, float]:
-    """Metrics of the last evaluation, or of that after round ``at``; empty if there is none."""
+    """Metrics of the last evaluation, or of the one after round ``at``; empty if there is none."""
     records = [record for record in run.evaluations if at is None or record.round == at]
     return records[-1].metrics if records else {}
 
@@ -124,7 +128,7 @@ def _spent(against: str, about: str) -> MeasureKind:
             return None
         return float(totals[-1 if at is None else int(at) - 1])
 
-    return MeasureKind(take, f"{about} of the whole run, or until after a round", "round")
+    return MeasureKind(take, f"{about} of the whole run, or up to a round", "round")
 
 
 def _best(run: Run) -> dict[str, float]:
@@ -155,13 +159,13 @@ def _top(run: Run, guesses: float | None) -> float | None:
 
 
 def _rounds_to(run: Run, level: float | None) -> float | None:
-    """The first evaluated round with that accuracy; None if it never came."""
+    """The first evaluated round with that accuracy; None if it was never reached."""
     reached = [record.round for record in run.evaluations if record.metrics["accuracy"] >= (level or 0.0)]
     return float(min(reached)) if reached else None
 
 
 def _settled(run: Run, share: float | None) -> float | None:
-    """The first evaluated round from which on accuracy keeps a share of the best; None if that is the last one."""
+    """The first evaluated round from which accuracy keeps a share of the best; None if that is the last one."""
     records, enough = run.evaluations, (share or 0.0) * _best(run).get("accuracy", 0.0)
     below = max((number for number, record in enumerate(records) if record.metrics["accuracy"] < enough), default=-1)
     return float(records[below + 1].round) if below + 2 < len(records) else None
@@ -179,15 +183,15 @@ def _mean(run: Run, first: float | None) -> float | None:
 
 
 def _wobble(run: Run, first: float | None) -> float | None:
-    """Root mean square of the changes of accuracy, in points, between one evaluation and the next, from a round on; a
-    slow rise hardly counts. None with fewer than two evaluations."""
+    """Root mean square change in accuracy, in points, from one evaluation to the next, from a round on; a slow rise
+    hardly counts. None with fewer than two evaluations."""
     late = _late(run, first)
     return fmean((after - before) ** 2 for before, after in pairwise(late)) ** 0.5 if len(late) > 1 else None
 
 
 def _loss_settled(run: Run, share: float | None) -> float | None:
-    """The first evaluated round from which on the test loss is at most the lowest over the share; None if that is the
-    last one. By hand, share .8: 4, 2, 1.2, 1, 1.1 is at most 1/.8 from the third on."""
+    """The first evaluated round from which the test loss stays at most the lowest loss divided by the share; None if
+    that is the last one. By hand, share .8: 4, 2, 1.2, 1, 1.1 is at most 1/.8 from the third on."""
     records = run.evaluations
     if not records:
         return None
@@ -197,7 +201,7 @@ def _loss_settled(run: Run, share: float | None) -> float | None:
 
 
 def _top_popular(run: Run, guesses: float | None) -> float | None:
-    """Accuracy of guessing the most popular file, or so many of them, whatever was requested before."""
+    """Accuracy of always guessing the most popular file or files, whatever was requested before."""
     if guesses is None or guesses == 1:
         return _metrics(run, None).get("top_popular")
     found = popular_of(build(run.spec).stream, int(guesses))
@@ -211,7 +215,7 @@ def _second_half(run: Run) -> list[float]:
 
 
 def _late_gain(run: Run, _: float | None) -> float | None:
-    """Accuracy at the end less that of the last evaluation in the first half; None without one."""
+    """Accuracy at the end minus that of the last evaluation in the first half; None without one."""
     records = run.evaluations
     before = [record.metrics["accuracy"] for record in records if 2 * record.round <= records[-1].round]
     return records[-1].metrics["accuracy"] - before[-1] if before else None
@@ -249,38 +253,41 @@ MEASURES: dict[str, MeasureKind] = {
     "local_accuracy": _metric("local_accuracy", "accuracy of the clients' own models alone"),
     "bayes": _metric("bayes", "best possible accuracy of this world"),
     "top_popular": MeasureKind(
-        _top_popular, "accuracy of always guessing the most popular file, or so many", "guesses"
+        _top_popular, "accuracy of always guessing the most popular file, or the given number of files", "guesses"
     ),
     "best_accuracy": _of_best("accuracy", "best test accuracy over rounds"),
     "best_round": MeasureKind(_best_round, "the first round of the best accuracy"),
     "loss_at_best": _of_best("loss", "test loss where the accuracy is best"),
     "of_bayes": MeasureKind(_of_bayes, "best test accuracy as a share of the best possible"),
-    "top": MeasureKind(_top, "accuracy of so many guesses at the end", "guesses", needed=True),
-    "rounds_to": MeasureKind(_rounds_to, "the first evaluated round with so much accuracy", "level", needed=True),
+    "top": MeasureKind(_top, "accuracy at the end with the given number of guesses", "guesses", needed=True),
+    "rounds_to": MeasureKind(_rounds_to, "the first evaluated round with the given accuracy", "level", needed=True),
     "settled": MeasureKind(
-        _settled, "the first evaluated round from which on so large a share of the best is kept", "level", needed=True
-    ),
-    "loss_settled": MeasureKind(
-        _loss_settled,
-        "the first evaluated round from which on the loss is at most the lowest over so much",
+        _settled,
+        "the first evaluated round from which the given share of the best accuracy is kept",
         "level",
         needed=True,
     ),
-    "late_gain": MeasureKind(_late_gain, "test accuracy at the end less that after half of the rounds"),
-    "fluctuation": MeasureKind(_fluctuation, "standard deviation of the accuracy over the last half of the rounds"),
+    "loss_settled": MeasureKind(
+        _loss_settled,
+        "the first evaluated round from which the loss stays at most the lowest loss divided by the given share",
+        "level",
+        needed=True,
+    ),
+    "late_gain": MeasureKind(_late_gain, "test accuracy at the end minus that after half of the rounds"),
+    "fluctuation": MeasureKind(_fluctuation, "standard deviation of the accuracy over the second half of the rounds"),
     "mean_percent": MeasureKind(_mean, "mean test accuracy in percent over all evaluations from a round on", "round"),
-    "wobble": MeasureKind(_wobble, "typical change of accuracy, in points, to the next evaluation", "round"),
+    "wobble": MeasureKind(_wobble, "typical change in accuracy, in points, from one evaluation to the next", "round"),
     "energy_j": _spent("joules", "joules"),
     "time_s": _spent("seconds", "simulated seconds"),
     "bits": _spent("bits", "uplink bits"),
-    "hit_ratio": _of_cache("hit_ratio", "share of the requests that a cache served"),
+    "hit_ratio": _of_cache("hit_ratio", "share of the requests served by a cache"),
     "net_bits": _of_cache("net_bits", "backhaul bits of files, control and learning"),
-    "payback": _of_cache("payback", "the first round from which on learning has paid for its own backhaul"),
+    "payback": _of_cache("payback", "the first round from which learning has paid for its own backhaul"),
     "tx_power": MeasureKind(
-        lambda run, _: _tx_power(run, uses=False), "mean power of the clients' symbols, where these are analogue"
+        lambda run, _: _tx_power(run, uses=False), "mean power of the clients' symbols, if they are analogue"
     ),
     "tx_power_vector": MeasureKind(
-        lambda run, _: _tx_power(run, uses=True), "mean power of the clients' whole vectors, where these are analogue"
+        lambda run, _: _tx_power(run, uses=True), "mean power of the clients' whole vectors, if they are analogue"
     ),
 }
 """Every measure by its name."""

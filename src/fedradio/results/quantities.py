@@ -1,7 +1,7 @@
-"""One table of quantities: what runs are described by.
+"""The table of quantities that describe runs.
 
-The summary of a run, comparisons, exported tables, figures and pages read :data:`QUANTITIES`: a new column is one entry
-there. A metric of the evaluations without an entry, such as one of a plug-in, is described by what its run declares,
+The summary of a run, comparisons, exported tables, figures and pages read :data:`QUANTITIES`, so a new column is one
+entry there. An evaluation metric without an entry, such as one from a plug-in, is described by what its run declares
 and by its name.
 """
 
@@ -22,7 +22,7 @@ FALLING = ("loss", "spread", "error", "norm")
 
 
 def _by_name(name: str) -> Quantity:
-    """A metric as its name tells: accuracies are shares, losses have nats, some endings are better when lower."""
+    """A metric described by its name: accuracies are shares, losses are in nats, some endings are better when lower."""
     share = "accuracy" in name
     return Quantity(
         name,
@@ -48,23 +48,23 @@ def _best_round(run: Run) -> float | None:
 
 
 def _all_hops(record: RoundRecord) -> float | None:
-    """Bits of all hops; undefined where those of one are."""
+    """Bits of all hops; undefined if those of one hop are."""
     known = [bits for bits in record.bits if bits is not None]
     return sum(known) if len(known) == len(record.bits) else None
 
 
 def _of_edge_round(amount: Callable[[ExchangeRecord], float | None]) -> Callable[[ExchangeRecord], float | None]:
-    """Amounts of the exchanges of hop 0 alone."""
+    """Amounts of the exchanges of hop 0 only."""
     return lambda record: amount(record) if record.hop == 0 else None
 
 
 def _eligible(record: ExchangeRecord) -> float | None:
-    """Clients that could have taken part, where the policy says so."""
+    """Clients that could have taken part, if the policy reports them."""
     return sum(record.notes["eligible"].values) if "eligible" in record.notes else None
 
 
 def _bits_per_client(run: Run) -> float | None:
-    """Bits of the whole run over registered clients."""
+    """Bits of the whole run divided by the number of registered clients."""
     bits = QUANTITIES["bits"].of(run)
     return None if bits is None or not run.clients else bits / run.clients
 
@@ -128,7 +128,7 @@ METRICS = (
         shown="export",
     ),
 )
-"""Metrics of evaluations that are more than their name tells, and numbers of learning beside them."""
+"""Evaluation metrics that their name alone does not describe, and further numbers about learning."""
 
 SPENT = (
     Quantity(
@@ -156,7 +156,7 @@ SPENT = (
         field="time_s",
         axis=True,
         short="simulated",
-        absent="Simulated time is undefined: no part says how long things take (a fleet or a link with rates does).",
+        absent="Simulated time is undefined: no part models time (a fleet or a link with rates would).",
     ),
     Quantity(
         "joules",
@@ -169,7 +169,7 @@ SPENT = (
         field="energy_j",
         axis=True,
         long="energy of all clients",
-        absent="Energy is undefined: no part says what computing and sending cost (a fleet does).",
+        absent="Energy is undefined: no part models the energy of computing and sending (a fleet would).",
     ),
     Quantity(
         "bits",
@@ -246,7 +246,7 @@ SPENT = (
     Quantity("disk_bytes", "disk", "B", "prefix", "less", field="disk_bytes", shown="run"),
     Quantity("memory_bytes", "peak memory", "B", "prefix", "less", field="memory_bytes", shown="run"),
 )
-"""What runs have spent, of the network and of the machine that simulated it."""
+"""The costs of runs, for the simulated network and for the machine that simulated it."""
 
 QUANTITIES: dict[str, Quantity] = {each.name: each for each in (*METRICS, *SPENT)}
 """Every quantity by its name, in the order of columns."""
@@ -274,22 +274,22 @@ def of_variants() -> list[Quantity]:
 
 
 def spent() -> list[Quantity]:
-    """The columns beside the metric by which variants are compared: what their runs have spent."""
+    """The cost columns shown next to the metric when variants are compared."""
     return [each for each in of_variants() if each.per != "evaluation"]
 
 
 def of_runs() -> list[Quantity]:
-    """All that is shown of a single run, beside its further metrics."""
+    """Everything shown for a single run, apart from its further metrics."""
     return [each for each in QUANTITIES.values() if each.shown != "export"]
 
 
 def references() -> list[Quantity]:
-    """Levels to compare accuracies with."""
+    """Reference levels for accuracies."""
     return [each for each in QUANTITIES.values() if each.reference]
 
 
 def counted(record: ExchangeRecord) -> Iterator[tuple[str, float]]:
-    """The quantities for which an exchange counts, with its amounts."""
+    """The quantities to which an exchange contributes, with its amounts."""
     for each in QUANTITIES.values():
         if each.per == "exchange" and each.amount is not None and (amount := each.amount(record)) is not None:
             yield each.name, amount

@@ -1,4 +1,4 @@
-"""The description of a quantity: how it is read from a run, added up and shown."""
+"""The description of a quantity: how it is read from a run, summed up and shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Shown = Literal["variants", "run", "export"]
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of runs: its name in JSON, its title and unit, how it is read, added up and shown.
+    """A quantity of runs: its name in JSON, its title and unit, and how it is read, summed up and shown.
 
     ``amount`` reads a record of the type ``per``; None is undefined, of an exchange: it does not count. ``total`` turns
     the amounts into the number of a run. ``field`` is that number in ``summary.json``, taken if it is there, and the

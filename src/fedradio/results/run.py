@@ -1,6 +1,6 @@
 """Finished and unfinished runs, read from their folders, and the runs of a sweep.
 
-Everything that looks at results (compare, report, export, figures, reproduce) reads them here.
+All commands that read results (compare, report, export, figures, reproduce) use this module.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from fedradio.spec.spec import Spec, stored_spec
 from fedradio.spec.yaml import Plain
 
 CACHE_METRICS = ("hit_ratio", "net_bits")
-"""Metrics of caches, which an evaluation lacks if nothing was requested before it."""
+"""Metrics of caches, which an evaluation lacks if nothing was requested before."""
 
 Floats = NDArray[np.float64]
 Curve = tuple[Floats, Floats]
@@ -49,10 +49,10 @@ Curve = tuple[Floats, Floats]
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run, read from its folder when asked; ``summary`` is None if the process was killed before it.
+    """A run, read from its folder on demand; ``summary`` is None if the process was killed before writing it.
 
-    ``damage``: files that are not what the run wrote. Such a run may be shown, as *damaged*, but enters no mean. The
-    headline of the summary can be asked for by name (``run.accuracy``); None is undefined.
+    ``damage``: files that differ from what the run wrote. Such a run is shown as *damaged* and excluded from means. The
+    headline numbers of the summary are attributes (``run.accuracy``); None means undefined.
     """
 
     folder: Path
@@ -98,27 +98,27 @@ class Run:
 
     @property
     def time_s(self) -> float | None:
-        """Simulated seconds of all rounds; None is undefined."""
+        """Simulated seconds of all rounds; None if undefined."""
         return QUANTITIES["seconds"].of(self)
 
     @property
     def energy_j(self) -> float | None:
-        """Joules of all clients and edges; None is undefined."""
+        """Joules of all clients and edges; None if undefined."""
         return QUANTITIES["joules"].of(self)
 
     @property
     def bits(self) -> float | None:
-        """Bits sent over all hops; None is undefined."""
+        """Bits sent over all hops; None if undefined."""
         return QUANTITIES["bits"].of(self)
 
     @property
     def arrived(self) -> float | None:
-        """Clients whose payloads arrived in an edge round, on average."""
+        """Average number of clients per edge round whose payloads arrived."""
         return None if self.summary is None else self.summary.get("arrived")
 
     @property
     def trouble(self) -> str:
-        """What is damaged, in words; else the status."""
+        """A description of the damage, or the status if there is none."""
         return f"damaged: {damage_words(self.damage)}" if self.damage else self.status
 
     @property
@@ -135,7 +135,7 @@ class Run:
 
     @property
     def cache(self) -> CacheSummary | None:
-        """The balance of the caches as the summary tells it; None without caches, or without a summary."""
+        """The balance of the caches from the summary; None without caches, or without a summary."""
         return None if self.summary is None else stored_cache(self.summary.get("cache"))
 
     @cached_property
@@ -182,7 +182,7 @@ class Run:
         return describe(self.spec)
 
     def _undamaged(self, name: str, read: Callable[[Path], Plain]) -> Plain:
-        """The content of a file; empty if it is damaged, which the run's status tells."""
+        """The content of a file; empty if it is damaged, as the run's status shows."""
         return {} if any(each.file == name for each in self.damage) else read(self.folder)
 
     @cached_property
@@ -236,7 +236,7 @@ class Run:
     def _in_order(self, rounds: list[RoundRecord]) -> list[RoundRecord]:
         """The rounds, which must be numbered from 0 without a gap."""
         if [record.t for record in rounds] != list(range(len(rounds))):
-            raise StoreError(f"{self.folder / RECORDS_FILE}: its rounds are not in order")
+            raise StoreError(f"{self.folder / RECORDS_FILE}: the rounds are not in order")
         return rounds
 
     def _of_rounds(self, evaluations: list[EvaluationRecord], rounds: int) -> list[EvaluationRecord]:
@@ -246,10 +246,10 @@ class Run:
         """
         at = [record.round for record in evaluations]
         if at != sorted(set(at)) or not all(0 < done <= rounds for done in at):
-            raise StoreError(f"{self.folder / RECORDS_FILE}: its evaluations are not in order")
+            raise StoreError(f"{self.folder / RECORDS_FILE}: the evaluations are not in order")
         scored = [record for record in evaluations if record.metrics]
         if not all("accuracy" in record.metrics for record in scored):
-            raise StoreError(f"{self.folder / RECORDS_FILE}: an evaluation without accuracy")
+            raise StoreError(f"{self.folder / RECORDS_FILE}: an evaluation has no accuracy")
         return scored
 
     def read(self, participation: bool = False) -> int:
@@ -300,7 +300,7 @@ class Run:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run that is in no mean: it is not complete, has not begun, or is damaged, which ``status`` says."""
+    """A run excluded from means because it is incomplete, has not begun or is damaged, as given by ``status``."""
 
     label: str
     seed: int
@@ -309,7 +309,7 @@ class LeftOut:
 
 
 def open_run(folder: Path | str) -> Run:
-    """The run of a folder; it need not be complete, nor whole as long as its spec can be read."""
+    """The run in a folder; it may be incomplete, or even damaged as long as its spec can be read."""
     folder = Path(folder)
     if not is_run(folder):
         raise StoreError(f"{folder} is {why_no_run(folder)}")
@@ -325,7 +325,7 @@ def ended_run(folder: Path | str, summary: Summary) -> Run:
 
 
 def open_runs(*folders: Path | str) -> list[Run]:
-    """The runs of run folders and of sweeps, in that order, each once; all other folders are refused together."""
+    """The runs of run folders and sweeps, in order and without duplicates; all other folders are refused together."""
     return open_all(*folders)[0]
 
 
@@ -355,7 +355,7 @@ def open_all(*folders: Path | str) -> tuple[list[Run], list[LeftOut]]:
 
 
 def open_listed(entry: ListedRun) -> Run | LeftOut:
-    """A run that a sweep lists; its spec must be that of the list."""
+    """A run that a sweep lists; its spec must match the one listed."""
     if not is_run(entry.folder):
         return LeftOut(entry.label, entry.spec.seed, str(entry.folder), "not begun")
     try:
@@ -369,17 +369,17 @@ def open_listed(entry: ListedRun) -> Run | LeftOut:
 
 
 def undamaged(runs: Iterable[Run]) -> list[Run]:
-    """The runs whose files are what they wrote, complete or not."""
+    """The runs that are not damaged, complete or not."""
     return [run for run in runs if not run.damage]
 
 
 def damage_words(damage: Iterable[Damage]) -> str:
-    """What is damaged, in one line."""
+    """A description of the damage in one line."""
     return "; ".join(map(str, damage))
 
 
 def why_no_run(folder: Path) -> str:
-    """Why a folder is not that of a run, and what may have been meant."""
+    """The reason why a folder is not a run folder, and a suggestion."""
     if not folder.is_dir():
         return f"not a run folder: {'it is a file' if folder.exists() else 'it does not exist'}"
     inside = sum(map(is_run, folder.glob("*/")))

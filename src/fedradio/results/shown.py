@@ -34,7 +34,7 @@ def run_html(run: Run) -> str:
 
 
 def html_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts, which may hold anything, under a title of some lines."""
+    """An HTML table of arbitrary texts, with a caption of one or more lines."""
 
     def cells(texts: Sequence[str], tag: str) -> str:
         return "".join(f"<{tag}>{html.escape(harmless(text))}</{tag}>" for text in texts)

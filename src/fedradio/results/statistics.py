@@ -16,7 +16,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """Mean of ``n`` values and the half width of its interval (Student's t, 95 %); None of one value alone."""
+    """Mean of ``n`` values and the half-width of its 95 % confidence interval (Student's t); None for one value."""
 
     mean: float
     half: float | None
@@ -31,13 +31,13 @@ class Interval:
         return None if self.half is None else self.mean + self.half
 
     def excludes(self, value: float) -> bool:
-        """Whether the value lies outside; never outside of the mean of one value alone."""
+        """Whether the value lies outside the interval; never if there is no interval."""
         return self.half is not None and abs(self.mean - value) > self.half
 
 
 @dataclass(frozen=True)
 class Band:
-    """A mean curve and the ends of its interval at every ``x``, all ``[points]``; of one curve alone they are equal."""
+    """A mean curve and the ends of its interval at every ``x``, all ``[points]``; for one curve they are equal."""
 
     x: Floats
     mean: Floats
@@ -50,7 +50,7 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     """Confidence interval ``mean +- t(n-1) s / sqrt(n)`` of a mean, with ``s`` the unbiased standard deviation."""
     n = len(values)
     if n == 0:
-        raise ValueError("no values to take a mean of")
+        raise ValueError("there are no values to average")
     half = None if n == 1 else float(_t(n, level) * np.std(values, ddof=1) / np.sqrt(n))
     return Interval(float(np.mean(values)), half, n)
 
@@ -75,7 +75,7 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
     no ``x`` lies in all of them there is one point, the latest start: curves that have ended keep their last value.
     """
     if not curves:
-        raise ValueError("no curves to take a mean of")
+        raise ValueError("there are no curves to average")
     x = curves[0][0]
     if any(len(other) != len(x) or not np.array_equal(other, x) for other, _ in curves):
         low, high = max(other[0] for other, _ in curves), min(other[-1] for other, _ in curves)

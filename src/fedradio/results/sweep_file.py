@@ -1,6 +1,6 @@
-"""The file ``sweep.json`` of a sweep folder, read through its schema: its variants, and where their runs lie.
+"""The file ``sweep.json`` of a sweep folder, validated by its schema: its variants and the folders of their runs.
 
-It is sealed: it carries the checksum of its own other fields. Format 1, of version 0.1, was not.
+It contains a checksum of its own other fields. Format 1, of version 0.1, did not.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from fedradio.runs.stored import Count, Frame, fitting
 from fedradio.spec.spec import Spec, complete_spec
 
 MARKER = "sweep.json"
-"""The file that makes a folder a sweep; its runs lie in ``runs/`` beside it."""
+"""The file that makes a folder a sweep; its runs are in ``runs/`` next to it."""
 
 RUNS = "runs"
-"""Folder of the runs inside that of the sweep."""
+"""Folder of the runs inside the sweep folder."""
 
 FORMAT = 2
 """Number of the format of ``sweep.json``; a reader refuses later ones."""
@@ -65,7 +65,7 @@ class ListedRun:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether a folder holds a sweep."""
+    """Whether a folder is a sweep folder."""
     return (folder / MARKER).is_file()
 
 
@@ -90,7 +90,7 @@ def read_sweep_file(folder: Path) -> SweepFile:
             document = unsealed(data, path)
         number, version = document.get("format"), document.get("fedradio")
         if number not in (1, FORMAT):
-            later = f"has format {number}, fedradio {__version__} reads {FORMAT}; use fedradio {version}"
+            later = f"has format {number}, but fedradio {__version__} reads {FORMAT}; use fedradio {version}"
             raise StoreError(f"{path}: {later}")
         sweep = fitting(SweepFile, document, path)
         for number, variant in enumerate(sweep.cells):

@@ -1,4 +1,4 @@
-"""Variants: groups of runs that differ in their seed alone, and labels that tell them apart."""
+"""Variants: groups of runs that differ only in their seed, and labels that distinguish them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fedradio.spec.yaml import flatten
 
 @dataclass(frozen=True)
 class Variant:
-    """Runs that differ in their seed alone, by seed; ``label`` is unique among the variants."""
+    """Runs that differ only in their seed, by seed; ``label`` is unique among the variants."""
 
     label: str
     algorithm: str
@@ -24,9 +24,9 @@ class Variant:
 
 
 def variants(runs: Sequence[Run]) -> list[Variant]:
-    """The variants of some runs: grouped by everything in their specs but the seed, and labelled.
+    """The labelled variants of some runs, grouped by everything in their specs except the seed.
 
-    A run that was made twice counts in no mean twice: runs of the same spec and seed are variants of their own.
+    No run counts twice in a mean: repeated runs with the same spec and seed become separate variants.
     """
     groups: dict[str, list[Run]] = {}
     for run in runs:
@@ -61,7 +61,7 @@ def _copies(label: str, group: Sequence[Run]) -> list[tuple[str, list[Run]]]:
 
 
 def matching(every: Sequence[Variant], words: str) -> list[Variant]:
-    """The variant of that label, else those whose label or algorithm contains all of these words."""
+    """The variant with that label, or those whose label or algorithm contains all of these words."""
     exact = [variant for variant in every if variant.label == words]
     wanted = pieces(words)
     return exact or [variant for variant in every if wanted <= pieces(variant.label) | {variant.algorithm}]
@@ -73,12 +73,12 @@ def pieces(label: str) -> set[str]:
 
 
 def shortened(label: str) -> str:
-    """A label for legends, without the word that names of algorithms and of their keywords explain."""
+    """A label for legends, without the word ``algorithm``, which names of algorithms and keywords make redundant."""
     return re.sub(r"(^|[ :])algorithm[=.]", r"\1", label)
 
 
 def labels(specs: Sequence[Spec]) -> list[str]:
-    """A label for each spec, whatever its seed: its name, and where names are equal the keys by which specs differ.
+    """A label for each spec, ignoring its seed: its name and, where names are equal, the keys that differ.
 
     Keywords of a part are listed if they differ among parts of the same kind; otherwise the kind says enough.
     """
@@ -115,7 +115,7 @@ def _kind(flat: Mapping[str, Any], key: str) -> Any:
 
 
 def _short(value: Any) -> str:
-    """A value as short text that loses nothing."""
+    """A value as a short text without loss of precision."""
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return json.dumps(value).strip('"')

@@ -25,7 +25,7 @@ def test_nothing_is_overwritten(call: Call, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("precious")
     refused = call("cp", "demo", tmp_path / "mine.yaml").exception
     assert isinstance(refused, SpecError)
-    assert "exists already" in str(refused)
+    assert "already exists" in str(refused)
     assert (tmp_path / "mine.yaml").read_text() == "precious"
 
 

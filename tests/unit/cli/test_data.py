@@ -36,9 +36,9 @@ def test_fetched_from_a_folder_and_located(call: Call, tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("digits", "there is nothing to fetch and no folder"),
+        ("digits", "there is nothing to fetch and it has no folder"),
         ("mnist", "run `fedradio data fetch mnist`"),
-        ("imagenet", "known are digits, mnist"),
+        ("imagenet", "choose one of: digits, mnist"),
     ],
 )
 def test_what_has_no_place(call: Call, name: str, words: str) -> None:

@@ -41,7 +41,7 @@ def test_trackers_say_how_they_are_opened(call: Call, folder: Path, tmp_path: Pa
 
 def test_tables_are_not_followed(call: Call, folder: Path) -> None:
     done = call("export", folder, "--follow")
-    assert "tables are written once" in str(done.exception)
+    assert "only works with trackers; tables are written once" in str(done.exception)
 
 
 def test_an_extra_that_is_missing_exits_with_2(

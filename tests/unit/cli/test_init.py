@@ -39,7 +39,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def test_all_problems_of_the_input_are_listed(fail: Fail) -> None:
     code, text = fail(SpecError([Problem("rule.lr", "is wrong", "0.1"), Problem("model", "is absent")]))
     assert code == 2
-    for words in ("2 problem(s)", "rule.lr", "is wrong", "model", "is absent"):
+    for words in ("2 problems", "rule.lr", "is wrong", "model", "is absent"):
         assert words in text
 
 
@@ -100,7 +100,7 @@ def test_interrupted(fail: Fail) -> None:
 def test_a_folder_whose_name_could_pass_for_a_line_of_output_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    forged = tmp_path / "run\nother: whole (complete)"
+    forged = tmp_path / "run\nother: intact (complete)"
     forged.mkdir()
     assert exit_code("verify", forged) == SpecError.exit_code
     told = capsys.readouterr()

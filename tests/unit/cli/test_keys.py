@@ -14,7 +14,7 @@ from fedradio.core.errors import StoreError
 def test_it_says_what_goes_where(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [str(tmp_path / "keys"), "--host", "localhost", "--nodes", "3"])
     assert done.exit_code == 0
-    assert "to every device: ca.crt, and the key of its client, node-0.key to node-2.key" in done.output
+    assert "give every device ca.crt and the key of its client, node-0.key to node-2.key" in done.output
     assert "fedradio serve SPEC --tls" in done.output
     again = CliRunner().invoke(app, [str(tmp_path / "keys"), "--host", "localhost", "--nodes", "3"])
     assert isinstance(again.exception, StoreError)

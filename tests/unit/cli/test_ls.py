@@ -29,7 +29,10 @@ def test_specs_by_the_beginning_of_their_names(call: Call) -> None:
     shown = call("ls", "spec", "rawhfl/quick").output
     assert "rawhfl/quick/z4" in shown
     assert "osafl" not in shown
-    for words, reason in ((("spec", "nothing"), "lists a family: fedcpsl"), (("link", "ideal"), "goes with `ls spec`")):
+    for words, reason in (
+        (("spec", "nothing"), "lists a family: fedcpsl"),
+        (("link", "ideal"), "can only be used with `ls spec`"),
+    ):
         refused = call("ls", *words).exception
         assert isinstance(refused, SpecError)
         assert reason in str(refused)

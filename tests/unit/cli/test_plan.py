@@ -64,7 +64,7 @@ def test_a_slot_for_programs(call: Call) -> None:
 
 def test_the_air_has_shares(call: Call) -> None:
     assert "noise" in call("plan", "whfl").output
-    assert "in all" in call("plan", "whfl", "hops.0.link.normaliser=sum").output
+    assert "total" in call("plan", "whfl", "hops.0.link.normaliser=sum").output
     some = "hops.0.policy={kind: sampling, clients: 2, steps: 1}"
     assert "are not known before it" in call("plan", "whfl", some).output
 

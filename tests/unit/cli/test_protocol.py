@@ -19,9 +19,9 @@ TINY = ("--megabytes", "0.01")
 def test_a_request_is_shown(call: Call, tmp_path: Path) -> None:
     done = call("protocol", *SMALL, *TINY, "--content", "7", "--figure", tmp_path / "chart.svg")
     assert done.exit_code == 0, done.output
-    for words in ("asks for content 7", "opens the payload", "24 of 25 attempts refused", "1,152 bit", "3,808 bit"):
+    for words in ("requests content 7", "opens the payload", "24 of 25 attempts refused", "1,152 bit", "3,808 bit"):
         assert words in done.output
-    assert "6 clients in 2 cell(s), 256 contents; sealed requests" in done.output
+    assert "6 clients in 2 cells, 256 contents; sealed requests" in done.output
     assert "rank matching" not in done.output
     assert (tmp_path / "chart.svg").read_text().startswith("<?xml")
 
@@ -56,8 +56,8 @@ def test_attacks(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     ("words", "told"),
     [
         (("--padding", "some"), "unknown padding"),
-        (("--figure", "chart.gif"), "not a file that can be drawn"),
-        (("--figure", "nowhere/chart.pdf"), "not a file that can be drawn"),
+        (("--figure", "chart.gif"), "not a supported image file"),
+        (("--figure", "nowhere/chart.pdf"), "not a supported image file"),
         (("--megabytes", "many"), "not a size"),
         (("--megabytes", "5,1"), "not a size"),
         (("--megabytes", "1,2,3"), "not a size"),

@@ -53,12 +53,12 @@ def test_what_was_drawn_and_why_others_were_not(capsys: pytest.CaptureFixture[st
     drawings = [
         Drawing("map", Figure),
         Drawing("energy", Figure, "without [free]: joules are undefined"),
-        Drawing("spread", None, "one test set for all"),
+        Drawing("spread", None, "all clients share one test set"),
     ]
     print_drawings([Path("map.pdf"), Path("map.png"), Path("energy.png")], drawings)
     assert capsys.readouterr().out.splitlines() == [
         "map.pdf, map.png",
         "energy.png",
         "  without [free]: joules are undefined",
-        "  spread is not drawn: one test set for all",
+        "  spread was not drawn: all clients share one test set",
     ]

@@ -73,7 +73,7 @@ def test_pages_of_the_runs_of_a_sweep(
 def test_the_pages_of_runs_are_those_of_a_sweep(made: Path) -> None:
     refused = CliRunner().invoke(app, ["report", str(made), "--runs"]).exception
     assert isinstance(refused, SpecError)
-    assert "this is no sweep" in str(refused)
+    assert "this folder is not a sweep" in str(refused)
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path, made: Path) -> None:

@@ -31,7 +31,7 @@ def test_a_run_in_which_nobody_took_part_ends_with_a_warning(
     nobody = cells(*radio, "hops.0.deadline_s=1e-9")
     show_run(lambda watch: run(nobody, tmp_path / "my run", observer=watch), tmp_path / "my run", quiet=False)
     text = capsys.readouterr().err
-    assert text.startswith("warning nobody took part in any round")
+    assert text.startswith("warning no client took part in any round")
     assert text.endswith(f"fedradio plan '{tmp_path / 'my run' / 'spec.yaml'}'\n")
 
 
@@ -49,7 +49,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path: Path, capsys: pytest.Captur
 
     with pytest.raises(KeyboardInterrupt):
         show_run(interrupted, tmp_path, quiet)
-    assert f"go on with: fedradio resume {tmp_path}\n" in capsys.readouterr().err
+    assert f"resume with: fedradio resume {tmp_path}\n" in capsys.readouterr().err
     with pytest.raises(KeyboardInterrupt):
         show_run(interrupted, tmp_path / "never made", quiet)
     assert capsys.readouterr().err == ""

@@ -31,13 +31,13 @@ def test_a_line_per_run(call: Call, sweep: Path) -> None:
     said = call("verify", sweep)
     assert said.exit_code == 0
     assert said.stdout.splitlines() == [
-        f"{sweep}/runs/a-seed1: whole (complete)",
-        f"{sweep}/runs/a-seed2: unfinished, whole up to its checkpoint after 1 rounds",
+        f"{sweep}/runs/a-seed1: intact (complete)",
+        f"{sweep}/runs/a-seed2: unfinished, intact up to its checkpoint after 1 rounds",
         f"{sweep}/runs/a-seed3: not begun",
     ]
     assert call("verify", sweep, "-q").stdout == ""
     unfinish_without_summary(sweep / "runs/a-seed2")
-    assert "without a checkpoint: only its form" in call("verify", sweep / "runs/a-seed2").stdout
+    assert "without a checkpoint; only the format" in call("verify", sweep / "runs/a-seed2").stdout
 
 
 def unfinish_without_summary(folder: Path) -> None:
@@ -67,12 +67,12 @@ def test_a_damaged_sweep_does_not_keep_others_from_being_checked(call: Call, swe
     assert said.exit_code == 5
     first, second = said.stdout.splitlines()
     assert f"{path} is damaged: was changed after it was written" in first
-    assert second.endswith("whole (complete)")
+    assert second.endswith("intact (complete)")
 
 
 def test_version_0_1(call: Call) -> None:
     said = call("verify", OLD)
-    assert (said.exit_code, "fedradio 0.1 kept no checksums" in said.stdout) == (0, True)
+    assert (said.exit_code, "fedradio 0.1 stored no checksums" in said.stdout) == (0, True)
 
 
 def test_what_is_no_run(call: Call, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_wrong_path_does_not_stop_the_others(call: Call, sweep: Path, tmp_path
     one = sweep / "runs/a-seed1"
     said = call("verify", tmp_path / "nowhere", one)
     assert said.exit_code == 5
-    assert said.stdout == f"{one}: whole (complete)\n"
+    assert said.stdout == f"{one}: intact (complete)\n"
     assert "nowhere is not a run folder: it does not exist" in said.stderr
     told = json.loads(call("verify", tmp_path / "nowhere", one, "--json").stdout)
     assert [each["status"] for each in told] == ["no run", "whole"]

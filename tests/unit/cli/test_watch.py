@@ -24,7 +24,7 @@ def test_it_serves_until_ctrl_c(tmp_path: Path, tiny: Callable[..., Spec]) -> No
         assert b"The run has ended" in answer.read()
     process.send_signal(signal.SIGINT)
     printed, told = process.communicate(timeout=60)
-    assert (process.returncode, printed, told.strip()) == (0, "", "Ctrl-C ends it")
+    assert (process.returncode, printed, told.strip()) == (0, "", "press Ctrl-C to stop")
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,4 +48,4 @@ def test_an_interruption_says_how_to_go_on(call: Call, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(module, "work_on", stop)
     done = call("work", "s")
-    assert "the same command goes on" in done.output
+    assert "repeat the command to resume" in done.output

@@ -22,7 +22,7 @@ Make = Callable[..., Spec]
 
 def test_runs_in_which_nobody_took_part_are_marked(tiny: Make) -> None:
     busy, idle = past(tiny("seed=1"), [0.5]), past(tiny("seed=2", "algorithm=fedprox"), [0.1], clients=0.0)
-    assert "nobody took part in: algorithm=fedprox" in compare([busy, idle]).notes
+    assert "no client took part in: algorithm=fedprox" in compare([busy, idle]).notes
     assert not any("nobody" in note for note in compare([busy]).notes)
 
 
@@ -79,7 +79,7 @@ def test_only_common_seeds_make_pairs(pair: list[Run], tiny: Make) -> None:
     apart = compare([pair[0], pair[3]])
     assert apart.differences[0].last is None
     assert any("no seed in common" in note for note in apart.notes)
-    assert any("no interval" in note for note in apart.notes)
+    assert any("no confidence interval" in note for note in apart.notes)
 
 
 def test_pairs_of_other_worlds_are_told(tiny: Make, cells: Make) -> None:
@@ -165,7 +165,7 @@ def test_different_lengths_and_versions_are_told(tiny: Make) -> None:
     ("request_", "words"),
     [
         ({"metric": "acuracy"}, ["--metric", "did you mean 'accuracy'?"]),
-        ({"metric": "xyz"}, ["all have: accuracy, loss"]),
+        ({"metric": "xyz"}, ["available in all runs: accuracy, loss"]),
         ({"baseline": "algorithm=fedpro"}, ["--baseline", "did you mean 'algorithm=fedprox'?"]),
         ({"baseline": "x"}, ["one of: algorithm=fedavg; algorithm=fedprox"]),
         ({"target": 90.0}, ["--target", "between 0 and 1"]),

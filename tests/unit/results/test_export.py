@@ -183,7 +183,7 @@ def test_folders_that_cannot_be_exported(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(StoreError, match="not a run folder"):
         export(tmp_path)
     list_runs(tmp_path, {})
-    with pytest.raises(StoreError, match="holds no runs"):
+    with pytest.raises(StoreError, match="contains no runs"):
         export(tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot use"):

@@ -1,6 +1,6 @@
 """The look of all figures (matplotlib): sizes, axes, legends, and files.
 
-The same data gives the same files, byte by byte: nothing in them tells when or where they were made.
+The same data gives the same files, byte for byte: they contain neither the time nor the place of their making.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ COLOURS = {name: style.colour for name, style in STYLES.items()}
 """One colour per algorithm, everywhere."""
 
 FILES: dict[Any, Any] = {"pdf.fonttype": 42, "svg.hashsalt": "fedradio"}
-"""Fonts are embedded as TrueType: publishers refuse matplotlib's default. Names inside SVG files stay the same."""
+"""Embed fonts as TrueType, since publishers refuse matplotlib's default, and keep names in SVG files stable."""
 
 METADATA = {
     ".pdf": {"Creator": None, "Producer": None, "CreationDate": None},
     ".png": {"Software": None},
     ".svg": {"Creator": None, "Date": None},
 }
-"""What matplotlib would write about itself and the time."""
+"""Metadata that matplotlib would write about itself and the time."""
 
 PREFIXES = {1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ"}
 
 
 @contextmanager
 def printed(design: Design = COLUMN) -> Iterator[None]:
-    """Context in which figures get the letters and lines of a design, by default those of a printed column."""
+    """Context in which figures use the fonts and lines of a design, by default those of a printed column."""
     with matplotlib.rc_context(design.rc):
         yield
 
 
 def save(figure: Figure, path: Path, dpi: int = 200) -> None:
-    """Write PNG, PDF or SVG, by the file's ending, whole or not at all."""
+    """Write a PNG, PDF or SVG file, chosen by its extension, atomically."""
     suffix = path.suffix.lower()
     data = io.BytesIO()
     with matplotlib.rc_context(FILES):
@@ -83,7 +83,7 @@ def column(design: Design = COLUMN, height_in: float = 2.3) -> tuple[Figure, Axe
 
 
 def line(look: Style, points: int, phase: float = 0.0, design: Design = COLUMN) -> dict[str, Any]:
-    """Keywords of a line with about eight markers; ``phase`` in [0, 1) moves them, so that equal lines are all seen."""
+    """Keywords of a line with about eight markers; ``phase`` in [0, 1) shifts them to keep equal lines visible."""
     every = max(1, points // 8)
     own = design.settings
     return {
@@ -97,10 +97,10 @@ def line(look: Style, points: int, phase: float = 0.0, design: Design = COLUMN) 
 
 
 def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None, design: Design = COLUMN) -> None:
-    """Put the legend above the data, never on it, in as many columns as fit.
+    """Put the legend above the data, never on top of it, in as many columns as fit.
 
-    The figure grows by its height, unless the design says how high it is. Of the ``handles``, else of the labels in
-    the axes; a line that is alone needs none, unless the design names it.
+    The figure grows by the legend's height, unless the design fixes the height. Entries come from ``handles``, or from
+    the labels in the axes; a single line gets no legend unless the design names it.
     """
     artists = list(axes.get_legend_handles_labels()[0]) if handles is None else list(handles)
     if handles is None and len(artists) == 1 and not design.names:
@@ -116,19 +116,19 @@ def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None, 
 
 
 def _legend_label(label: str, design: Design, letters: int) -> str:
-    """The text of a legend's entry: the name that the user gave it, else the label without its obvious words."""
+    """The text of a legend entry: the user's name for it, or the label without its obvious words."""
     if label in design.names:
         return design.names[label]
     return literal(textwrap.fill(shortened(label), letters))
 
 
 def _width(text: str) -> int:
-    """Letters of a line; a command of a formula, such as ``\\mu``, is one."""
+    """Number of characters of a line; a command in a formula, such as ``\\mu``, counts as one."""
     return len(re.sub(r"\\[a-zA-Z]+", "m", text.replace("$", "")))
 
 
 def _columns(widths: Sequence[int], letters: int) -> int:
-    """The most columns, filled one after another, that fit so many letters."""
+    """The largest number of columns, filled one after another, that fits this many characters."""
     for columns in range(len(widths), 1, -1):
         if sum(int(part.max()) for part in np.array_split(np.array(widths), columns)) <= letters:
             return columns
@@ -136,12 +136,12 @@ def _columns(widths: Sequence[int], letters: int) -> int:
 
 
 def whole_numbers(axis: Axis) -> None:
-    """Ticks at whole numbers alone."""
+    """Put ticks at whole numbers only."""
     axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
 
 
 def axis(against: str, most: float) -> tuple[float, str]:
-    """Scale and title of an axis of what was spent, such as joules: what to divide by, the title with its unit."""
+    """Scale and title of a cost axis, such as joules: the divisor, and the title with its unit."""
     quantity = QUANTITIES[against]
     if quantity.format == "clock":
         size, unit = next((size, unit) for size, (start, unit) in CLOCK.items() if most >= start)
@@ -151,7 +151,7 @@ def axis(against: str, most: float) -> tuple[float, str]:
 
 
 def scaled(most: float, unit: str) -> tuple[float, str]:
-    """A factor such that the most is between 1 and 1000, and the unit with its prefix."""
+    """A factor that brings the maximum between 1 and 1000, and the unit with its prefix."""
     factor = next((size for size in PREFIXES if most >= size), 1.0 if most == 0 else 1e-6)
     return factor, f"{PREFIXES[factor]}{unit}"
 
@@ -173,5 +173,5 @@ CLOCK = {3600.0: (6 * 3600.0, "h"), 60.0: (600.0, "min"), 1.0: (1.0, "s"), 1e-3:
 
 
 def literal(text: str) -> str:
-    """A text from elsewhere as matplotlib shows it: no mathematics between dollars, no control characters."""
+    """A text from elsewhere, made safe for matplotlib: no formulas between dollar signs, no control characters."""
     return harmless(text).replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""A choice of figures, as a paper needs them: which metric against what, which variants, their order and names."""
+"""A choice of figures for a paper: which metric against which axis, which variants, their order and names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fedradio.results.run import Run, open_runs
 from fedradio.results.variants import Variant, matching, pieces, shortened, variants
 
 FREE: Limits = (None, None)
-"""Limits as the data have them."""
+"""Limits that follow the data."""
 
 
 def figures(
@@ -42,10 +42,10 @@ def figures(
     font_size: float | None = None,
     style: str | Path | None = None,
 ) -> dict[str, Figure]:
-    """Figures of runs, run folders and sweeps by their names, such as ``accuracy-joules``; no file is written.
+    """Figures of runs, run folders and sweeps by name, such as ``accuracy-joules``; no file is written.
 
-    The keywords are the options of ``fedradio figures``. A figure is matplotlib's own and can be changed further;
-    ``save_figure(figure, path)`` writes it with letters that publishers take.
+    The keywords are the options of ``fedradio figures``. The figures are matplotlib figures that you can change
+    further; ``save_figure(figure, path)`` writes them with fonts that publishers accept.
     """
     given = [source for source in sources if isinstance(source, Run)]
     opened = open_runs(*(source for source in sources if not isinstance(source, Run)))
@@ -61,25 +61,25 @@ def figures(
 
 
 def drawable(runs: Sequence[Run]) -> Sequence[Run]:
-    """The runs that can be drawn: one alone as far as it went, of several the complete ones; refused without any."""
+    """The runs that can be drawn: a single run even if incomplete, otherwise the complete ones; refused if none."""
     if len(runs) == 1 and not runs[0].damage:
         return runs
     complete = [run for run in runs if run.status == "complete"]
     if not complete:
         reasons = [f"{run.folder} is {run.trouble}" for run in runs if run.damage]
         if len(reasons) < len(runs):
-            reasons.insert(0, "no run is complete: name a single run folder to see it as far as it went")
+            reasons.insert(0, "no run is complete; name a single run folder to draw what it has so far")
         raise StoreError("\n".join(reasons) or "there are no runs to draw")
     return complete
 
 
 def chosen_variants(every: Sequence[Variant], order: Sequence[str] = (), without: Sequence[str] = ()) -> list[Variant]:
-    """The variants without some, in an order: those that are named first come first, the others follow as they are."""
+    """The remaining variants in order: the named ones first, then the others in their original order."""
     problems = _unknown("--order", order, every) + _unknown("--without", without, every)
     out = {variant.label for words in without for variant in matching(every, words)}
     left = [variant for variant in every if variant.label not in out]
     if not problems and not left:
-        problems.append(Problem("--without", "leaves nothing to draw", "name fewer variants", "; ".join(without)))
+        problems.append(Problem("--without", "leaves no variant to draw", "name fewer variants", "; ".join(without)))
     if problems:
         raise SpecError(problems)
     ranks: dict[str, int] = {}
@@ -90,10 +90,10 @@ def chosen_variants(every: Sequence[Variant], order: Sequence[str] = (), without
 
 
 def names_of(every: Sequence[Variant], labels: Mapping[str, str]) -> dict[str, str]:
-    """Names for legends by the variants' labels, of those that get one.
+    """Legend names by the labels of the variants that are renamed.
 
-    A key is a label or enough words of it. Where several variants have these words, their place in each label is taken
-    by the name, as in *rule.lr=0.1, FedProx*.
+    A key is a label or part of one. If several variants match, the name replaces the matching words in each label, as
+    in *rule.lr=0.1, FedProx*.
     """
     problems = _unknown("--label", labels, every)
     names: dict[str, str] = {}
@@ -117,13 +117,13 @@ def names_of(every: Sequence[Variant], labels: Mapping[str, str]) -> dict[str, s
 
 
 def split_labels(texts: Iterable[str], every: Sequence[Variant]) -> dict[str, str]:
-    """Labels as typed, ``WORDS=NAME``; words may hold equal signs, as labels do: the first that fit count."""
+    """Split texts ``WORDS=NAME`` at the first ``=`` whose words match a variant; labels may contain ``=`` too."""
     found: dict[str, str] = {}
     for text in texts:
         places = [place for place, letter in enumerate(text) if letter == "="]
         if not places:
             remedy = 'such as --label fedprox="FedProx (mu=0.01)"'
-            raise SpecError(Problem("--label", "names no variant", remedy, text))
+            raise SpecError(Problem("--label", "does not name a variant", remedy, text))
         at = next((place for place in places if matching(every, text[:place])), places[0])
         found[text[:at]] = text[at + 1 :]
     return found
@@ -137,9 +137,9 @@ def chosen_drawings(
     target: float | None = None,
     design: Design = COLUMN,
 ) -> list[Drawing]:
-    """The figures that are wanted: all, or with a metric, an axis, limits or a target its curves; or ``only`` some.
+    """The requested figures: all; with a metric, axis, limits or target only the curves; or those listed in ``only``.
 
-    Refused where something is unknown, and where none of those that were asked for can be drawn.
+    Refused if something is unknown, or if none of the requested figures can be drawn.
     """
     limited = design.x_limits != FREE or design.y_limits != FREE
     curves = metric is not None or bool(against) or target is not None or limited
@@ -176,7 +176,7 @@ def _check(every: Sequence[Variant], metric: str, against: Sequence[str], target
         if not all(limit is None or math.isfinite(limit) for limit in limits) or (
             low is not None and high is not None and low >= high
         ):
-            problems.append(Problem(option, "not two rising numbers", f"such as {option} 0,1", limits))
+            problems.append(Problem(option, "not two increasing numbers", f"such as {option} 0,1", limits))
     shares = entry(metric).format == "percent"
     for option, value in (("--ylim", design.y_limits[0]), ("--ylim", design.y_limits[1]), ("--target", target)):
         if shares and value is not None and value > 1:
@@ -186,7 +186,7 @@ def _check(every: Sequence[Variant], metric: str, against: Sequence[str], target
 
 
 def _unknown(option: str, words: Iterable[str], every: Sequence[Variant]) -> list[Problem]:
-    """Problems of words that fit no variant."""
+    """Problems with words that match no variant."""
     known = [variant.label for variant in every]
     listed = f"one of: {'; '.join(known)}"
     lost = [one for one in words if not matching(every, one)]
@@ -195,7 +195,7 @@ def _unknown(option: str, words: Iterable[str], every: Sequence[Variant]) -> lis
 
 
 def _name_problems(key: str, text: str) -> list[Problem]:
-    """Problems of a name that cannot be set."""
+    """Problems with a name that cannot be typeset."""
     if not text.strip():
         return [Problem("--label", "the name is empty", f'such as --label {key}="A name"', key)]
     try:
@@ -203,12 +203,14 @@ def _name_problems(key: str, text: str) -> list[Problem]:
             MathTextParser("path").parse(text)
     except ValueError as error:
         reason = str(error).strip().splitlines()[-1].partition(", found")[0].removeprefix("ParseFatalException: ")
-        return [Problem("--label", f"the formula cannot be set: {reason}", r"a dollar sign itself is \$", text)]
+        return [
+            Problem("--label", f"the formula cannot be typeset: {reason}", r"write a literal dollar sign as \$", text)
+        ]
     return []
 
 
 def _placed(label: str, key: str, name: str) -> str | None:
-    """A label with a name in the place of the key's words; None if they are not in it."""
+    """A label with the key's words replaced by a name; None if it does not contain them."""
     words, left = pieces(key), label.split(", ")
     places = [place for place, word in enumerate(left) if pieces(word) <= words]
     if not places:

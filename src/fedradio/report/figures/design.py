@@ -1,4 +1,4 @@
-"""The design of figures as their user wants it: size, letters, style file, limits of the axes, names of variants."""
+"""The design of figures: size, fonts, style file, axis limits, and names of variants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMN_IN = 3.5
 """Width of a column of a two-column paper, in inches."""
 
 INCHES = {"in": 1.0, "": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
-"""Units of sizes; points are those of TeX, in which ``\\the\\columnwidth`` is printed."""
+"""Units of sizes; points are TeX points, as printed by ``\\the\\columnwidth``."""
 
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:[x*]\s*(\d+(?:\.\d+)?))?\s*(in|cm|mm|pt|)\s*")
 
@@ -28,7 +28,7 @@ LEAST_IN, MOST_IN = 1.0, 40.0
 """Sizes that can be drawn."""
 
 GENERIC = ("serif", "sans-serif", "monospace", "cursive", "fantasy")
-"""Families of which matplotlib takes the first that is installed."""
+"""Generic families, for which matplotlib uses the first installed font."""
 
 SIZES: dict[str, Any] = {
     "font.size": 8,
@@ -42,16 +42,16 @@ SIZES: dict[str, Any] = {
     "grid.alpha": 0.25,
     "grid.linewidth": 0.5,
 }
-"""Of letters and frames, in points, for figures that are printed at their own size."""
+"""Sizes of fonts and frames, in points, for figures printed at their original size."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """How figures look where that is not the default.
+    """How figures look, where this differs from the default.
 
-    ``height_in``: of the whole figure, legend included; None is as high as it needs. ``settings``: matplotlib's, over
-    :data:`SIZES`. Limits are in the units of the records. ``names``: variants by label, as the legend calls them;
-    mathematics between dollars is set.
+    ``height_in``: height of the whole figure including the legend; None chooses it automatically. ``settings``:
+    matplotlib settings that override :data:`SIZES`. Limits are in the units of the records. ``names``: legend names by
+    label; formulas between dollar signs are typeset.
     """
 
     width_in: float = COLUMN_IN
@@ -68,16 +68,16 @@ class Design:
 
     @property
     def letters(self) -> int:
-        """How many letters of a legend fit the width."""
+        """How many characters of a legend fit the width."""
         return max(12, round(62 * self.width_in / COLUMN_IN * 7 / self.legend_pt))
 
     @property
     def legend_pt(self) -> float:
-        """Size of the legend's letters, in points."""
+        """Font size of the legend, in points."""
         return float(FontProperties(size=self.rc["legend.fontsize"]).get_size_in_points())
 
     def height(self, usual_in: float) -> float:
-        """The height of a figure that is usually that high, the legend not counted."""
+        """The height of a figure whose usual height, without the legend, is given."""
         return usual_in * self.width_in / COLUMN_IN if self.height_in is None else self.height_in
 
 
@@ -91,11 +91,11 @@ def design(
     font_size: float | None = None,
     style: str | Path | None = None,
 ) -> Design:
-    """A design; all that is wrong is told at once.
+    """A design; all problems are reported together.
 
-    ``size``: width and height in inches, or a text such as ``3.5x2.3``, ``8.8x6cm``, ``252pt``. ``font``: a family
-    that is installed. ``font_size``: of the axes' titles, in points; ticks and legend are a point smaller.
-    ``style``: a style file of matplotlib, or the name of a style that matplotlib has. What is given goes before it.
+    ``size``: width and height in inches, or a text such as ``3.5x2.3``, ``8.8x6cm``, ``252pt``. ``font``: an installed
+    font family. ``font_size``: size of the axis titles, in points; ticks and legend are one point smaller. ``style``: a
+    matplotlib style file, or the name of a built-in style; the other arguments override it.
     """
     problems: list[Problem] = []
     settings = {} if style is None else _style(style, problems)
@@ -112,7 +112,7 @@ def design(
 
 def _size(given: str | tuple[float, float | None], problems: list[Problem]) -> tuple[float, float | None]:
     """Width and height in inches."""
-    remedy = "such as 3.5x2.3 (inches), 8.8x6cm, 88mm or 252pt; the height may be left out"
+    remedy = "such as 3.5x2.3 (inches), 8.8x6cm, 88mm or 252pt; the height can be omitted"
     if isinstance(given, str):
         found = SIZE.fullmatch(given.lower())
         if found is None:
@@ -123,12 +123,14 @@ def _size(given: str | tuple[float, float | None], problems: list[Problem]) -> t
     else:
         width, height = given
     if not all(LEAST_IN <= side <= MOST_IN for side in (width, LEAST_IN if height is None else height)):
-        problems.append(Problem("--size", f"figures have {LEAST_IN:g} to {MOST_IN:g} inches", remedy, given))
+        problems.append(
+            Problem("--size", f"figures must measure between {LEAST_IN:g} and {MOST_IN:g} inches", remedy, given)
+        )
     return width, height
 
 
 def _font(family: str, problems: list[Problem]) -> str:
-    """A family that is installed."""
+    """An installed font family."""
     if family not in GENERIC:
         try:
             findfont(FontProperties(family=[family]), fallback_to_default=False)
@@ -140,15 +142,15 @@ def _font(family: str, problems: list[Problem]) -> str:
 
 
 def _font_sizes(points: float, problems: list[Problem]) -> dict[str, Any]:
-    """Sizes of all letters."""
+    """Sizes of all fonts."""
     if not 3 <= points <= 72:
-        problems.append(Problem("--font-size", "letters have 3 to 72 points", "such as 8", points))
+        problems.append(Problem("--font-size", "font sizes must be between 3 and 72 points", "such as 8", points))
     smaller = dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), points - 1)
     return {"font.size": points, "axes.labelsize": points} | smaller
 
 
 def _named_fonts(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with the fonts of a style in place of the family that stands for them, so that figures keep them."""
+    """The settings with a style's generic family replaced by its actual fonts, so that figures keep them."""
     families = settings.get("font.family", [])
     families = [families] if isinstance(families, str) else families
     if "serif" in families:
@@ -158,14 +160,16 @@ def _named_fonts(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _style(given: str | Path, problems: list[Problem]) -> dict[str, Any]:
-    """The settings of a style file, or of a style that matplotlib has."""
+    """The settings of a style file or of a built-in matplotlib style."""
     path = Path(given)
     if not path.exists() and str(given) in styles.library:
         return {str(key): value for key, value in styles.library[str(given)].items()}
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = "is no text" if isinstance(error, UnicodeDecodeError) else (error.strerror or str(error)).lower()
+        reason = (
+            "is not a text file" if isinstance(error, UnicodeDecodeError) else (error.strerror or str(error)).lower()
+        )
         near = suggest(str(given), styles.available) or "a file of lines such as `lines.linewidth: 1`"
         problems.append(Problem("--style", f"cannot be read: {reason}", near, str(given)))
         return {}
@@ -173,7 +177,7 @@ def _style(given: str | Path, problems: list[Problem]) -> dict[str, Any]:
 
 
 def _settings(text: str, path: Path, problems: list[Problem]) -> dict[str, Any]:
-    """The settings that a style file holds, ``key: value`` on a line."""
+    """The settings in a style file, one ``key: value`` per line."""
     checked: Any = matplotlib.RcParams()
     for number, line in enumerate(text.splitlines(), 1):
         content = re.sub(r'("[^"]*")|#.*', lambda found: found[1] or "", line).strip()
@@ -182,7 +186,7 @@ def _settings(text: str, path: Path, problems: list[Problem]) -> dict[str, Any]:
             continue
         where = f"{harmless(str(path))}, line {number}"
         if not colon:
-            problems.append(Problem(where, "no setting", "key: value", content))
+            problems.append(Problem(where, "not a setting", "key: value", content))
         elif key not in matplotlib.rcParams:
             near = suggest(key, list(matplotlib.rcParams)) or "see matplotlib's list of rcParams"
             problems.append(Problem(where, "matplotlib has no such setting", near, key))
@@ -192,8 +196,8 @@ def _settings(text: str, path: Path, problems: list[Problem]) -> dict[str, Any]:
             except ValueError as error:
                 problems.append(Problem(where, f"not a value of {key}: {error}", "", value))
     if checked.get("text.usetex"):
-        remedy = "mathtext.fontset: cm draws formulas in the letters of LaTeX"
+        remedy = "use mathtext.fontset: cm to draw formulas in LaTeX's font"
         problems.append(
-            Problem(f"{harmless(str(path))}", "text.usetex cannot be used: labels are not written for LaTeX", remedy)
+            Problem(f"{harmless(str(path))}", "text.usetex is not supported: labels are not written for LaTeX", remedy)
         )
     return dict(checked)

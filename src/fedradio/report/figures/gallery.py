@@ -34,13 +34,13 @@ DPI = 300
 LINES: dict[Any, Dash] = {"-": SOLID, "--": SHORT, ":": DOT, "-.": DASH_DOT}
 """Dashes of the line styles that a property cycle can have."""
 
-ONE_TEST_SET = "one test set for all"
-"""Why there are no accuracies of single clients."""
+ONE_TEST_SET = "all clients share one test set"
+"""The reason why there are no accuracies per client."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that can be made, or not (``make`` is None); ``why`` is the reason, or names the variants left out."""
+    """A figure that can be made or not (``make`` is None); ``why`` is the reason, or names the variants left out."""
 
     name: str
     make: Callable[[], Figure] | None
@@ -48,7 +48,7 @@ class Drawing:
 
 
 def drawings(variants: Sequence[Variant], design: Design = COLUMN) -> list[Drawing]:
-    """All figures of these variants; those of a single run only where there is just one."""
+    """All figures of these variants, including those of a single run if there is just one."""
     shared = [
         *curve_drawings(variants, "accuracy", design=design),
         *curve_drawings(variants, "loss", against=("rounds",), design=design),
@@ -59,7 +59,7 @@ def drawings(variants: Sequence[Variant], design: Design = COLUMN) -> list[Drawi
     if len(runs) == 1:
         return [*shared, *_of_one(runs[0], design)]
     names = ("spread-rounds", "network", "selection", "reasons")
-    return [*shared, *(Drawing(name, None, "shows one run: name a single run folder") for name in names)]
+    return [*shared, *(Drawing(name, None, "it shows a single run; name one run folder") for name in names)]
 
 
 def curve_drawings(
@@ -69,7 +69,7 @@ def curve_drawings(
     target: float | None = None,
     design: Design = COLUMN,
 ) -> list[Drawing]:
-    """Figures of a metric against what was spent: by default rounds, seconds, joules and all other axes."""
+    """Figures of a metric against costs: by default rounds, seconds, joules and all other axes."""
     looks = looks_of(variants, design)
     runs = [run for variant in variants for run in variant.runs.values()]
     recorded = any(run.rounds for run in runs)
@@ -86,7 +86,7 @@ def curve_drawings(
 
 
 def looks_of(variants: Sequence[Variant], design: Design = COLUMN) -> dict[str, Style]:
-    """The style of every variant by its label; colours and markers of the design's own cycle go before."""
+    """The style of every variant by its label; colours and markers of the design's own cycle take precedence."""
     looks, cycle = styles(variants), design.settings.get("axes.prop_cycle")
     if cycle is not None:
         looks = [cycled(look, turn) for look, turn in zip(looks, itertools.cycle(cycle), strict=False)]
@@ -94,7 +94,7 @@ def looks_of(variants: Sequence[Variant], design: Design = COLUMN) -> dict[str, 
 
 
 def cycled(look: Style, turn: Mapping[str, Any]) -> Style:
-    """A style with what a turn of matplotlib's property cycle says."""
+    """A style updated with one entry of matplotlib's property cycle."""
     dash = turn.get("linestyle", turn.get("dashes"))
     colour, marker = to_hex(turn.get("color", look.colour)), turn.get("marker", look.marker)
     return Style(
@@ -127,13 +127,13 @@ def write(
 
 
 def _dpi(design: Design) -> int:
-    """The resolution that a style file asks for, else the usual one."""
+    """The resolution set by a style file, or the default."""
     dpi = design.settings.get("savefig.dpi", DPI)
     return DPI if dpi == "figure" else int(dpi)
 
 
 def _energy(variants: Sequence[Variant], design: Design) -> list[Drawing]:
-    """Distributions of joules: of clients over the whole run, and of active clients in an edge round."""
+    """Distributions of joules: per client over the whole run, and per active client and edge round."""
     clients: dict[str, Floats] = {}
     active_clients: dict[str, Floats] = {}
     for variant in variants:
@@ -144,8 +144,8 @@ def _energy(variants: Sequence[Variant], design: Design) -> list[Drawing]:
             active_clients[variant.label] = np.concatenate([joules[active] for active, joules in known])
     looks = looks_of(variants, design)
     drawn = {label: joules for label, joules in active_clients.items() if len(joules)}
-    why = _without(variants, clients, "joules of clients are undefined")
-    nobody = "nobody took part, or joules are undefined"
+    why = _without(variants, clients, "the energy of clients is undefined")
+    nobody = "no client took part, or energy is undefined"
     alone = why if len(drawn) == len(active_clients) else _without(variants, drawn, nobody)
     per = "client in an edge round"
     return [
@@ -155,7 +155,7 @@ def _energy(variants: Sequence[Variant], design: Design) -> list[Drawing]:
 
 
 def _spread(variants: Sequence[Variant], design: Design) -> Drawing:
-    """Accuracies of single clients at the last evaluation, all seeds together."""
+    """Accuracies per client at the last evaluation, over all seeds."""
     accuracies: dict[str, Floats] = {}
     for variant in variants:
         last = [_client_accuracies(run)[-1:] for run in variant.runs.values()]
@@ -187,18 +187,18 @@ def _of_one(run: Run, design: Design) -> list[Drawing]:
 
 
 def _client_accuracies(run: Run) -> Floats:
-    """Accuracies ``[evaluations, clients]``, NaN without samples; empty if clients are not tested one by one."""
+    """Accuracies ``[evaluations, clients]``, NaN without samples; empty if clients are not tested individually."""
     rows = [record.groups.get("accuracy") for record in run.evaluations]
     known = [row for row in rows if row]
     return np.array(known if len(known) == len(rows) else [], dtype=np.float64)
 
 
 def _network_lack(run: Run) -> str:
-    """Why there is no map."""
+    """The reason why there is no map."""
     if not run.network:
-        return "the run folder has no network.json: an older version"
+        return "the run folder has no network.json, because an older version made it"
     if len(run.network["positions"][0]) == 1:
-        return "there is one client alone"
+        return "there is only one client"
     return ""
 
 
@@ -207,7 +207,7 @@ def _unit(run: Run) -> str:
 
 
 def _without(variants: Sequence[Variant], known: Mapping[str, object], reason: str) -> str:
-    """The reason why variants are left out, with their labels unless it holds for all."""
+    """The reason why variants are left out, with their labels unless it applies to all."""
     lacking = [variant.label for variant in variants if variant.label not in known]
     if not lacking:
         return ""

@@ -1,4 +1,4 @@
-"""Figures made of lines: curves with their intervals, distributions of joules, accuracies of clients (matplotlib)."""
+"""Line figures (matplotlib): curves with intervals, distributions of energy, accuracies per client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Curve = tuple[Sequence[float], Sequence[float]]
 
 
 def curves(series: Mapping[str, Curve], x_label: str, y_label: str, title: str = "") -> Figure:
-    """Lines ``name -> (x, y)`` for a page; known algorithms keep their colour."""
+    """Lines ``name -> (x, y)``; known algorithms keep their colour."""
     figure = Figure(figsize=(COLUMN_IN * 1.6, COLUMN_IN), layout="constrained")
     axes = figure.subplots()
     for name, (x, y) in series.items():
@@ -102,8 +102,8 @@ def energy_cdf_figure(
             axes.plot(x, 100 * levels, label=label, drawstyle="steps-post", **keys)
         axes.set_xlim(left=0)
         axes.set_ylim(0, 102)
-        axes.set_xlabel(f"Energy of a {per} ({unit})")
-        axes.set_ylabel("Share with at most that (%)")
+        axes.set_xlabel(f"Energy per {per} ({unit})")
+        axes.set_ylabel("Cumulative share (%)")
         legend(figure, axes, design=design)
     return figure
 
@@ -111,7 +111,7 @@ def energy_cdf_figure(
 def spread_figure(
     values: Mapping[str, Floats], looks: Mapping[str, Style], metric: str = "accuracy", design: Design = COLUMN
 ) -> Figure:
-    """Metrics of single clients ``label -> [n]``, from the worst to the best client."""
+    """Metrics per client ``label -> [n]``, from the worst to the best client."""
     with printed(design):
         figure, axes = column(design)
         scale, y_label = metric_axis(metric)
@@ -119,7 +119,7 @@ def spread_figure(
             x = 100 * (np.arange(len(some)) + 0.5) / len(some)
             axes.plot(x, scale * np.sort(some), label=label, **line(looks[label], len(x), number / len(values), design))
         axes.set_xlim(0, 100)
-        axes.set_xlabel("Clients, from the worst to the best (%)")
+        axes.set_xlabel("Clients, from worst to best (%)")
         axes.set_ylabel(y_label)
         legend(figure, axes, design=design)
     return figure

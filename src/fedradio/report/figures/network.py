@@ -10,11 +10,11 @@ from fedradio.core.contracts import Topology
 from fedradio.report.figures.design import COLUMN_IN
 
 PLACES = {"selected": ("#009E73", "o"), "eligible": ("#0072B2", "o"), "out": ("#D55E00", "x")}
-"""Colour and marker of a client by its place in the edge round."""
+"""Colour and marker of a client by its role in the edge round."""
 
 
 def network_map(topology: Topology, places: Sequence[str]) -> Figure:
-    """Map of clients by their place in an edge round (``selected``, ``eligible``, ``out``), edges and server."""
+    """Map of edges, server, and clients by their role in an edge round (``selected``, ``eligible``, ``out``)."""
     figure = Figure(figsize=(COLUMN_IN * 1.4, COLUMN_IN * 1.4), layout="constrained")
     axes = figure.subplots()
     clients, edges = topology.positions[0], topology.positions[1]

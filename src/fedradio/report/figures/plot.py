@@ -1,4 +1,4 @@
-"""The figure behind ``run.plot()`` and ``sweep.plot()``: mean curves of a metric against what was spent."""
+"""The figure behind ``run.plot()`` and ``sweep.plot()``: mean curves of a metric against a cost."""
 
 from __future__ import annotations
 

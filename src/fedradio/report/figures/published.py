@@ -1,4 +1,4 @@
-"""Reproduced figures (matplotlib) at the width of a column; published values are hollow or dashed."""
+"""Reproduced figures (matplotlib) at column width; published values are hollow or dashed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PALETTE = tuple(look.colour for look in STYLES.values())
 """Colours of anything that is not an algorithm."""
 
 LEVEL = (0, (2, 3))
-"""Dashes of the line at a published last value."""
+"""Dashes of the line at a published final value."""
 
 TIME = "Normalised time IT (edge rounds)"
 """The axis of curves and bounds that count edge rounds; W-HFL's word for it comes first."""
@@ -153,7 +153,7 @@ def _cdf(picture: Picture) -> Figure:
             axes.plot([row["median"]], [50], **_hollow(look))
     _explain(axes, any(row["median"] is not None for row in series))
     axes.set_xlabel(series[0]["unit"])
-    axes.set_ylabel("Share with at most that (%)")
+    axes.set_ylabel("Cumulative share (%)")
     axes.set_ylim(0, 102)
     legend(figure, axes)
     return figure
@@ -175,7 +175,7 @@ def _bound(picture: Picture) -> Figure:
 
 
 def _bars(picture: Picture) -> Figure:
-    """A group for every row, a bar for every column; published values are hollow."""
+    """One group per row, one bar per column; published values are hollow."""
     figure, axes = column()
     series = picture["series"]
     keys = list(series[0]["bars"])
@@ -219,7 +219,7 @@ def _counts(picture: Picture) -> Figure:
 
 
 def _labels(picture: Picture) -> Figure:
-    """One panel per row: shares of every label at some rounds, darker is more."""
+    """One panel per row: shares of every label at some rounds; darker means more."""
     figure, panels = _panels(len(picture["series"]), 1.5)
     for row, axes in zip(picture["series"], panels, strict=True):
         shares = np.array(row["shares"])
@@ -274,7 +274,7 @@ DRAW: dict[str, Callable[[Picture], Figure]] = {
 
 
 def _panels(number: int, height_in: float) -> tuple[Figure, list[Axes]]:
-    """A figure with panels above each other at column width; the legend adds to its height."""
+    """A figure with stacked panels at column width; the legend adds to its height."""
     figure = Figure(figsize=(COLUMN_IN, number * height_in + 0.3), layout="constrained")
     panels = list(figure.subplots(number, 1, squeeze=False)[:, 0])
     for axes in panels:

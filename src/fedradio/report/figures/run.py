@@ -26,16 +26,16 @@ REASONS = {
     Reason.DEADLINE: ("deadline", "#D55E00"),
     Reason.OUTAGE: ("outage", "#CC79A7"),
     Reason.NO_DATA: ("no data", "#56B4E9"),
-    Reason.NO_NEWS: ("no news", "#0072B2"),
+    Reason.NO_NEWS: ("no new data", "#0072B2"),
     Reason.CRASHED: ("crashed", "#000000"),
 }
 """Label and colour of every reason why a client's payload did not count, and of its arrival."""
 
 MOST_PIXELS = 400
-"""Most rows and columns of a heat map; more are drawn as the mean colour of neighbours."""
+"""Most rows and columns of a heat map; if there are more, neighbours are averaged."""
 
 MOST_BARS = 100
-"""Most bars of a stack of edge rounds; more are drawn as means of neighbours."""
+"""Most bars of stacked edge rounds; if there are more, neighbours are averaged."""
 
 MOST_EDGES = 12
 """Most edges whose clients are separated by lines in a heat map."""
@@ -44,7 +44,7 @@ FEW = 300
 """Most clients drawn with outlines, and with their lines to the edges as vectors."""
 
 SMALLEST, LARGEST = 0.12, 1.0
-"""Area of a client without energy and of the one with the most, in shares of the largest."""
+"""Areas of a client that used no energy and of the one that used most, relative to the largest."""
 
 
 def network_figure(
@@ -82,7 +82,7 @@ def network_figure(
 def selection_figure(reason: NDArray[np.int8], parent: Sequence[int] | None = None, design: Design = COLUMN) -> Figure:
     """Heat map of every client in every edge round, ``reason [E, C]``, clients sorted by their ``parent [C]``.
 
-    If there are more clients than rows of the picture, also by how often they arrived.
+    If there are more clients than rows in the picture, also by how often they arrived.
     """
     rounds, clients = reason.shape
     edges = np.zeros(clients, dtype=np.int64) if parent is None else np.array(parent)
@@ -98,7 +98,7 @@ def selection_figure(reason: NDArray[np.int8], parent: Sequence[int] | None = No
         whole_numbers(axes.xaxis)
         whole_numbers(axes.yaxis)
         axes.set_xlabel("Edge round")
-        axes.set_ylabel("Clients, the most often arrived first" if many else "Client")
+        axes.set_ylabel("Clients, sorted by number of arrivals" if many else "Client")
         axes.tick_params(length=2)
         if grouped:
             _separate(axes, edges[order])
@@ -188,7 +188,7 @@ def _sizes(most: float, largest: float) -> list[Line2D]:
     shares = np.array([0.25, 1.0])
     diameters = np.sqrt(largest * _area(shares))
     return [
-        _key(f"spent {share * most / factor:.2g} {unit}", "o", float(diameter), "0.55")
+        _key(f"used {share * most / factor:.2g} {unit}", "o", float(diameter), "0.55")
         for share, diameter in zip(shares, diameters, strict=True)
     ]
 
@@ -198,7 +198,7 @@ def _key(label: str, marker: str, size: float, colour: str) -> Line2D:
 
 
 def _separate(axes: Axes, edges: NDArray[np.int64]) -> None:
-    """Draw lines between the clients of different edges, with the edges' numbers beside them."""
+    """Draw lines between the clients of different edges, with the numbers of the edges next to them."""
     starts = np.flatnonzero(np.diff(edges, prepend=-1))
     for start in starts[1:]:
         axes.axhline(start - 0.5, color="black", linewidth=0.6)

@@ -12,7 +12,7 @@ WIDTH_IN, STEP_IN = 7.0, 0.26
 
 NAMES = {"UE": "client (UE)", "BS": "base station", "ISP": "ISP cloud", "CSP": "provider (CSP)", "ES": "edge server"}
 COLOURS = {"UE": "#0072B2", "BS": "#E69F00", "ISP": "#D55E00", "CSP": "#009E73", "ES": "#CC79A7"}
-"""A colour per party, apart for colour-blind readers as well; arrows have that of their sender."""
+"""One colour per party, distinguishable for colour-blind readers; arrows have the colour of their sender."""
 
 
 def sequence_figure(walk: Walk) -> Figure:
@@ -34,7 +34,7 @@ def sequence_figure(walk: Walk) -> Figure:
 
 
 def _draw(axes: Axes, y: int, step: Step) -> None:
-    """One step: an arrow with its label above, or a dot with its text beside."""
+    """One step: an arrow with its label above it, or a dot with its text beside it."""
     x, colour = PARTIES.index(step.sender), COLOURS[step.sender]
     axes.text(-0.5, y, step.number.replace("$", r"\$"), ha="left", va="center", fontsize=7, weight="bold")
     if step.receiver is None:

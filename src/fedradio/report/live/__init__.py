@@ -1,1 +1,1 @@
-"""The live page: the page of a run or a sweep, served on this machine while it goes on, and updated without reload."""
+"""The live page: the page of a run or sweep, served on this machine and updated without reloading."""

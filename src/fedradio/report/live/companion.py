@@ -1,6 +1,6 @@
-"""The server of the live page as a process beside that of a run, which it neither slows down nor brings to fall.
+"""The server of the live page as a separate process, so that it can neither slow down nor crash the run.
 
-It ends when its input does, which happens however the run's process ends: open pages then have the last state.
+It ends when its standard input is closed, which happens however the run ends; open pages then show the final state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import TracebackType
 from fedradio.core.errors import StoreError
 
 MOST_S = 15.0
-"""Seconds within which the process should end."""
+"""Seconds that the process has to shut down."""
 
 
 class Companion:

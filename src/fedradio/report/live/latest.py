@@ -1,7 +1,7 @@
-"""The latest page of a folder: made when somebody asks and something has changed, by one thread at a time.
+"""The latest page of a folder: made on request if something has changed, by one thread at a time.
 
-Making a page reads all records again. It therefore takes at most a fifth of one core's time while a run goes on: after
-a page that took ``r`` seconds the next one is made ``4 r`` seconds later, and never sooner than after a second.
+Making a page reads all records again. To use at most a fifth of one core while a run is in progress, the next page is
+made no earlier than ``4 r`` seconds after one that took ``r`` seconds, and at least one second later.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from fedradio.report.page.html import Html, paragraph, section, tag
 
 LEAST_PAUSE_S = 1.0
 PAUSE = 4.0
-"""Seconds between two pages: at least so many, and so many times what the last one took."""
+"""Minimum time between two pages: in seconds, and as a multiple of the time that the last one took."""
 
 LOOK_S = 0.25
-"""Seconds between two looks at the files of a folder, while somebody waits for news."""
+"""Seconds between two checks of a folder's files while a page waits for updates."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Latest:
         self._next = 0.0
 
     def now(self) -> Snapshot:
-        """The latest page; a new one, if the files have changed and enough time has passed."""
+        """The latest page, made anew if the files have changed and enough time has passed."""
         with self._lock:
             found = standing(self.folder)
             old = self._snapshot
@@ -57,7 +57,7 @@ class Latest:
             return made
 
     def after(self, version: str, most_s: float) -> Snapshot:
-        """The latest page once it is another than ``version``; the same after ``most_s``, or when we are closing."""
+        """The latest page as soon as it differs from ``version``; the current one after ``most_s`` or on closing."""
         until = time.monotonic() + most_s
         while True:
             closing = self.closing  # before the look, so that the last page is that of the end
@@ -71,12 +71,13 @@ class Latest:
 
 
 def _html(folder: Path, found: Standing) -> str:
-    """The page of a folder; one that says what is wrong where there is nothing to show."""
+    """The page of a folder, or a page that explains why there is nothing to show."""
     live = tag(
         "p", found.sentence, id="live", class_="live", role="status", data_version=found.version, data_state=found.state
     )
     if found.state == "waiting":
-        return _plain_page("waiting", "Waiting", "Nothing has begun yet. This page shows the run or the sweep as soon as it does.", live)
+        waiting = "Nothing has started yet. This page will show the run or sweep as soon as it does."
+        return _plain_page("waiting", "Waiting", waiting, live)
     try:
         return page(folder, live=live)
     except FedradioError as error:

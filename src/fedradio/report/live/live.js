@@ -78,7 +78,7 @@
         if (news.version !== version) update(await (await ask("./")).text());
         else if (news.closing) break;
       } catch {
-        say("No answer: `fedradio watch` has ended or the connection is lost. Trying again.", "lost");
+        say("No answer: `fedradio watch` has ended or the connection was lost. Retrying.", "lost");
         await wait(RETRY_MS);
       }
     }

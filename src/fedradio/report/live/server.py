@@ -1,8 +1,8 @@
-"""The server of the live page: four texts, for readers on this machine alone; nothing can be changed through it.
+"""The server of the live page: four read-only resources, for this machine only.
 
-It listens on 127.0.0.1. A request must name that address, or localhost, as its host: a page of another site that has
-its own name lead here (DNS rebinding) is refused. It is Python's own ``http.server``, which is enough for a fixed table
-of texts on one machine: no path is ever looked up on the disk.
+It listens on 127.0.0.1. The Host header of a request must be that address or localhost, so that other sites cannot
+reach it by DNS rebinding. Python's own ``http.server`` is sufficient for a fixed table of resources on one machine: no
+path is ever looked up on disk.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from fedradio.report.page.document import FIRST, asset, content_policy, plotly_s
 
 ADDRESS = "127.0.0.1"
 NAMES = (ADDRESS, "localhost")
-"""Where the server listens, and the names by which it may be asked."""
+"""Where the server listens, and the host names that it accepts."""
 
 PORT = 8765
-"""The port, if it is free and no other one is wanted."""
+"""The default port, if it is free."""
 
 WAIT_S = 25.0
-"""So long a page that asks for news waits for an answer."""
+"""How long a page that asks for updates waits for an answer, in seconds."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -42,11 +42,11 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""Sent with every answer: nothing is kept, nothing from elsewhere is loaded, no other site may show or read it."""
+"""Sent with every response: no caching, nothing loaded from elsewhere, no embedding or reading by other sites."""
 
 
 class LiveServer:
-    """The live page of a folder, served by a thread of its own until it is closed."""
+    """The live page of a folder, served by its own thread until it is closed."""
 
     def __init__(self, folder: Path, port: int | None = None) -> None:
         self.latest = Latest(folder)
@@ -66,7 +66,7 @@ class LiveServer:
         return f"http://{ADDRESS}:{self._server.server_port}/"
 
     def close(self, most_s: float = 5.0) -> None:
-        """Give open pages the last state, for at most so long, and stop."""
+        """Give open pages the final state, within a time limit, and stop."""
         self.latest.closing = True
         until = time.monotonic() + (most_s if self._server.asked_at is not None else 0.0)
         while time.monotonic() < until and not self._server.told_all():
@@ -75,13 +75,13 @@ class LiveServer:
         self._server.server_close()
 
     def _news(self, version: str) -> dict[str, Any]:
-        """What a page that shows ``version`` is told: the version to fetch, and whether there will be others."""
+        """The reply to a page that shows ``version``: the version to fetch, and whether more will follow."""
         found = self.latest.after(version, WAIT_S)
         return {"version": found.version, "closing": self.latest.closing}
 
 
 class _Server(ThreadingHTTPServer):
-    """The table of texts, and when pages asked last."""
+    """The table of resources, and the times of the last requests."""
 
     daemon_threads = True
     allow_reuse_address = os.name != "nt"  # where it would let two programs listen on one port
@@ -95,20 +95,20 @@ class _Server(ThreadingHTTPServer):
         super().__init__((ADDRESS, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind, without the question for the name of this machine that ``http.server`` asks the network."""
+        """Bind without the network lookup of this machine's name that ``http.server`` would make."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = ADDRESS, self.server_address[1]
 
     def told_all(self) -> bool:
-        """Whether no page is waiting for an answer, or about to ask for what it was told of."""
+        """Whether no page is waiting for an answer or about to fetch an announced version."""
         return self.waiting == 0 and self.asked_at is not None and time.monotonic() - self.asked_at > 1.0
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that was closed in the middle of an answer is no error."""
+        """Ignore pages that were closed in the middle of a response."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers GET and HEAD of the table of texts, and nothing else."""
+    """Answers GET and HEAD requests for the table of resources, and nothing else."""
 
     server: _Server
     server_version = f"fedradio/{__version__}"
@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.NOT_FOUND, "text/plain", "there is nothing at this address\n")
 
     def _wait(self, version: str) -> dict[str, Any]:
-        """The answer to a page that asks for news, which may take a while."""
+        """Answer a page that asks for updates, which may take a while."""
         with self.server.counting:
             self.server.waiting += 1
         try:
@@ -162,12 +162,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _listening(port: int | None) -> _Server:
-    """A server on the port that is wanted; without one on :data:`PORT`, or on any that is free."""
+    """A server on the given port; by default on :data:`PORT`, or on any free port."""
     for wanted in [PORT, 0] if port is None else [port]:
         try:
             return _Server(wanted)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
-            why = "is in use by another program" if error.errno == errno.EADDRINUSE else "may not be used by this user"
-    raise SpecError(Problem("--port", why, "leave it out, and a free one is found", port))
+            why = (
+                "is in use by another program"
+                if error.errno == errno.EADDRINUSE
+                else "requires permissions that this user does not have"
+            )
+    raise SpecError(Problem("--port", why, "leave out --port to use a free one", port))

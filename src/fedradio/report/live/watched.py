@@ -1,6 +1,6 @@
-"""A run or sweep folder that is being watched: whether its files have changed, and whether somebody is working in it.
+"""A run or sweep folder that is being watched: whether its files have changed, and whether a process works in it.
 
-Nothing is written, and no lock is taken: a watched run never waits for those who watch it.
+Nothing is written and no lock is taken, so a run never waits for those who watch it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ LOCKS = Path("/proc/locks")
 """Where Linux lists the locks that processes hold."""
 
 State = Literal["waiting", "running", "ended", "gone", "unknown"]
-"""Nothing is there yet; a process works in it; it has its summary; no process works in it; the system does not tell."""
+"""Not started; a process works in it; it has its summary; no process works in it; the system cannot say."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a run or a sweep stands: its state, one sentence about it, and a name for exactly these contents."""
+    """The state of a run or sweep, one sentence about it, and an identifier for exactly these contents."""
 
     state: State
     sentence: str
@@ -35,7 +35,7 @@ class Standing:
 
 
 def standing(folder: Path) -> Standing:
-    """Where the run or the sweep of a folder stands now; a look at sizes and times of files, none of them is read."""
+    """The current state of a run or sweep folder, from the sizes and times of its files, without reading them."""
     state, sentence, files = _of_sweep(folder) if is_sweep(folder) else _of_run(folder)
     return Standing(state, sentence, _version(state, files))
 
@@ -45,10 +45,10 @@ def _of_run(folder: Path) -> tuple[State, str, list[Path]]:
     state = run_state(folder)
     last = f"last record at {_time(folder / RECORDS_FILE)}"
     sentences: dict[State, str] = {
-        "waiting": "The run has not begun.",
-        "running": f"The run is under way; {last}.",
+        "waiting": "The run has not started yet.",
+        "running": f"The run is in progress; {last}.",
         "ended": f"The run has ended; {last}.",
-        "gone": f"No process on this machine is working on this run: it was killed, or runs elsewhere; {last}.",
+        "gone": f"No process on this machine is working on this run: it was killed or is running elsewhere; {last}.",
         "unknown": f"The {last}.",
     }
     return state, sentences[state], files
@@ -62,7 +62,7 @@ def _of_sweep(folder: Path) -> tuple[State, str, list[Path]]:
     states = [run_state(run) for run in runs]
     running, ended, gone = (states.count(state) for state in ("running", "ended", "gone"))
     parts = [f"{ended} of {len(runs)} runs have ended"]
-    parts += [f"{running} {'is' if running == 1 else 'are'} under way"] * (running > 0)
+    parts += [f"{running} {'is' if running == 1 else 'are'} in progress"] * (running > 0)
     parts += [f"{gone} {'has' if gone == 1 else 'have'} no process on this machine"] * (gone > 0)
     state: State = "ended" if ended == len(runs) else "running" if running else "unknown"
     files = [run / name for run in runs for name in (RECORDS_FILE, SUMMARY_FILE)]
@@ -80,9 +80,9 @@ def run_state(folder: Path) -> State:
 
 
 def is_locked(folder: Path, locks: Path = LOCKS) -> bool | None:
-    """Whether a process of this machine works in a folder; None where the system does not tell.
+    """Whether a process on this machine works in a folder; None if the system cannot say.
 
-    Only Linux lists locks to those who take none, and only those of its own processes.
+    Only Linux lists locks without taking them, and only those of its own processes.
     """
     try:
         inode = (folder / LOCK_FILE).stat().st_ino
@@ -101,7 +101,7 @@ def _time(path: Path) -> str:
 
 
 def _version(state: State, files: Iterable[Path]) -> str:
-    """A name for the present contents of files, by their sizes and times."""
+    """An identifier for the current contents of files, from their sizes and times."""
     digest = hashlib.sha256(state.encode())
     for path in files:
         try:

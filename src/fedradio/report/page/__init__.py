@@ -43,10 +43,10 @@ def page(
     beside: Path | None = None,
     live: Html | None = None,
 ) -> str:
-    """The page of a run folder or of a sweep; damaged runs are shown as such, and ``note`` is told.
+    """The page of a run folder or a sweep; damaged runs are marked and reported to ``note``.
 
-    A sweep's page links to those pages of its runs that exist, from the folder ``beside``, by default the sweep's.
-    ``live`` is the line that a served page has on top while the run goes on.
+    A sweep's page links to the pages of its runs, if they exist, relative to the folder ``beside`` (default: the
+    sweep's). ``live`` is the status line at the top of a served page while the run is in progress.
     """
     if is_sweep(folder):
         data = read_sweep_data(folder, progress, beside)
@@ -89,7 +89,7 @@ def run_page(run: Run, progress: Progress = silent, live: Html | None = None) ->
 
 
 def _before(place: str, name: str, made: tuple[str, Maker], makers: dict[str, tuple[str, Maker]]) -> dict[str, Any]:
-    """The makers with one more, in front of another."""
+    """The section makers with one more, inserted before another."""
     names = list(makers)
     names.insert(names.index(place), name)
     return {each: made if each == name else makers[each] for each in names}

@@ -1,6 +1,6 @@
-"""Charts of the page as plain data: traces for plotly.js, a sentence for readers, and a table of the numbers.
+"""Charts of the page as plain data: traces for plotly.js, a descriptive sentence, and a table of the numbers.
 
-Colours are names of the page's palette, such as ``@blue``, which the page's script replaces by those of the mode.
+Colours are names of the page's palette, such as ``@blue``, which the page's script resolves for light or dark mode.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from fedradio.report.page.html import Html, data_block, folded, join, paragraph,
 
 Trace = dict[str, Any]
 Layout = dict[str, Any]
-"""Plotly's, but for the names of colours."""
+"""As in plotly, except for the names of colours."""
 
 COLOURS = ("@orange", "@green", "@purple", "@red", "@yellow", "@sky", "@blue")
 DASHES = ("dash", "dashdot", "longdash", "dot")
-"""Colours and dashes of the lines behind the first."""
+"""Colours and dashes of the lines after the first."""
 
 POINTS = 600
 """Most points of a line."""
@@ -53,7 +53,7 @@ class Chart:
 
 
 def figure(chart: Chart) -> Html:
-    """The markup of a chart: its place, text alternative, table of numbers and data."""
+    """The markup of a chart: its container, text alternative, table of numbers and data."""
     title, says = f"{chart.identity}-title", f"{chart.identity}-says"
     place = tag(
         "div",
@@ -105,7 +105,7 @@ def switch(identity: str, legend: str, options: Mapping[str, str], charts: Seque
 
 
 def absent(title: str, why: str) -> Html:
-    """A title with the reason why there is no chart."""
+    """A title and the reason why there is no chart."""
     return tag("div", tag("h3", title), paragraph(why, class_="absent"), class_="chart")
 
 
@@ -184,13 +184,13 @@ def _short(value: float, digits: int) -> float | int:
 def numbers_table(caption: str, head: Sequence[str], rows: Rows, what: str) -> Html:
     """The table of a chart's numbers, thinned if there are many; ``what`` names the rows, such as ``clients``."""
     chosen = thinned(len(rows), ROWS)
-    title = caption if len(chosen) == len(rows) else f"{caption}; {len(chosen)} of {len(rows)} {what}, evenly spread"
+    title = caption if len(chosen) == len(rows) else f"{caption}; {len(chosen)} of {len(rows)} {what}, evenly spaced"
     return table(title, head, [rows[number] for number in chosen.tolist()])
 
 
 @dataclass(frozen=True)
 class MadeRows:
-    """Rows of a table that are made when they are asked for: ``make(0)`` to ``make(count - 1)``."""
+    """Rows of a table that are made on demand: ``make(0)`` to ``make(count - 1)``."""
 
     count: int
     make: Callable[[int], Sequence[str | None]]

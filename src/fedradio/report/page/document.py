@@ -1,4 +1,4 @@
-"""The HTML document around the sections: head, header, contents, footer, with all scripts and styles inside."""
+"""The HTML document around the sections: head, header, contents, footer, with all scripts and styles inlined."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ document.documentElement.dataset.theme = dark ? "dark" : "light";
 """Script that runs before anything is drawn: sets the mode chosen last time, or the system's."""
 
 SERVED = ("plotly.js", "page.js", "live.js")
-"""Scripts that a live page asks its server for."""
+"""Scripts that a live page loads from its server."""
 
 
 def asset(name: str, package: str = "fedradio.report.page") -> str:
@@ -37,8 +37,8 @@ def document(
 ) -> str:
     """A whole page. ``sections`` are ``id -> (title for the contents, markup)``; ``extra_css`` is appended.
 
-    The page of a run that goes on has a line ``live`` that says so. It is served, with its scripts beside it
-    (:mod:`fedradio.report.live`); every other page is one file.
+    The page of a run in progress has a status line ``live``. It is served with separate scripts
+    (:mod:`fedradio.report.live`); every other page is a single file.
     """
     scripts = [FIRST] if live is not None else [FIRST, plotly_script(), asset("page.js")]
     policy = content_policy(scripts, served=live is not None)
@@ -90,7 +90,7 @@ def plotly_script() -> str:
 def content_policy(scripts: Sequence[str], served: bool = False) -> str:
     """Content security policy: only these scripts run, and nothing is loaded from elsewhere.
 
-    A page that is ``served`` also runs scripts of its own server, and asks it for news.
+    A ``served`` page may also load scripts from its own server and ask it for updates.
     """
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     allowed = " ".join([*(f"'sha256-{digest}'" for digest in digests), *(["'self'"] if served else [])])
@@ -109,7 +109,7 @@ def _raw(name: str, content: str) -> Html:
 def _element(name: str, content: str) -> tuple[str, str, str]:
     """The pieces of an element whose content is not escaped."""
     if re.search(f"</{name}", content, re.IGNORECASE):
-        raise ValueError(f"a {name} must not hold its own end")
+        raise ValueError(f"a {name} must not contain its own end tag")
     return f"<{name}>", content, f"</{name}>"
 
 
@@ -123,10 +123,10 @@ def _contents(sections: Mapping[str, tuple[str, Html]]) -> Html:
 
 
 def _footer(served: bool) -> Html:
-    where = "It is served by this machine" if served else "This page is one file"
+    where = "This page is served by this machine" if served else "This page is a single file"
     text = (
-        f"Made by fedradio {__version__}. {where}: it asks no other machine for anything. "
+        f"Made by fedradio {__version__}. {where} and loads nothing from the network. "
         "Charts: plotly.js, MIT licence (its text is in this file)."
     )
-    script = tag("noscript", paragraph("Charts need JavaScript; their numbers are in the tables below each of them."))
+    script = tag("noscript", paragraph("Charts need JavaScript; the numbers are in the table below each chart."))
     return tag("footer", script, paragraph(text))

@@ -18,13 +18,13 @@ class Html(str):
 
 
 Piece = str | None
-"""What an element may hold: markup, plain text, or nothing."""
+"""What an element may contain: markup, plain text, or nothing."""
 
 DASH = "\N{EN DASH}"
-"""Stands for an absent value."""
+"""Shown for an absent value."""
 
 UNDEFINED = Html(f'{DASH}<span class="unseen"> undefined</span>')
-"""Stands for a quantity that no part defines."""
+"""Shown for a quantity that no part defines."""
 
 
 def text(value: Piece) -> Html:
@@ -61,7 +61,7 @@ def data_block(identity: str, value: Any) -> Html:
 def table(
     caption: str, head: Sequence[Piece], rows: Iterable[Sequence[Piece]], *, numbers: bool = True, shown: bool = True
 ) -> Html:
-    """A table that scrolls in its own box; the first column heads the rows. ``shown``: the caption is visible."""
+    """A table that scrolls in its own box, with row headers in the first column. ``shown``: the caption is visible."""
     columns = join(tag("th", piece, scope="col") for piece in head)
     body = join(
         tag("tr", tag("th", row[0], scope="row"), *(tag("td", piece) for piece in row[1:])) for row in map(list, rows)
@@ -74,7 +74,7 @@ def table(
 
 
 def folded(summary: str, *inside: Piece) -> Html:
-    """Content that is folded until it is opened."""
+    """Content that is collapsed until it is opened."""
     return tag("details", tag("summary", summary), *inside)
 
 
@@ -83,17 +83,17 @@ def paragraph(*pieces: Piece, class_: str | None = None) -> Html:
 
 
 def command(text: str) -> Html:
-    """A command line with a button that copies it."""
+    """A command line with a copy button."""
     return tag(
         "div",
         tag("pre", tag("code", text), tabindex="0"),
-        tag("button", "Copy", type="button", class_="copy", aria_label="Copy the text beside this button"),
+        tag("button", "Copy", type="button", class_="copy", aria_label="Copy this command"),
         class_="command",
     )
 
 
 def copied(button: str, content: str, name: str) -> Html:
-    """A long text with a button that copies it."""
+    """A long text with a copy button."""
     return tag(
         "div",
         tag("button", button, type="button", class_="copy"),

@@ -15,7 +15,7 @@ from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval
 
 LARGE = 1e5
-"""Numbers from here on may be written with a power of ten."""
+"""Numbers from this size on may be written with a power of ten."""
 
 
 def percent(value: float | None, digits: int = 2) -> str:
@@ -54,7 +54,7 @@ def axis_title(quantity: Quantity) -> str:
 
 
 def plus_minus(mean: Interval | None, formatted: Callable[[float], str]) -> str:
-    """A mean with the half width of its interval, if it has one; a common unit is written once."""
+    """A mean with the half-width of its interval, if it has one; a common unit is written once."""
     if mean is None:
         return UNDEFINED
     sign = "\N{MINUS SIGN}" if mean.mean < 0 else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fedradio.report.style import luminance
 
 BACKGROUNDS = {"light": ("#ffffff", 3.2), "dark": ("#1a1e25", 4.5)}
-"""Backgrounds of charts, as in page.css, and the least contrast of lines with them; WCAG 2 asks for 3."""
+"""Backgrounds of charts, as in page.css, and the minimum contrast of lines against them; WCAG 2 requires 3."""
 
 
 def contrast(first: str, second: str) -> float:
@@ -17,7 +17,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def visible(colour: str, background: str, least: float) -> str:
-    """The colour, mixed with as much black or white as the contrast needs."""
+    """The colour, mixed with enough black or white to reach the contrast."""
     end = 0 if luminance(background) > 0.5 else 255
     parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     for share in range(20):

@@ -1,4 +1,4 @@
-"""The data of a run's page: the run, and what one pass over its records gives."""
+"""The data of a run's page: the run, and what a single pass over its records yields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fedradio.results.quantities import axes
 from fedradio.results.run import Floats, Run
 
 NEGATIVE_IS_NONE = frozenset({"staleness", "pseudo_accuracy"})
-"""Notes in which -1 means that a sender has no value."""
+"""Notes in which -1 means that the sender has no value."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Joules:
 
 @dataclass
 class DeviceTimes:
-    """Planned and measured quantities of a real device's uploads, one value each; measured ones of those that came."""
+    """Planned and measured quantities of a real device, one value per upload; measured only for those that arrived."""
 
     planned_s: list[float] = field(default_factory=list)
     planned_j: list[float] = field(default_factory=list)
@@ -53,7 +53,7 @@ class DeviceTimes:
 
 @dataclass(frozen=True)
 class Exchanges:
-    """Contents of the exchange records: states and joules of the clients, if defined; notes; of real devices times."""
+    """Contents of the exchange records: client states and joules, if defined; notes; times of real devices."""
 
     states: ClientStates
     computing: Joules | None
@@ -64,7 +64,7 @@ class Exchanges:
 
 @dataclass(frozen=True)
 class RunData:
-    """A run with everything that its page shows, read when it is needed."""
+    """A run with everything that its page shows, read on demand."""
 
     run: Run
 
@@ -78,7 +78,7 @@ class RunData:
 
     @cached_property
     def totals(self) -> dict[str, Floats]:
-        """What had been spent after every round, for every axis that is defined."""
+        """The cumulative costs after every round, for every axis that is defined."""
         totals = {each.name: each.totals(self.run) for each in axes()}
         return {axis: values for axis, values in totals.items() if values is not None and len(values)}
 

@@ -1,4 +1,4 @@
-"""The data of a sweep's page: its variants, and of every run only what is drawn."""
+"""The data of a sweep's page: its variants, and for every run only what is drawn."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SweptRun:
 
 @dataclass(frozen=True)
 class SweptVariant:
-    """A variant with its runs by seed; None if a run has not begun."""
+    """A variant with its runs by seed; None for runs that have not begun."""
 
     identity: str
     grid: GridVariant

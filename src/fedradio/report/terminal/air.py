@@ -1,4 +1,4 @@
-"""Tables of an over-the-air network before training: clients' shares of the mean, error of the sum by cause."""
+"""Tables of an over-the-air network before training: the clients' shares of the mean, and the error by cause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fedradio.theory.whfl import effective_clients
 def shares_table(sim: Simulation, planned: Planned) -> Table:
     """The table of clusters: distance, share of the global mean, shares of the clients."""
     table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
-    for name in ("cluster", "to the server", "share %", "its clients' shares %"):
+    for name in ("cluster", "distance to server", "share %", "shares of its clients %"):
         table.add_column(name, justify="left" if "its" in name else "right")
     share, cells = shares(sim, planned), sim.topology.cells
     server = sim.topology.positions[-1][0]
@@ -24,7 +24,7 @@ def shares_table(sim: Simulation, planned: Planned) -> Table:
         place = sim.topology.positions[0][mine].mean(dim=0) if len(sim.hops) == 1 else sim.topology.positions[1][cell]
         each = "  ".join(f"{100 * value:.1f}" for value in share[mine].tolist())
         table.add_row(str(cell), f"{(place - server).norm():.2f}", f"{100 * float(share[mine].sum()):.1f}", each)
-    table.caption = f"worth {effective_clients(share):.1f} equal clients of {len(share)}"
+    table.caption = f"{len(share)} clients, worth {effective_clients(share):.1f} equally weighted ones"
     return table
 
 
@@ -38,6 +38,6 @@ def error_table(sim: Simulation, planned: Planned) -> Table:
     for name, value in parts.items():
         if value > 0:
             table.add_row(name, f"{value:.3g}")
-    table.add_row("in all", f"{sum(parts.values()):.3g}")
-    table.caption = f"of the mean of independent payloads of power 1, exact; {noise_text(sim)}"
+    table.add_row("total", f"{sum(parts.values()):.3g}")
+    table.caption = f"exact error of the mean of independent payloads with unit power; {noise_text(sim)}"
     return table

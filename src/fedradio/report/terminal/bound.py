@@ -12,7 +12,7 @@ from fedradio.papers.bounds.assessment import Assessment, BoundTable, Condition,
 
 
 def assessment_view(assessment: Assessment) -> Group:
-    """What the numbers mean, the bounds with their terms, conditions, constants with their sources, rates, notes."""
+    """The meaning of the numbers, the bounds with their terms, conditions, constants, learning rates, notes."""
     parts: list[RenderableType] = [
         Text(assessment.title, style="bold"),
         Text(" ".join(assessment.meaning.split())),
@@ -71,7 +71,7 @@ def constants_table(assessment: Assessment) -> Table:
 
 
 def rates_table(assessment: Assessment) -> Table:
-    """The learning rate of the run beside limits and best rates."""
+    """The learning rate of the run next to its limits and the best rates."""
     table = _table()
     table.add_column("learning rate")
     table.add_column("value", justify="right")

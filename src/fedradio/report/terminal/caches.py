@@ -1,4 +1,4 @@
-"""Caches for the terminal: a line for every placement of a run, and of variants over seeds."""
+"""Caches for the terminal: one line per placement, for a run and for variants over seeds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.text import Text
 
 from fedradio.core.units import show, show_number, show_percent, show_seconds
 from fedradio.report.terminal.columns import headed
+from fedradio.report.terminal.words import count
 from fedradio.results.caches import CacheRow
 from fedradio.results.statistics import LEVEL, Interval
 from fedradio.runs.cache_summary import CacheSummary, ShelfSummary
@@ -16,11 +17,11 @@ from fedradio.runs.cache_summary import CacheSummary, ShelfSummary
 GBIT = 1e9
 
 
-STATIONARY = "the law of requests never changes here, which flatters counting"
+STATIONARY = "the request distribution never changes here, which favours counting"
 
 
 def cache_table(found: CacheSummary, stationary: bool) -> Table:
-    """Hits, backhaul and seconds of every placement of a run, and whether learning paid for its own traffic."""
+    """Hits, backhaul and delivery time of every placement of a run, and whether learning paid for its own traffic."""
     priced = any(shelf.revenue is not None for shelf in found.shelves.values())
     titles = ["hits", "net backhaul", "delivery", "payback", "break-even", *(["revenue"] if priced else [])]
     table = headed("cache", titles)
@@ -29,34 +30,34 @@ def cache_table(found: CacheSummary, stationary: bool) -> Table:
         cells += [payback_text(shelf), show(shelf.break_even_bits, "bit")]
         table.add_row(Text(label), *cells, *([show_number(shelf.revenue)] if priced else []))
     table.caption = (
-        f"{found.requests} requests for {found.files} of {found.catalogue} files; net backhaul: files missed and moved "
-        "ahead, control, and for placements by a model its own traffic, up and down"
+        f"{found.requests} requests for {found.files} of {found.catalogue} files; net backhaul: missed and prefetched "
+        "files, control messages, and for model-based placements the model's own traffic in both directions"
     ) + (f"; {STATIONARY}" if stationary else "")
     return table
 
 
 def payback_text(shelf: ShelfSummary) -> str:
-    """The round from which on learning has paid for its own traffic."""
+    """The round from which learning has paid for its own traffic."""
     if shelf.knows != "model" or shelf.rival is None or shelf.net_bits is None:
         return "-"
     return "never" if shelf.payback is None else f"round {shelf.payback}"
 
 
 def cache_warnings(found: CacheSummary) -> list[str]:
-    """Warnings about files that cannot have been moved ahead in time."""
+    """Warnings about files that could not have been prefetched in time."""
     return [
-        f"cache {label}: what it moved ahead would have taken longer than the deadline in {shelf.late} edge round(s); "
-        "a higher move_cost moves less"
+        f"cache {label}: its prefetching would have missed the deadline in {count(shelf.late, 'edge round')}; "
+        "a higher move_cost reduces prefetching"
         for label, shelf in found.shelves.items()
         if shelf.late
     ]
 
 
 def cache_comparison(rows: Sequence[CacheRow]) -> Table:
-    """Placements over seeds: means with intervals, and paired differences to counting."""
+    """Placements over seeds: means with intervals, and paired differences from counting."""
     several = len({row.variant for row in rows}) > 1
     priced = any(row.means["revenue"] is not None for row in rows)
-    titles = ["seeds", "hits %", "less counting", "net Gbit", "less counting", "seconds", "paid back"]
+    titles = ["seeds", "hits %", "minus counting", "net Gbit", "minus counting", "seconds", "paid back"]
     table = headed("cache", titles + (["revenue"] if priced else []))
     for row in rows:
         cells = [
@@ -71,13 +72,14 @@ def cache_comparison(rows: Sequence[CacheRow]) -> Table:
         label = f"{row.variant}: {row.shelf}" if several else row.shelf
         table.add_row(Text(label), *cells, *([_text(row.means["revenue"], 1)] if priced else []))
     than = ", ".join(dict.fromkeys(row.than for row in rows if row.than))
-    marked = f"counting: {than}, paired by seed; * the {100 * LEVEL:g} % interval of the difference excludes 0"
+    starred = f"* the {100 * LEVEL:g} % confidence interval of the difference excludes 0"
+    marked = f"counting: {than}, paired by seed; {starred}"
     table.caption = "; ".join([marked] * bool(than) + [STATIONARY] * any(row.stationary for row in rows))
     return table
 
 
 def _text(mean: Interval | None, scale: float, signed: bool = False) -> str:
-    """A mean with the half width of its interval; a signed one gets a star if that excludes 0."""
+    """A mean with the half-width of its interval; a signed one gets a star if that excludes 0."""
     if mean is None:
         return "-"
     text = f"{scale * mean.mean:+.2f}" if signed else f"{scale * mean.mean:.2f}"

@@ -14,7 +14,7 @@ from fedradio.core.registry import Parameter, Part
 
 
 def parts_table(parts: Sequence[Part]) -> Table:
-    """The table of parts, one line each."""
+    """The table of parts, one per line."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("family", "kind", "what it is"):
         table.add_column(column, overflow="fold")
@@ -74,7 +74,7 @@ def default_text(parameter: Parameter) -> str:
 def problems_table(problems: Sequence[Problem]) -> Table:
     """The table of problems: path, reason, value given, remedy."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("where", "what is wrong", "given", "what would work"):
+    for column in ("where", "problem", "given", "how to fix it"):
         table.add_column(column, overflow="fold")
     for problem in problems:
         given = "" if problem.value is None else repr(problem.value)

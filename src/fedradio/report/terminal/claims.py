@@ -20,28 +20,28 @@ from fedradio.results.statistics import Interval
 STYLES: dict[Judgement, str] = {"holds": "bold green", "does not hold": "bold red", "undecided": "bold yellow"}
 
 NO_INTERVAL = {False: "no interval", True: "equal numbers, no interval"}
-"""Why there is no interval: one seed, or several that tell nothing about their spread."""
+"""Why there is no interval: a single seed, or several seeds with equal numbers."""
 
 
 def claim_lines(item: Item, judged: JudgedClaim, note: bool = True) -> list[str]:
-    """A claim as lines: the sentence with its source, the numbers of its tests, the reason, and its ``note``."""
+    """The lines of a claim: the sentence with its source, the numbers of its tests, the reason, and its ``note``."""
     claim = judged.claim
     return [
         f"{claim.says} [{claim.source}]",
         *(number_line(item, test) for test in judged.tests if test.values),
         *([judged.why] if judged.why else []),
         *([f"({claim.note})"] if claim.note and note else []),
-        *([f"What was tried: {tried(claim)}"] if judged.judgement == "does not hold" else []),
+        *([f"What we tried: {tried(claim)}"] if judged.judgement == "does not hold" else []),
     ]
 
 
 def tried(claim: Claim) -> str:
-    """What was tried where ours does not agree with a claim."""
-    return claim.tried or "nothing beyond the readings noted here."
+    """What was tried for a claim that our results do not support."""
+    return claim.tried or "nothing beyond the interpretations noted here."
 
 
 def number_line(item: Item, judged: JudgedTest) -> str:
-    """The number of a test with its interval, and what was claimed of it."""
+    """The number of a test with its interval, and what was claimed about it."""
     test, found = judged.test, judged.found
     column = item.columns[test.column]
     digits = 3 if test.over else column.digits
@@ -58,7 +58,7 @@ def number_line(item: Item, judged: JudgedTest) -> str:
 
 
 def _outside_alone(judged: JudgedTest) -> bool:
-    """Whether a test is undecided though its 95 % interval lies outside: it is one of several."""
+    """Whether a test is undecided only because several are made: by itself, its 95 % interval would refute it."""
     found = judged.found
     if judged.judgement != "undecided" or found is None or found.low is None or found.high is None:
         return False
@@ -75,7 +75,7 @@ def _quantity(item: Item, test: ClaimTest) -> str:
     """What a test is about, in words."""
     title = item.columns[test.column].title
     if test.than is not None:
-        return f"{title}, {test.row} less {test.than}"
+        return f"{title}, {test.row} minus {test.than}"
     return f"{title}, {test.row} over {test.over}" if test.over is not None else f"{title}, {test.row}"
 
 
@@ -86,7 +86,7 @@ def _claimed(test: ClaimTest) -> str:
 
 
 def claims_view(item: Item, judged: Sequence[JudgedClaim], world_seed: int | None) -> Group:
-    """The claims of an item below its result."""
+    """The claims of an item, shown below its result."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -115,7 +115,7 @@ def claims_markdown(item: Item, judged: Sequence[JudgedClaim], world_seed: int |
 
 
 def known_view(known: Sequence[Known]) -> Group:
-    """The list of claims with what is known of each, and the command that could decide it."""
+    """The list of claims with what is known about each, and the command that could decide it."""
     table = plain_table(("paper", "item", "verdict", "from", "claim"))
     last = ""
     for one in known:
@@ -127,6 +127,13 @@ def known_view(known: Sequence[Known]) -> Group:
         cells = (Text(paper), Text(one.item.name), verdict_text(one.judged.judgement), Text(source))
         table.add_row(*cells, Text("\n".join(lines)))
         last = one.item.paper
-    kinds = [one.judged.judgement for one in known]
-    counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in WORTH if kind in kinds)
+    counted = verdict_counts([one.judged for one in known])
     return Group(table, Text(f"{count(len(known), 'claim')}: {counted}" if known else "no claims"))
+
+
+def verdict_counts(judged: Sequence[JudgedClaim]) -> str:
+    """How many claims have which verdict, such as ``1 holds, 2 do not hold``."""
+    kinds = [one.judgement for one in judged]
+    several = {"holds": "hold", "does not hold": "do not hold"}
+    numbers = {kind: kinds.count(kind) for kind in WORTH if kind in kinds}
+    return ", ".join(f"{n} {kind if n == 1 else several.get(kind, kind)}" for kind, n in numbers.items())

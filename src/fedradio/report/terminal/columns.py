@@ -1,4 +1,4 @@
-"""Tables of variants for the terminal: as many columns beside each other as its width holds."""
+"""Tables of variants for the terminal, split into as many tables as its width requires."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Columns = Mapping[str, Column]
 """Columns by their title."""
 
 LABEL = 20
-"""Columns of the terminal that longer labels may be folded to."""
+"""Width, in characters, at which long labels are wrapped."""
 
 GAP = 2
-"""Columns of the terminal between two columns of a table."""
+"""Width, in characters, of the gap between two columns of a table."""
 
 
 CURVE = "over rounds"
-"""Title of the column of small curves, the only one that is flush left."""
+"""Title of the column of small curves, the only left-aligned one."""
 
 
 def variant_tables(labels: Sequence[str], results: Columns, costs: Columns, width: int) -> list[Table]:
-    """Results and costs in one table if they fit the width, else in tables of their own, as many as are needed."""
+    """Results and costs in one table if they fit the width, otherwise in as many tables as needed."""
     room = width - min(LABEL, max(map(len, ["variant", *labels])))
     whole = {**results, **costs}
     groups = [whole] if sum(map(_width, whole.items())) <= room else [*_fitting(results, room), *_fitting(costs, room)]
@@ -36,7 +36,7 @@ def variant_tables(labels: Sequence[str], results: Columns, costs: Columns, widt
 
 
 def headed(first: str, titles: Iterable[str]) -> Table:
-    """An empty table with these titles; numbers are flush right, long texts of the first column are folded."""
+    """An empty table with these titles; numbers are right-aligned, long labels in the first column are wrapped."""
     table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
     table.add_column(Text(first), overflow="fold")
     for title in titles:
@@ -61,7 +61,7 @@ def bare_title(quantity: Quantity) -> str:
 
 
 def bare(quantity: Quantity, mean: Interval | None, signed: bool = False) -> str:
-    """A mean as a bare number with the half width of its interval; signed ones get a star if it excludes 0."""
+    """A mean as a bare number with the half-width of its interval; signed ones get a star if it excludes 0."""
     if mean is None:
         return "-"
     digits = ".2f" if quantity.format == "percent" else ".4f"
@@ -78,7 +78,7 @@ def bare(quantity: Quantity, mean: Interval | None, signed: bool = False) -> str
 
 
 def _fitting(columns: Columns, room: int) -> list[dict[str, Column]]:
-    """The columns in as many groups as are needed for each to fit."""
+    """The columns in as few groups as possible, each of which fits the width."""
     groups: list[dict[str, Column]] = []
     left = 0
     for title, column in columns.items():
@@ -92,7 +92,7 @@ def _fitting(columns: Columns, room: int) -> list[dict[str, Column]]:
 
 
 def _width(column: tuple[str, Column]) -> int:
-    """Columns of the terminal that a column takes, with the gap before it."""
+    """Width of a column in characters, including the gap before it."""
     title, texts = column
     return GAP + max(map(len, [title, *texts]))
 

@@ -22,7 +22,7 @@ LONGEST = 16
 
 
 def comparison_view(comparison: Comparison, width: int = 120) -> Group:
-    """A comparison for a terminal of ``width`` columns: variants, differences, target if there is one, notes."""
+    """A comparison for a terminal of ``width`` columns: variants, differences, target if given, notes."""
     costs = means(spent(), [row.spent for row in comparison.rows])
     tables = variant_tables([row.label for row in comparison.rows], _ends(comparison), costs, width)
     pieces: list[Table | Text] = [piece for table in tables for piece in (table, Text())][:-1]
@@ -52,9 +52,9 @@ def _ends(comparison: Comparison) -> dict[str, Column]:
 
 
 def differences_table(comparison: Comparison) -> Table:
-    """The table of paired differences to the baseline."""
+    """The table of paired differences from the baseline."""
     measured = entry(comparison.metric)
-    table = headed(f"less {comparison.baseline}", ["paired seeds", bare_title(measured), "best"])
+    table = headed(f"minus {comparison.baseline}", ["paired seeds", bare_title(measured), "best"])
     for difference in comparison.differences:
         ends = [bare(measured, end, signed=True) for end in (difference.last, difference.best)]
         table.add_row(Text(difference.label), str(len(difference.seeds)), *ends)
@@ -73,12 +73,12 @@ def reaches_table(comparison: Comparison) -> Table:
         cost = [column[number] for column in costs.values()]
         table.add_row(Text(reach.label), f"{reach.reached} of {len(reach.seeds)}", *cost)
     if any(0 < reach.reached < len(reach.seeds) for reach in comparison.reaches):
-        table.caption = "means of the seeds that reached it; the others would have taken longer"
+        table.caption = "means over the seeds that reached the target; the others would have taken longer"
     return table
 
 
 def spark(curve: Sequence[float], scale: Sequence[float] | None = None, longest: int = LONGEST) -> str:
-    """A small curve of block characters between the least and the most of ``scale``; long ones are thinned."""
+    """A small curve of block characters between the minimum and maximum of ``scale``; long curves are thinned."""
     if not curve:
         return ""
     low, high = min(scale or curve), max(scale or curve)
@@ -90,35 +90,36 @@ def spark(curve: Sequence[float], scale: Sequence[float] | None = None, longest:
 
 def _caption(rows: Sequence[Row]) -> str:
     has_interval = any(row.last is not None and row.last.half is not None for row in rows)
-    return f"± half the {100 * LEVEL:g} % interval of the mean over seeds (Student's t)" if has_interval else ""
+    return f"± {100 * LEVEL:g} % confidence interval of the mean over seeds (Student's t)" if has_interval else ""
 
 
 def _difference_caption(differences: Sequence[Difference]) -> str:
     ends = [end for each in differences for end in (each.last, each.best) if end is not None]
-    marked = f"* the {100 * LEVEL:g} % interval of the paired difference excludes 0"
+    marked = f"* the {100 * LEVEL:g} % confidence interval of the paired difference excludes 0"
+    none = "no significant differences: every confidence interval contains 0"
     if any(end.half is not None for end in ends):
-        return marked if any(end.excludes(0.0) for end in ends) else "every interval includes 0"
-    return "one pair of seeds alone: no interval can be given" if ends else "no seeds in common"
+        return marked if any(end.excludes(0.0) for end in ends) else none
+    return "only one pair of seeds, so there is no confidence interval" if ends else "no seeds in common"
 
 
 def _left_out(comparison: Comparison) -> list[str]:
-    """Notes on runs that are not complete."""
+    """Notes about incomplete runs."""
     return [f"left out, {run.status}: {run.folder} ({run.label}, seed {run.seed})" for run in comparison.left_out]
 
 
 def _warnings(comparison: Comparison) -> list[str]:
-    """Warnings of variants with other data, another model or another world than the baseline, with the keys."""
+    """Warnings about variants whose data, model or world differ from the baseline's, with the keys that differ."""
     warnings = []
     for difference in comparison.differences:
         data = [key for key in difference.worlds if key.startswith("data.source")]
         worlds = [key for key in difference.worlds if key not in data]
         than, label = comparison.baseline, difference.label
         if data:
-            warnings.append(f"{label} has other data than {than}: their numbers are not of one task ({_keys(data)})")
+            warnings.append(f"{label} uses different data from {than}, so they solve different tasks ({_keys(data)})")
         if difference.models:
-            warnings.append(f"{label} has another model than {than} ({_keys(difference.models)})")
+            warnings.append(f"{label} uses a different model from {than} ({_keys(difference.models)})")
         if worlds:
-            warnings.append(f"{label} has another world than {than}: pairs share the seed alone ({_keys(worlds)})")
+            warnings.append(f"{label} has a different world from {than}: pairs share only the seed ({_keys(worlds)})")
     return warnings
 
 

@@ -1,7 +1,7 @@
-"""The one way to the terminal: a console that shows names, paths and messages as they are and obeys nothing in them.
+"""Safe terminal output: a console that prints names, paths and messages literally and never interprets them.
 
-Whatever is printed may come from a file that somebody else has written. Text is never read as markup, and characters
-that would steer the terminal are left out of everything that is rendered: lines, tables, progress bars.
+Printed text may come from files written by somebody else. It is never read as markup, and control characters are
+removed from everything that is rendered: lines, tables, progress bars.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from fedradio.core.text import harmless
 
 
 class SafeConsole(Console):
-    """A console that reads no markup and lets no control character through but the newline and its own colours."""
+    """A console that interprets no markup and removes all control characters except newlines and its own colours."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The segments of anything that is printed, harmless; those that move the cursor are rich's own."""
+        """The segments of anything that is printed, without control characters except those of rich itself."""
         return _harmless(super().render(renderable, options))
 
     def on_broken_pipe(self) -> None:
-        """Print nothing more where nobody reads any longer, as behind ``| head``; whatever is being made goes on."""
+        """Stop printing when the reader has closed the pipe, as with ``| head``; the command itself continues."""
         self.quiet = True
         unread = sys.stderr if self.stderr else sys.stdout
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -47,10 +47,10 @@ def _harmless(segments: Iterable[Segment]) -> Iterator[Segment]:
 
 
 def say(console: SafeConsole, *pieces: str | tuple[str, str]) -> None:
-    """Print texts, or texts with a style, in lines as long as they are."""
+    """Print plain or styled texts on one line, without wrapping."""
     console.print(Text.assemble(*pieces), soft_wrap=True)
 
 
 def text_column(template: str) -> TextColumn:
-    """A column of a progress bar that shows ``template``, such as ``{task.description}``, and reads no markup."""
+    """A column of a progress bar that shows ``template``, such as ``{task.description}``, without markup."""
     return TextColumn(template, markup=False)

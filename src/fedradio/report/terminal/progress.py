@@ -1,4 +1,4 @@
-"""Progress of anything that may take long: a bar that appears late."""
+"""Progress of slow operations: a bar that appears only after a while."""
 
 from __future__ import annotations
 

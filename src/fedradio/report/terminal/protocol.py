@@ -1,4 +1,4 @@
-"""The privacy protocol on a terminal: message sequence chart, who has seen what, refusals, costs, attacks."""
+"""The privacy protocol for the terminal: message sequence chart, who sees what, refusals, costs, attacks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from fedradio.core.units import show_count
 from fedradio.privacy.leaks import SizeLeak
 from fedradio.privacy.steps import ACCESS, BACKHAUL, CHARGING, FETCHING, PARTIES, Seen, Step, Walk
+from fedradio.report.terminal.words import count
 
 if TYPE_CHECKING:
     from fedradio.papers.studies.protocol import Demonstration
@@ -49,7 +50,7 @@ def _row(step: Step) -> str:
 
 
 def _local(row: list[str], step: Step) -> None:
-    """A dot on the lifeline, its text on the side where there is room."""
+    """A dot on the lifeline, with its text on the side that has room."""
     at = _column(step.sender)
     row[at] = "●"
     right = at + 2 + len(step.what) < WIDTH
@@ -74,15 +75,15 @@ def _write(row: list[str], at: int, text: str) -> None:
 
 
 def seen_table(seen: Sequence[Seen], titles: Mapping[str, str]) -> Group:
-    """Who has seen what of a request."""
-    table = _table("of this request", *PARTIES)
+    """Which party has seen which facts about a request."""
+    table = _table("fact", *PARTIES)
     for each in seen:
         table.add_row(titles[each.fact], *("yes" if party in each.parties else "-" for party in PARTIES))
-    return Group(table, "read off what each party received, sent and opened")
+    return Group(table, "based on what each party received, sent and decrypted")
 
 
 def refusals_table(outcomes: Sequence[Outcome]) -> Group:
-    """Attempts on the protocol and what came of them."""
+    """Attempts to break the protocol, and their outcomes."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("attempt", "by", "refused by", "why"):
         table.add_column(title)
@@ -91,63 +92,65 @@ def refusals_table(outcomes: Sequence[Outcome]) -> Group:
         surprise = Text("" if each.as_expected else "  UNEXPECTED", "red")
         table.add_row(each.trial.what, each.trial.by, each.party or "-", Text(why) + surprise)
     refused = sum(each.refusal is not None for each in outcomes)
-    return Group(table, f"{refused} of {len(outcomes)} attempts refused, each tried just now on a small service")
+    return Group(table, f"{refused} of {len(outcomes)} attempts refused; each was just tried on a small service")
 
 
 def costs_table(shown: Demonstration, requests: int) -> Group:
-    """Bits of control and milliseconds of work."""
+    """Control traffic in bits and computing time in milliseconds."""
     table = _table("cost", "")
     walk = shown.first
-    table.add_row("control on the air, a request", f"{walk.bits(ACCESS):,} bit")
-    table.add_row("control on the backhaul, a request", f"{walk.bits(BACKHAUL):,} bit")
+    table.add_row("control on the air, per request", f"{walk.bits(ACCESS):,} bit")
+    table.add_row("control on the backhaul, per request", f"{walk.bits(BACKHAUL):,} bit")
     if extra := walk.bits(FETCHING):
-        table.add_row("control on the backhaul, a miss besides", f"{extra:,} bit")
-    table.add_row("report for charging, a request", f"{walk.bits(CHARGING):,} bit")
-    table.add_row("key of an epoch, a subscriber", f"{shown.key_bits:,} bit")
+        table.add_row("control on the backhaul, extra per miss", f"{extra:,} bit")
+    table.add_row("billing report, per request", f"{walk.bits(CHARGING):,} bit")
+    table.add_row("epoch key, per subscriber", f"{shown.key_bits:,} bit")
     for party in PARTIES:
-        table.add_row(f"work of {party}, a request", f"{shown.ms[party]:.2f} ms")
-    mean = "" if requests == 1 else f" on average, median times of {show_count(requests)} requests"
-    counted = f"{shown.hits} hit(s), {requests - shown.hits} miss(es), {shown.epochs} epoch(s)"
+        table.add_row(f"computing time of {party}, per request", f"{shown.ms[party]:.2f} ms")
+    mean = "" if requests == 1 else f" on average; times are medians over {show_count(requests)} requests"
+    misses = requests - shown.hits
+    counted = f"{count(shown.hits, 'hit')}, {misses} miss{'es' * (misses != 1)}, {count(shown.epochs, 'epoch')}"
     return Group(table, f"{counted}; files of {shown.mebibytes:.3g} MiB{mean}")
 
 
 def leaks_table(leaks: Sequence[SizeLeak], chosen: str, megabytes: tuple[float, float]) -> Group:
-    """What sizes tell under every padding; a star at the one that is used. One size for all tells nothing."""
+    """What file sizes reveal under every padding, with a star at the one in use; equal sizes reveal nothing."""
     low, high = megabytes
     if low == high:
-        guess = f"naming the most popular content is right in {100 * leaks[0].named:.1f} % of the requests"
-        return Group(f"all files have {low:g} MB: sizes tell nothing ({guess})")
-    table = _table("padding", "requests named by size", "more octets")
+        guess = f"guessing the most popular content is right for {100 * leaks[0].named:.1f} % of requests"
+        return Group(f"all files are {low:g} MB, so sizes reveal nothing ({guess})")
+    table = _table("padding", "requests identified by size", "extra octets")
     for leak in leaks:
         star = " *" if leak.padding == chosen else ""
         table.add_row(leak.padding + star, f"{100 * leak.named:.1f} %", f"{100 * leak.more:.1f} %")
-    who = "who knows all sizes and the popularity in its cell"
-    return Group(table, f"files of {low:g} to {high:g} MB, log-uniform; named by somebody {who}; * used here")
+    who = "an observer who knows all sizes and the popularities in the cell"
+    return Group(table, f"files of {low:g} to {high:g} MB, log-uniform; identified by {who}; * used here")
 
 
 def sum_table(trial: SumTrial) -> Group:
-    """A masked sum of a cell: exactness, bits and milliseconds."""
-    table = _table("masked sum of a cell", "")
+    """A masked sum over a cell: exactness, bits and milliseconds."""
+    table = _table("masked sum over a cell", "")
     table.add_row("equals the plain sum of the rounded numbers", "yes" if trial.exact else "NO")
-    table.add_row("the same without one client", "yes" if trial.exact_without_one else "NO")
-    table.add_row("report of a client", f"{trial.report_bits:,} bit")
-    table.add_row("an absent client, for each of the others", f"{trial.dropout_bits:,} bit")
-    table.add_row("keys with the others, once a client", f"{trial.setup_ms:.2f} ms")
-    table.add_row("masking, a client", f"{trial.report_ms:.2f} ms")
+    table.add_row("also when one client drops out", "yes" if trial.exact_without_one else "NO")
+    table.add_row("report, per client", f"{trial.report_bits:,} bit")
+    table.add_row("dropout of one client, per remaining client", f"{trial.dropout_bits:,} bit")
+    table.add_row("key agreement with the others, once per client", f"{trial.setup_ms:.2f} ms")
+    table.add_row("masking, per client", f"{trial.report_ms:.2f} ms")
     return Group(
-        table, f"{trial.members} clients, {trial.contents} contents; what clients tell their edge, sharing: summed"
+        table, f"{trial.members} clients, {trial.contents} contents; the sum of the clients' reports to their edge"
     )
 
 
 def attacks_table(rows: Sequence[Named], worlds: int, draws: int) -> Group:
-    """Shares of requests that tags in the clear give away."""
+    """Shares of requests that tags in the clear reveal."""
     sizes = list(dict.fromkeys(row.requests for row in rows))
-    table = _table("requests of a cell in an epoch", *map(str, sizes))
+    table = _table("requests per cell and epoch", *map(str, sizes))
     for attack in dict.fromkeys(row.attack for row in rows):
         share = {row.requests: row.share for row in rows if row.attack == attack}
         table.add_row(attack, *(f"{share[size]:.2f}" for size in sizes))
-    what = "share of requests whose content a base station names from tags in the clear"
-    return Group(table, f"{what}; mean of {worlds} world(s) x {draws} draw(s). Sealed requests show no tags")
+    what = "share of requests whose content a base station can identify from tags in the clear"
+    over = f"mean over {count(worlds, 'world')} x {count(draws, 'epoch')}"
+    return Group(table, f"{what}; {over}. Sealed requests show no tags")
 
 
 def _table(first: str, *others: str) -> Table:

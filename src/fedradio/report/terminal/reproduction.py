@@ -1,4 +1,4 @@
-"""Reproductions for the terminal and as Markdown: our numbers beside the published ones, lists of items and costs."""
+"""Reproductions for the terminal and as Markdown: our numbers next to the published ones, items and their costs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PLAIN_HEADER = ("", "ours")
 
 @dataclass
 class Footnotes:
-    """Collected footnotes, in the order of first use."""
+    """Footnotes in the order of first use."""
 
     texts: list[str] = field(default_factory=list)
 
@@ -93,9 +93,9 @@ def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes
 
 
 def _absence(row: RowResult, reproduction: Reproduction, reasons: Sequence[str], notes: Footnotes) -> str:
-    """Why there is no number, in short; the full reason is a footnote."""
+    """A short reason why there is no number; the full reason is in a footnote."""
     if row.scaled.source.skip:
-        return f"not run at {reproduction.scale} {notes.mark(row.scaled.source.skip)}"
+        return f"not run at {reproduction.scale} scale {notes.mark(row.scaled.source.skip)}"
     if not reasons:
         return "-"
     short, _, rest = reasons[0].partition(": ")
@@ -120,7 +120,7 @@ def _number(column: Column, value: float) -> str:
 
 
 def _difference(entry: Entry) -> str:
-    """The difference to the published value, also in percent where the tolerance is a share."""
+    """The difference from the published value, also in percent if the tolerance is a share."""
     if entry.difference is None or entry.published is None:
         return "-"
     text = f"{entry.difference:+.{entry.column.digits}f}"
@@ -143,7 +143,7 @@ def _verdict(result: Result) -> str:
     tolerances = {
         f"{column.title} {_tolerance(column)}": None for column in result.item.columns.values() if _tolerance(column)
     }
-    others = ", ! marks the others" if agree < len(compared) else ""
+    others = "; ! marks the others" if agree < len(compared) else ""
     text = f"{agree} of {len(compared)} published numbers agree{others} ({', '.join(tolerances)})"
     return text + (f"; {missing} more cannot be compared" if missing else "")
 
@@ -185,7 +185,7 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
     rows, made = _made(result), plain_table(MADE)
     for row in rows:
         made.add_row(*map(Text, row))
-    wall = f"wall time in all {show_seconds(result.wall_s)}"
+    wall = f"total wall time {show_seconds(result.wall_s)}"
     lines: list[RenderableType] = [
         heading(item),
         Text(f"published: {item.source}"),
@@ -199,7 +199,7 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
         Text(),
         *((made, Text(wall)) if rows else (Text(_nothing_run(reproduction)),)),
         *((claims_view(item, judge(result), reproduction.world), Text()) if item.claims else ()),
-        *(Text(f"written: {file}") for file in files),
+        *(Text(f"wrote {file}") for file in files),
     ]
     return Group(*lines)
 
@@ -225,7 +225,7 @@ def result_markdown(result: Result, pictures: Sequence[Path]) -> str:
         "\n".join(f"- {note}" for note in item.footnotes),
         texts.verdict,
         markdown_table(MADE, made),
-        f"Wall time in all {show_seconds(result.wall_s)}." if made else _nothing_run(reproduction),
+        f"Total wall time {show_seconds(result.wall_s)}." if made else _nothing_run(reproduction),
         claims_markdown(item, judge(result), reproduction.world),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -237,7 +237,7 @@ def _nothing_run(reproduction: Reproduction) -> str:
     if reproduction.units or reproduction.scale == "paper" or not any(row.paper.spec for row in item.rows):
         return "nothing was run"
     time = rough(60 * item.size("paper").minutes)
-    return f"nothing is run at quick scale; fedradio reproduce {item.paper} {item.name} --scale paper takes {time}"
+    return f"nothing is run at quick scale; `fedradio reproduce {item.paper} {item.name} --scale paper` takes {time}"
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -256,12 +256,14 @@ def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) ->
         texts = [text for scale in SCALES for text in _cost_texts(item, scale, costs[scale])]
         table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, item.title, *texts)))
         last = item.paper
-    legend = f"wall time on two cores, what is there in {out}/; make one: fedradio reproduce PAPER ITEM [--scale paper]"
+    legend = (
+        f"wall time on two cores; existing runs: {out}/; to make an item: fedradio reproduce PAPER ITEM [--scale paper]"
+    )
     return Group(table, Text(legend))
 
 
 def _cost_texts(item: Item, scale: Scale, cost: Cost) -> tuple[str, str]:
-    """What an item takes at a scale, and how much of it is done."""
+    """The cost of an item at a scale, and how much of it is done."""
     if not cost.units:
         return "-", "not run"
     takes = f"{rough(cost.total_s)}, {count(item.size(scale).seeds, 'seed')}"
@@ -279,12 +281,12 @@ def reproduction_view(
         state = blocked[unit.path].why if unit.path in blocked else _state(unit)
         table.add_row(Text(unit.label), Text(state), "-" if unit.path in blocked else rough(wall_s[unit.path]))
     skipped = [
-        Text(f"{scaled.row.label}: not run at {reproduction.scale}: {scaled.source.skip}")
+        Text(f"{scaled.row.label}: not run at {reproduction.scale} scale: {scaled.source.skip}")
         for scaled in reproduction.rows
         if scaled.source.skip
     ]
     left = [wall_s[unit.path] for unit in reproduction.units if not unit.settled() and unit.path not in blocked]
-    total = f"{len(left)} to be made, about {rough(sum(left))}" if left else "nothing to be made"
+    total = f"{len(left)} to make, about {rough(sum(left))}" if left else "nothing left to make"
     tables = [table] if reproduction.units else []
     return Group(heading(reproduction.item), *tables, *skipped, Text(f"{total}; folder {reproduction.folder}"))
 
@@ -293,7 +295,7 @@ def _state(unit: Unit) -> str:
     """What is stored of a unit, as text."""
     stored = unit.stored()
     if stored is None:
-        return "to be made"
+        return "missing"
     return "there" if stored.status == "complete" else stored.status
 
 

@@ -28,16 +28,16 @@ from fedradio.runs.run import Observer
 from fedradio.spec.spec import Spec
 
 LONG_S = 60.0
-"""A run that is expected to take longer prints its estimate first."""
+"""Runs expected to take longer than this print an estimate first."""
 
 LINE_EVERY_S = 10.0
-"""Time between two lines where there is no bar."""
+"""Time between two lines when there is no bar."""
 
 STOPPING = b"\nstopping after this round; Ctrl-C again stops at once, and the round is made again on resume\n"
 
 
 class RunProgress(Observer):
-    """Observer that shows a run: its header, a bar or lines, notes. A context manager, so that the bar is removed."""
+    """Observer that shows a run: its header, a bar or lines, and notes. A context manager that removes the bar."""
 
     def __init__(self, console: SafeConsole, changes: Sequence[str] = ()) -> None:
         self.console = console
@@ -64,7 +64,7 @@ class RunProgress(Observer):
         for warning in sim.warnings:
             self._flagged("warning", warning)
         if done:
-            say(self.console, f"  goes on   after round {done} of {spec.rounds}")
+            say(self.console, f"  resuming  after round {done} of {spec.rounds}")
         left = spec.rounds - done
         expected = estimate_s(sim, left, spec.eval_every)
         if expected > LONG_S:
@@ -105,7 +105,7 @@ class RunProgress(Observer):
         say(self.console, "  ", (word, "yellow"), f"{'':{10 - len(word)}}{text}")
 
     def _status(self, state: SimState) -> str:
-        """Last accuracy, with its round if that was an earlier one, a dash if there is none yet; and what was spent."""
+        """The last accuracy (with its round if not the current one, a dash if there is none), and the costs so far."""
         pieces = ["accuracy -"]
         if self._accuracy is not None:
             accuracy, at = self._accuracy

@@ -1,4 +1,4 @@
-"""Shipped results for the terminal: the list of all items with their verdicts, and one item beside its paper."""
+"""Shipped results for the terminal: all items with their verdicts, and one item next to its published numbers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from fedradio.core.units import show_seconds
 from fedradio.papers.collect import Result
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, judge
-from fedradio.papers.known import WORTH
 from fedradio.papers.published import PAPERS
 from fedradio.papers.shipped import ShippedResult, outdated_parts, restored, shipped_results
-from fedradio.report.terminal.claims import claims_view
+from fedradio.report.terminal.claims import claims_view, verdict_counts
 from fedradio.report.terminal.reproduction import heading, result_text, seeds_text, trials
 from fedradio.report.terminal.words import count, plain_table, rough
 
 MADE = ("run or study", "seeds", "wall time", "CPU time", "spec")
-"""Header of the table of runs and studies; specs by the beginning of their fingerprints."""
+"""Header of the table of runs and studies; specs are shown by the first characters of their fingerprints."""
 
 SHORT = 12
-"""Letters of a fingerprint or a commit that are shown."""
+"""Number of characters shown of a fingerprint or commit."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Shipped:
 def opened(
     items: Iterable[Item], results: Mapping[tuple[str, str], ShippedResult] | None = None
 ) -> list[Item | Shipped]:
-    """Every item with its shipped result, or alone where there is none."""
+    """Every item with its shipped result, if there is one."""
     found = shipped_results() if results is None else results
     return [
         item if (stored := found.get((item.paper, item.name))) is None else open_shipped(item, stored) for item in items
@@ -51,12 +50,6 @@ def open_shipped(item: Item, stored: ShippedResult) -> Shipped:
     """An item with its shipped result; verdicts follow from the numbers in the file."""
     result = restored(item, stored)
     return Shipped(item, stored, result, judge(result), tuple(outdated_parts(item, stored)))
-
-
-def verdict_counts(judged: Sequence[JudgedClaim]) -> str:
-    """How many claims have which verdict, as text."""
-    kinds = [one.judgement for one in judged]
-    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in WORTH if kind in kinds)
 
 
 def agreement(result: Result) -> str:
@@ -73,13 +66,13 @@ def size_text(shipped: Shipped) -> str:
 
 
 def cost_text(item: Item) -> str:
-    """What an item takes at paper scale, on two cores."""
+    """The cost of an item at paper scale, on two cores."""
     size = item.size("paper")
     return f"about {rough(60 * size.minutes)}, {count(size.seeds, 'seed')}"
 
 
 def shipped_list_view(listed: Sequence[Item | Shipped]) -> Group:
-    """All items: scale and seeds of the shipped result, verdicts, agreeing numbers, CPU time; or what it would cost."""
+    """All items: scale and seeds of the shipped result, verdicts, agreeing numbers, CPU time; or the expected cost."""
     table = plain_table(("paper", "item", "ours", "numbers that agree", "claims", "CPU time"))
     last = ""
     for one in listed:
@@ -93,12 +86,12 @@ def shipped_list_view(listed: Sequence[Item | Shipped]) -> Group:
     found = [one for one in listed if isinstance(one, Shipped)]
     counted = verdict_counts([judged for one in found for judged in one.judged])
     whole = f"{len(found)} of {count(len(listed), 'item')} have shipped results"
-    legend = "one of them: fedradio reproduce PAPER ITEM --published-results"
+    legend = "to see one: fedradio reproduce PAPER ITEM --published-results"
     return Group(table, Text(f"{whole}; claims: {counted}" if counted else whole), Text(legend))
 
 
 def shipped_view(one: Item | Shipped) -> Group:
-    """A shipped result beside the published numbers, with its claims and what it was made of."""
+    """A shipped result next to the published numbers, with its claims and the runs behind it."""
     if not isinstance(one, Shipped):
         make = f"fedradio reproduce {one.paper} {one.name} --scale paper"
         return Group(heading(one), Text(f"not run: {make} takes {cost_text(one)}"))
@@ -114,7 +107,7 @@ def shipped_view(one: Item | Shipped) -> Group:
         Text(f"published: {item.source}"),
         Text(f"ours: {stored.scale} scale, {trials(reproduction)}; {item.size(stored.scale).about}"),
         *(Text(f"outdated: {problem}", style="bold yellow") for problem in one.outdated),
-        *([] if stored.whole else [Text("not finished: runs of it are still to be made", style="bold yellow")]),
+        *([] if stored.whole else [Text("not finished: some runs are still missing", style="bold yellow")]),
         Text(),
         table,
         Text(),
@@ -143,7 +136,7 @@ def made_rows(stored: ShippedResult) -> list[tuple[str, ...]]:
 
 
 def made_text(stored: ShippedResult) -> str:
-    """By what a shipped result was made, and how long that took."""
+    """The versions that made a shipped result, and how long it took."""
     packages = [f"{name} {', '.join(versions)}" for name, versions in stored.packages.items()]
     commits = [f"commit {commit[:SHORT]}" for commit in stored.commits]
     pieces = [f"fedradio {', '.join(stored.fedradio)}", *commits, *(f"Python {one}" for one in stored.python)]

@@ -9,7 +9,7 @@ from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim
 from fedradio.papers.known import WORTH
 from fedradio.papers.published import PAPERS
-from fedradio.report.terminal.claims import claim_lines, tried
+from fedradio.report.terminal.claims import claim_lines, tried, verdict_counts
 from fedradio.report.terminal.reproduction import markdown_table, result_text, trials
 from fedradio.report.terminal.shipped import (
     MADE,
@@ -19,7 +19,6 @@ from fedradio.report.terminal.shipped import (
     made_rows,
     made_text,
     size_text,
-    verdict_counts,
 )
 from fedradio.report.terminal.words import count
 
@@ -30,7 +29,7 @@ RUN = ("item", "ours", "numbers that agree", "claims", "CPU time")
 """Header of the table of what was run."""
 
 LONG = 24
-"""Tables with more lines than this are folded."""
+"""Tables with more lines than this are collapsed."""
 
 
 def overview_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
@@ -48,7 +47,7 @@ def overview_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
     parts = [
         _by_paper(listed),
         "## Claims that do not hold" if refuted else "",
-        markdown_table(("where", "what the paper says", "what was tried"), refuted),
+        markdown_table(("where", "what the paper says", "what we tried"), refuted),
         "## What was run",
         markdown_table(RUN, [_line(one, link) for one in found]),
         "## What was not run" if absent else "",
@@ -87,7 +86,7 @@ def anchor(item: Item) -> str:
 
 
 def item_summary(one: Item | Shipped, link: Link, picture: Link) -> str:
-    """An item on the page of its paper: a small picture, its verdicts and where the rest is; or what it would cost."""
+    """An item on the page of its paper: a small picture, its verdicts and where the rest is; or the expected cost."""
     item = one.item if isinstance(one, Shipped) else one
     title = f"## {item.name}: {item.title} {{ #{anchor(item)} }}"
     if not isinstance(one, Shipped):
@@ -119,10 +118,10 @@ def item_markdown(one: Shipped, picture: Link | None = None) -> str:
         f"Published: {item.source}  \nOurs: {stored.scale} scale, {trials(one.result.reproduction)}; "
         f"{item.size(stored.scale).about}",
         *(f"**Outdated**: {problem}" for problem in one.outdated),
-        "" if stored.whole else "**Not finished**: runs of it are still to be made.",
+        "" if stored.whole else "**Not finished**: some runs are still missing.",
         _image(one, picture, "result") if picture and _is_drawn(one) else "",
         claims_table(item, one.judged),
-        folded(f"{count(len(texts.rows), 'number')}, paper beside ours", table) if len(texts.rows) > LONG else table,
+        folded(f"{count(len(texts.rows), 'number')}, published and ours", table) if len(texts.rows) > LONG else table,
         "\n".join(f"({number}) {note}  " for number, note in enumerate(texts.notes, start=1)),
         "\n".join(f"- {note}" for note in item.footnotes),
         texts.verdict[0].upper() + texts.verdict[1:] + ".",
@@ -141,6 +140,6 @@ def claims_table(item: Item, judged: Sequence[JudgedClaim]) -> str:
 
 
 def folded(title: str, text: str) -> str:
-    """A text that is folded away below its title."""
+    """A collapsed block of text under its title."""
     inside = "\n".join(f"    {line}" if line else "" for line in text.splitlines())
     return f'??? note "{title}"\n\n{inside}'

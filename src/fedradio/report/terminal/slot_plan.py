@@ -25,11 +25,11 @@ MARKS = {
     "edge": ("▲", "bold yellow"),
     "server": ("■", "bold"),
 }
-"""Character and colour of clients by their place, and of other nodes."""
+"""Character and colour of clients by their role, and of other nodes."""
 
 
 def map_text(topology: Topology, planned: Planned, columns: int = 64) -> Text:
-    """A map of the network in characters: server, edges, and clients by their place in the edge round."""
+    """A character map of the network: server, edges, and clients by their role in the edge round."""
     nodes = torch.cat(topology.positions)
     between = sum(len(tier) for tier in topology.positions[1:-1])
     marks = [*placement(planned), *["edge"] * between, "server"]
@@ -50,7 +50,7 @@ def map_text(topology: Topology, planned: Planned, columns: int = 64) -> Text:
 
 
 def clients_table(sim: Simulation, planned: Planned) -> Table:
-    """The table of clients; units are in the head, so that it fits a narrow terminal."""
+    """The table of clients; units are in the header, so that it fits a narrow terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for name in ("client", "cell", "m", "gain dB", "", "reason", "steps", "CPU MHz", "dBm", "s", "J"):
         table.add_column(name, justify="left" if name in ("", "reason") else "right", no_wrap=True)
@@ -72,7 +72,7 @@ def clients_table(sim: Simulation, planned: Planned) -> Table:
 
 
 def compare_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The table of one edge round under several modes, a column each; see
+    """The table of one edge round under several modes, one column per mode; see
     :func:`fedradio.report.slot_rows.mode_row`."""
     titles = {"cpu_hz": "CPU MHz", "power_w": "power dBm", "joules": "J", "planning_ms": "planning ms"}
     texts = {"cpu_hz": lambda hz: f"{hz / 1e6:.4g}", "power_w": _dbm, "planning_ms": lambda ms: f"{ms:.1f}"}
@@ -84,7 +84,7 @@ def compare_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def points_table(points: Sequence[Point]) -> Table:
-    """The table of a slot's objectives, at the chosen plan and at the exact optimum, a column each."""
+    """The table of a slot's objectives, with one column for the chosen plan and one for the exact optimum."""
     table = _columns("objective", [point.name for point in points])
     for name in points[0].quantities:
         table.add_row(name, *(_cell(point.quantities[name]) for point in points))
@@ -92,7 +92,7 @@ def points_table(points: Sequence[Point]) -> Table:
 
 
 def _columns(corner: str, titles: Sequence[str]) -> Table:
-    """An empty table of quantities, one a line, for these columns; it is narrow enough for any terminal."""
+    """An empty table with one quantity per row and these columns, narrow enough for any terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(corner)
     for title in titles:

@@ -1,4 +1,4 @@
-"""The header of a run before it starts and its summary at the end, for the terminal."""
+"""The header of a run before it starts, and its summary at the end, for the terminal."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
-    """Network, model and learning of a run, one line each."""
+    """One line each on the network, the model and the learning of a run."""
     topology = sim.topology
     tiers = " -> ".join(
         f"{len(positions)} {name}" for positions, name in zip(topology.positions, _tier_names(sim), strict=True)
     )
     kinds = ", ".join(hop["link"]["kind"] for hop in spec.plain["hops"][: len(sim.hops)])
     periods = " x ".join(str(hop.period) for hop in reversed(sim.hops))
-    network = f"{tiers}; links {kinds}; exchanges a round {periods}"
+    network = f"{tiers}; links: {kinds}; exchanges per round: {periods}"
     return [
-        f"network   {'none: all data in one place' if sim.pooled else network}",
+        f"network   {'none, all data in one place' if sim.pooled else network}",
         f"model     {sim.model.shared.size:,} shared parameters" + _norms_text(sim.model),
         *_start_lines(sim.model),
         f"learning  {spec.plain['algorithm']['kind']}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
@@ -43,15 +43,15 @@ def _start_lines(model: Model) -> list[str]:
 
 
 def _norms_text(model: Model) -> str:
-    """Where the numbers of norm layers go, and how many parameters are frozen."""
+    """How many numbers the norm layers have, whether they are sent, and how many parameters are frozen."""
     norms = model.local.size + model.buffers.size
-    where = "on the norm layers' side channel" if model.norms == "shared" else "local"
+    where = "in norm layers, sent separately" if model.norms == "shared" else "local"
     frozen = getattr(model, "frozen", 0)
     return (f" and {norms:,} {where}" if norms else "") + (f"; {frozen:,} frozen" if frozen else "")
 
 
 def summary_table(run: Run) -> Table:
-    """The headline numbers of a run; a dash is a quantity that no part defines."""
+    """The headline numbers of a run; a dash marks a quantity that no part defines."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
@@ -69,14 +69,14 @@ def summary_table(run: Run) -> Table:
 def participation_warning(summary: Summary) -> str | None:
     """A warning about a run whose model never changed, because nobody took part or nothing arrived; else None."""
     if summary.clients == 0:
-        return "nobody took part in any round, so nothing was learnt; a longer deadline_s or more energy may help"
+        return "no client took part in any round, so nothing was learnt; a longer deadline_s or more energy may help"
     if summary.arrived == 0:
-        return "nothing that clients sent arrived, so nothing was learnt; a longer deadline_s or more power may help"
+        return "no update from any client arrived, so nothing was learnt; a longer deadline_s or more power may help"
     return None
 
 
 def _quantities(run: Run) -> list[Quantity]:
-    """What is shown of a run: metrics of its summary, further ones in the order of the evaluations, what was spent."""
+    """The quantities shown for a run: metrics of its summary, further metrics as evaluated, and costs."""
     first = [each for each in of_runs() if each.per == "evaluation" and each.field]
     known = {*CACHE_METRICS, *(each.name for each in first)}  # caches have a table of their own
     further = [entry(name) for name in run.last if name not in known]
@@ -88,31 +88,31 @@ def _best(run: Run) -> str:
 
 
 def _each_round(run: Run) -> str:
-    """Joules of a round, on average."""
+    """Average energy per round."""
     joules, rounds = QUANTITIES["joules"], QUANTITIES["rounds"].of(run)
-    return f" ({joules.text((joules.of(run) or 0.0) / rounds)} a round)" if rounds else ""
+    return f" ({joules.text((joules.of(run) or 0.0) / rounds)} per round)" if rounds else ""
 
 
 def _hops(run: Run) -> str:
-    """Bits of either hop, where there are two."""
+    """Bits per hop, if there are two hops."""
     hops = [QUANTITIES["bits"].text(bits) for bits in (run.summary or {}).get("hop_bits", ())]
     return f" ({hops[0]} access, {hops[1]} backhaul)" if len(hops) == 2 else ""
 
 
 def _clients(run: Run) -> str:
-    """Clients of an edge round that arrived, if these are fewer, and that were eligible, on average."""
+    """Average numbers of clients per edge round that arrived (if fewer took part successfully) and were eligible."""
     clients, arrived = _text(run, "clients"), _text(run, "arrived")
     more = f", {arrived} arrived" if arrived != clients else ""
     eligible = QUANTITIES["eligible"].of(run)
-    return f" an edge round{more}" + ("" if eligible is None else f", {_text(run, 'eligible')} eligible")
+    return f" per edge round{more}" + ("" if eligible is None else f", {_text(run, 'eligible')} eligible")
 
 
 def _overhead(run: Run) -> str:
-    """The share of the wall time that went into checkpoints."""
+    """The share of the wall time spent on checkpoints."""
     wall_s, checkpoint_s = ((run.summary or {}).get(name) for name in ("wall_s", "checkpoint_s"))
     if not wall_s or checkpoint_s is None:
         return ""
-    return f" ({100 * checkpoint_s / wall_s:.2g} % of it for checkpoints)"
+    return f" ({100 * checkpoint_s / wall_s:.2g} % of it on checkpoints)"
 
 
 def _text(run: Run, name: str) -> str:
@@ -126,7 +126,7 @@ MORE: dict[str, Callable[[Run], str]] = {
     "clients": _clients,
     "wall_s": _overhead,
 }
-"""What stands behind a number, by the name of its quantity."""
+"""The remark after a number, by the name of its quantity."""
 
 
 def _tier_names(sim: Simulation) -> list[str]:

@@ -26,10 +26,10 @@ from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask
 from fedradio.sweeps.sweep import VariantResult
 
 LINE_EVERY_S = 10.0
-"""Time between two lines of a run where there is no bar."""
+"""Time between two lines of a run when there is no bar."""
 
 NUMBERS_WIDTH = 38
-"""Columns of counts and times on a line with a bar; label and bar share the rest."""
+"""Width of counts and times on a line with a bar; label and bar share the rest."""
 
 STOPPING = b"\nstopping after the rounds under way; Ctrl-C again stops at once, and those rounds are made again later\n"
 
@@ -37,7 +37,7 @@ STOPPING = b"\nstopping after the rounds under way; Ctrl-C again stops at once, 
 class BatchProgress(PoolObserver):
     """Observer that shows a batch: a bar over all rounds and one per run on a terminal, plain lines elsewhere.
 
-    A context manager, so that the bars are removed.
+    A context manager that removes the bars at the end.
     """
 
     def __init__(self, console: SafeConsole) -> None:
@@ -96,7 +96,7 @@ class BatchProgress(PoolObserver):
             say(self.console, f"[{number}/{total}] {_line(outcome)}{self._left()}")
 
     def _left(self) -> str:
-        """How long all runs will still take at the present pace; empty while that is unknown or below a second."""
+        """Time left for all runs at the current pace; empty while it is unknown or below a second."""
         rounds = self._rounds - self._made
         left_s = (time.monotonic() - self._began) * rounds / self._made if self._made else 0.0
         return f", about {show_seconds(round(left_s))} left" if left_s >= 1 else ""
@@ -106,7 +106,7 @@ class BatchProgress(PoolObserver):
             os.write(2, STOPPING)  # straight to standard error: this may interrupt a print
 
     def _row(self, task: RunTask) -> TaskID | None:
-        """A new bar for a run; None where there are no bars."""
+        """A new bar for a run; None if there are no bars."""
         if self.bar is None:
             return None
         longest = max(12, self.console.width * 3 // 4 - NUMBERS_WIDTH)
@@ -115,7 +115,7 @@ class BatchProgress(PoolObserver):
 
 
 class _ShownRun:
-    """A run under way: its bar, its rounds so far, and when its next line is due."""
+    """A run in progress: its bar, its rounds so far, and when its next line is due."""
 
     def __init__(self, row: TaskID | None, done: int) -> None:
         self.row = row
@@ -126,7 +126,7 @@ class _ShownRun:
 def results_view(results: Sequence[VariantResult], width: int = 120) -> Group:
     """The results of a sweep, one row per variant: means over complete runs, metrics with their 95 % interval.
 
-    A dash is undefined. What does not fit the width is a table of its own.
+    A dash marks an undefined quantity. Columns that do not fit the width go into further tables.
     """
     metrics = [each for each in of_variants() if each.per == "evaluation"]
     metrics = [each for each in metrics if each.field or each.listed(row.means[each.name] for row in results)]
@@ -161,7 +161,7 @@ def size_text(plan: SweepPlan) -> str:
 
 
 def trouble_lines(outcomes: Sequence[Outcome]) -> list[str]:
-    """A text for every run that is not complete, with its folder and its error."""
+    """One message per incomplete run, with its folder and its error."""
     lines = []
     for outcome in outcomes:
         if outcome.status != "complete":

@@ -1,4 +1,4 @@
-"""Words and tables that several reports share: counts with their nouns, rough durations, tables without a frame."""
+"""Text and tables shared by several reports: counts with nouns, rough durations, frameless tables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from rich.table import Table
 
 
 def count(number: int, word: str) -> str:
-    """A number with its noun, in the plural unless it is 1."""
+    """A number with its noun, plural unless the number is 1."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def rough(seconds: float) -> str:
-    """An expected duration, rounded: seconds, minutes, hours or days."""
+    """An expected duration, rounded to seconds, minutes, hours or days."""
     for limit, unit, name in ((90, 1, "s"), (90 * 60, 60, "min"), (72 * 3600, 3600, "h")):
         if seconds < limit:
             return f"{max(1, round(seconds / unit))} {name}"

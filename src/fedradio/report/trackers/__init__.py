@@ -1,1 +1,1 @@
-"""Trackers: what runs have recorded, handed to TensorBoard or MLflow after the fact or while they go on."""
+"""Trackers: export the records of runs to TensorBoard or MLflow, afterwards or while runs are in progress."""

@@ -1,7 +1,7 @@
 """Runs for MLflow: metrics by step, and the values of the spec as parameters.
 
-A run that a store holds already is gone on with: what it has been told is not told again. Without a server the store is
-one SQLite file. MLflow's telemetry is switched off unless the environment switches it on.
+A run that is already in the store is continued: nothing is stored twice. Without a server, the store is one SQLite
+file. MLflow's telemetry is switched off unless the environment switches it on.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ STORE = "mlflow.db"
 """Name of the local store."""
 
 TAG = "fedradio.run"
-"""The tag by which a run is found again: its folder's name and the fingerprint of its spec, seed included."""
+"""The tag that identifies a run: its folder's name and the fingerprint of its spec, including the seed."""
 
 MOST_METRICS, MOST_PARAMS, MOST_CHARACTERS = 1000, 100, 6000
-"""Most metrics and parameters of one request, and characters of a parameter, as MLflow has them."""
+"""MLflow's limits: metrics and parameters per request, and characters per parameter."""
 
 STATUS = {"complete": "FINISHED", "unfinished": "RUNNING", "interrupted": "KILLED"}
 """Status of a run in MLflow; any other is FAILED."""
@@ -79,7 +79,7 @@ class Mlflow:
 
 
 def store_uri(out: Path | None, folder: Path) -> str:
-    """The store: a folder of the user's choice, else that of ``MLFLOW_TRACKING_URI``, else ``folder/export``."""
+    """The store: the folder that the user chose, or ``MLFLOW_TRACKING_URI``, or ``folder/export``."""
     given = os.environ.get("MLFLOW_TRACKING_URI")
     if out is None and given:
         return given
@@ -92,7 +92,7 @@ def store_uri(out: Path | None, folder: Path) -> str:
 
 
 def check_mlflow() -> None:
-    """Refuse where MLflow is not installed; keep it quiet where it is."""
+    """Raise an error if MLflow is not installed, and silence its output if it is."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     try:
         import alembic  # noqa: F401

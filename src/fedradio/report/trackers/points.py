@@ -1,6 +1,6 @@
-"""What a tracker is told of a run: the values of its spec, and for every round and evaluation some numbers by name.
+"""What a tracker stores about a run: the values of its spec, and named numbers for every round and evaluation.
 
-The step of a number is how many rounds had been made; its time is the clock of the machine that made them.
+The step of a number is the number of rounds made so far; its time is the clock of the machine that made them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fedradio.results.run import Run
 from fedradio.spec.yaml import flatten
 
 ROUNDS = "spent/rounds"
-"""The number that tells how many rounds a tracker has seen."""
+"""The number that shows how many rounds a tracker has seen."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Tracker(Protocol):
     """A store of numbers, open for one run."""
 
     def seen(self) -> int:
-        """How many rounds of the run the store holds already."""
+        """How many rounds of the run are already in the store."""
 
     def add(self, points: list[Point]) -> None:
         """Store further numbers."""
 
     def close(self, status: str) -> None:
-        """All that is on record has been stored; ``status`` is that of the run."""
+        """Mark the run as fully stored, with its ``status``."""
 
 
 def settings(run: Run) -> dict[str, Any]:

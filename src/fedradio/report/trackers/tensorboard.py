@@ -15,7 +15,7 @@ FILE = "events.out.tfevents.fedradio"
 
 
 class TensorBoard:
-    """The event file of a run, in a folder with the run's name; it is written anew each time, and read as it grows."""
+    """The event file of a run, in a folder with the run's name; rewritten each time and readable while it grows."""
 
     def __init__(self, run: Run, folder: Path) -> None:
         check_tensorboard()
@@ -53,7 +53,7 @@ class TensorBoard:
 
 
 def check_tensorboard() -> None:
-    """Refuse where TensorBoard is not installed."""
+    """Raise an error if TensorBoard is not installed."""
     try:
         import tensorboard  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-"""Hands the records of a run or of a sweep's runs to a tracker, once or for as long as they grow."""
+"""Export the records of a run or of a sweep's runs to a tracker, once or for as long as they grow."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from fedradio.results.sweep_file import is_sweep, read_sweep_file
 TrackerName = Literal["tensorboard", "mlflow"]
 
 PAUSE_S = 2.0
-"""Seconds between two looks at a run that goes on; longer where reading it takes longer than half a second."""
+"""Seconds between two checks of a run in progress; longer if reading it takes more than half a second."""
 
 
 @dataclass
 class _Open:
-    """A run that is being tracked: its tracker, the rounds that it has been told of, the status that it knows."""
+    """A run that is being tracked: its tracker, and the rounds and status that the tracker has stored."""
 
     tracker: Tracker
     done: int
@@ -44,7 +44,7 @@ class Tracking:
     told: set[Path] = field(default_factory=set)
 
     def update(self, progress: Progress = silent, growing: bool = False) -> None:
-        """Hand over what is new on record; of runs that are ``growing`` all but the last round, which may be half."""
+        """Export new records; for ``growing`` runs all but the last round, which may be incomplete."""
         every, left_out = open_all(self.folder)
         for entry in left_out:
             if entry.status != "not begun":
@@ -76,7 +76,7 @@ class Tracking:
             self.told.add(folder)
 
     def close(self) -> None:
-        """Tell the tracker that nothing more will come."""
+        """Tell the trackers that no more records will follow."""
         for run in self.runs.values():
             run.tracker.close(run.status)
 
@@ -89,9 +89,9 @@ def track(
     progress: Progress = silent,
     note: Callable[[str], None] = unheard,
 ) -> tuple[str, dict[Path, int]]:
-    """Hand a run or a sweep to a tracker; returns where its store is, and how many rounds of every run it has.
+    """Export a run or sweep to a tracker; returns the location of the store and the number of rounds of every run.
 
-    With ``follow``, goes on until the run or all runs of the sweep have ended, or until Ctrl-C.
+    With ``follow``, this continues until all runs have ended, or until Ctrl-C.
     """
     tracking = _tracking(folder, to, out, note)
     try:
@@ -103,7 +103,7 @@ def track(
     finally:
         tracking.close()
     if not tracking.runs:
-        raise StoreError(f"{folder} holds no runs yet")
+        raise StoreError(f"{folder} contains no runs yet")
     return tracking.where, {run: known.done for run, known in tracking.runs.items()}
 
 

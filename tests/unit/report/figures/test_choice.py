@@ -64,7 +64,7 @@ def test_order_and_what_is_left_out(three: list[Variant], grid: list[Variant]) -
         ("--without", "did you mean 'fedavg'?"),
     ]
     (one,) = refused(lambda: chosen_variants(three, without=["fedavg", "fedprox", "scaffold"]))
-    assert one.reason == "leaves nothing to draw"
+    assert one.reason == "leaves no variant to draw"
 
 
 def test_names(three: list[Variant], grid: list[Variant]) -> None:
@@ -81,7 +81,7 @@ def test_names_that_cannot_be_used(three: list[Variant]) -> None:
     found = {one.reason: one.remedy for one in refused(lambda: names_of(three, wrong))}
     assert found == {
         "no such variant": "did you mean 'scaffold'?",
-        r"the formula cannot be set: Unknown symbol: \foo": r"a dollar sign itself is \$",
+        r"the formula cannot be typeset: Unknown symbol: \foo": r"write a literal dollar sign as \$",
         "the name is empty": 'such as --label fedprox="A name"',
     }
     (one,) = refused(lambda: names_of(three, {"fedavg": "A", "fedprox": "A"}))
@@ -95,7 +95,7 @@ def test_names_as_typed(three: list[Variant], grid: list[Variant]) -> None:
     }
     assert split_labels(["rule.lr=0.2=fast"], grid) == {"rule.lr=0.2": "fast"}
     (one,) = refused(lambda: split_labels(["fedprox"], three))
-    assert one.reason == "names no variant"
+    assert one.reason == "does not name a variant"
 
 
 def test_all_or_the_curves_of_a_metric_or_some(three: list[Variant]) -> None:
@@ -114,7 +114,7 @@ def test_wrong_choices(three: list[Variant]) -> None:
     found = refused(lambda: chosen_drawings(three, against=["joule"], target=90.0, design=limits))
     assert [(one.path, one.reason) for one in found] == [
         ("--against", "no such axis"),
-        ("--xlim", "not two rising numbers"),
+        ("--xlim", "not two increasing numbers"),
         ("--ylim", "accuracies are between 0 and 1"),
         ("--target", "accuracies are between 0 and 1"),
     ]

@@ -83,11 +83,11 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert [(one.path.rpartition("/")[2], one.reason.partition(":")[0]) for one in found] == [
         ("paper.mplstyle, line 1", "matplotlib has no such setting"),
         ("paper.mplstyle, line 2", "not a value of font.size"),
-        ("paper.mplstyle, line 3", "no setting"),
-        ("paper.mplstyle", "text.usetex cannot be used"),
+        ("paper.mplstyle, line 3", "not a setting"),
+        ("paper.mplstyle", "text.usetex is not supported"),
         ("--size", "not a size"),
         ("--font", "this font is not installed"),
-        ("--font-size", "letters have 3 to 72 points"),
+        ("--font-size", "font sizes must be between 3 and 72 points"),
     ]
     assert found[0].remedy == "did you mean 'lines.linewidth'?"
     assert "DejaVu Serif" in str(found[5].remedy)
@@ -99,4 +99,4 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     (one,) = problems(style="gplot")
     assert one.remedy == "did you mean 'ggplot'?"
     (one,) = problems(size="300x2")
-    assert one.reason == "figures have 1 to 40 inches"
+    assert one.reason == "figures must measure between 1 and 40 inches"

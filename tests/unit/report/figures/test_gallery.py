@@ -66,10 +66,10 @@ def test_why_figures_cannot_be_drawn(tiny: Make, tmp_path: Path) -> None:
     assert why == {
         "accuracy-seconds": "seconds are undefined",
         "accuracy-joules": "joules are undefined",
-        "energy-clients": "joules of clients are undefined",
-        "energy-edge-rounds": "joules of clients are undefined",
-        "spread": "one test set for all",
-        "spread-rounds": "one test set for all",
+        "energy-clients": "the energy of clients is undefined",
+        "energy-edge-rounds": "the energy of clients is undefined",
+        "spread": "all clients share one test set",
+        "spread-rounds": "all clients share one test set",
         "selection": "every client arrived in every edge round",
         "reasons": "every client arrived in every edge round",
     }
@@ -81,7 +81,7 @@ def test_older_runs_say_so(cells: Make, tmp_path: Path) -> None:
     found = open_run(tmp_path / "a")
     why = {one.name: one.why for one in drawings([Variant("a", "fedavg", {1: found})])}
     assert "older version" in why["network"]
-    assert why["spread"] == "one test set for all"
+    assert why["spread"] == "all clients share one test set"
     assert why["selection"] == ""
 
 
@@ -92,7 +92,7 @@ def test_cells_without_a_quantity_are_left_out_by_name(tiny: Make, cells: Make, 
     found = {one.name: one for one in drawings(both)}
     assert found["accuracy-joules"].why == "without free: joules are undefined"
     assert found["accuracy-joules"].make is not None
-    assert found["energy-clients"].why == "without free: joules of clients are undefined"
+    assert found["energy-clients"].why == "without free: the energy of clients is undefined"
     assert found["accuracy-rounds"].why == ""
     assert found["network"].make is None
     assert next(one.name for one in curve_drawings(both, "loss")) == "loss-rounds"

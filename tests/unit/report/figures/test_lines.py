@@ -74,10 +74,10 @@ def test_energy_is_a_distribution() -> None:
     (line,) = figure.axes[0].lines
     assert np.asarray(line.get_xdata()).tolist() == pytest.approx([1, 2, 3, 4])
     assert np.asarray(line.get_ydata()).tolist() == pytest.approx([25, 50, 75, 100])
-    assert labels(figure)[0] == "Energy of a client (mJ)"
+    assert labels(figure)[0] == "Energy per client (mJ)"
     large = energy_cdf_figure({"one": np.arange(1e5)}, LOOKS, "client in an edge round")
     assert len(large.axes[0].lines[0].get_xdata()) == 1000
-    assert labels(large)[0] == "Energy of a client in an edge round (kJ)"
+    assert labels(large)[0] == "Energy per client in an edge round (kJ)"
 
 
 def test_spread_is_sorted() -> None:

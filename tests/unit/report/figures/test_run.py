@@ -89,7 +89,7 @@ def test_the_network_shows_shares_and_joules() -> None:
     assert np.asarray(dots.get_array()).tolist() == [0, 50, 100]
     sizes = dots.get_sizes().tolist()  # type: ignore[attr-defined]
     assert sizes[0] < sizes[1] < sizes[2]
-    assert words_of(figure) == ["edge", "server", "spent 1 mJ", "spent 4 mJ"]
+    assert words_of(figure) == ["edge", "server", "used 1 mJ", "used 4 mJ"]
     bare = network_figure(NETWORK, np.zeros(3), None, "normalised")
     assert words_of(bare) == ["edge", "server"]
     assert labels(bare) == ("x (normalised)", "y (normalised)")

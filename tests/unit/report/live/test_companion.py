@@ -14,7 +14,7 @@ from fedradio.report.live.companion import Companion
 def test_it_serves_until_the_run_has_ended(tmp_path: Path) -> None:
     with Companion(tmp_path / "run") as page:
         with urllib.request.urlopen(page.url) as answer:
-            assert b"has not begun" in answer.read()
+            assert b"has not started yet" in answer.read()
         process = page._process
         assert os.getpgid(process.pid) == process.pid  # Ctrl-C is not for it
     assert process.returncode == 0

@@ -70,7 +70,7 @@ def test_who_asks_for_news_waits_for_them(folder: Path) -> None:
 
 
 def test_what_cannot_be_read_is_told_on_the_page(folder: Path, tmp_path: Path) -> None:
-    assert "has not begun" in Latest(tmp_path / "nothing").now().html
+    assert "has not started yet" in Latest(tmp_path / "nothing").now().html
     (folder / "spec.yaml").write_text("name: [")
     assert "Cannot be shown" in Latest(folder).now().html
 

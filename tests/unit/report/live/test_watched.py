@@ -66,7 +66,7 @@ def test_a_sweep_counts_its_runs(tmp_path: Path, source: Path, at_once: list[str
     (folder / "runs" / at_once[0] / "summary.json").unlink()
     assert standing(folder).sentence == "1 of 2 runs have ended; 1 has no process on this machine."
     with locked(folder / "runs" / at_once[0]):
-        assert standing(folder).sentence == "1 of 2 runs have ended; 1 is under way."
+        assert standing(folder).sentence == "1 of 2 runs have ended; 1 is in progress."
     (folder / "sweep.json").write_text("{}")
     assert standing(folder).state == "unknown"
     assert "sweep.json" in standing(folder).sentence

@@ -73,10 +73,10 @@ def test_what_a_run_lacks_is_told(tmp_path: Path, tiny: Callable[..., Spec]) -> 
     text = words_of(page(tmp_path / "plain"))
     for words in (
         "Simulated time is undefined",
-        "Joules are undefined",
+        "Energy is undefined",
         "All 6 clients took part in each of the 2 edge rounds",
         "All clients share one test set",
-        "noted nothing beyond",
+        "recorded nothing beyond",
     ):
         assert words in text
     assert 'id="who-chart"' not in text
@@ -89,10 +89,10 @@ def test_a_run_that_was_killed_shows_what_is_on_record(made: Path) -> None:
     for name in ("network.json", "environment.json"):
         (made / name).unlink()
     text = words_of(page(made))
-    assert "it is under way, or its process was killed" in text
+    assert "it is still in progress, or its process was killed" in text
     assert f"fedradio resume {made.name}" in text
     assert "no network.json" in text
-    assert "no environment.json" in text
+    assert "no readable environment.json" in text
     value = re.compile(r"<dt>Accuracy</dt><dd><span class=\"value\">(.*?)</span>")
     assert value.findall(before) == value.findall(text)
 

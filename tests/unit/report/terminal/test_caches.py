@@ -28,7 +28,7 @@ def test_a_line_for_every_placement() -> None:
     assert lines[2] == "alone - 5 Gbit - never -"
     assert lines[3] == "lru 50.00 % 5 Gbit 2 s - -"
     assert "100 requests for 24 of 256 files" in text
-    assert "flatters counting" in text
+    assert "favours counting" in text
     assert "flatters" not in shown(cache_table(balance(PAID), stationary=False), width=200)
 
 
@@ -41,7 +41,7 @@ def test_late_moves_are_warned_of() -> None:
     assert cache_warnings(balance(PAID)) == []
     (warning,) = cache_warnings(balance(PAID, shelf("oracle", late=3)))
     assert "cache oracle" in warning
-    assert "3 edge round(s)" in warning
+    assert "3 edge rounds" in warning
 
 
 def test_placements_over_seeds(requesting: Make) -> None:

@@ -22,7 +22,7 @@ def test_a_claim_is_its_sentence_and_its_numbers() -> None:
     item = claimed_item(claim(BETTER, note="no margin"))
     assert lines(item) == [
         "One learns better than two. [section V]",
-        "accuracy, one less two: 0.03 (95 % 0.01 to 0.05, 3 seeds); claimed above 0; holds",
+        "accuracy, one minus two: 0.03 (95 % 0.01 to 0.05, 3 seeds); claimed above 0; holds",
         "(no margin)",
     ]
     ratio = claimed_item(claim(claim_test(over="two", between=[1, 1.04])))
@@ -75,4 +75,5 @@ def test_the_list_counts_verdicts_and_gives_commands() -> None:
     for words in ("W-HFL", "quick, 3 seeds", "-> fedradio reproduce whfl fig9 --seeds 6 (about 2 min)"):
         assert words in text
     assert text.endswith("2 claims: 1 holds, 1 undecided")
+    assert shown(known_view([*known, known[0]]), width=160).rstrip().endswith("3 claims: 2 hold, 1 undecided")
     assert "no claims" in shown(known_view([]))

@@ -22,7 +22,7 @@ def pair(tiny: Make) -> list[Run]:
 def test_the_view_marks_what_excludes_zero(pair: list[Run], tiny: Make) -> None:
     text = shown(comparison_view(compare(pair, target=0.65)))
     assert "+2.00 ± 2.48" in text
-    assert "every interval includes 0" in text
+    assert "no significant differences: every confidence interval contains 0" in text
     assert "60.00 ± 24.84" in text
     assert "accuracy at least 0.65" in text
     better = [past(tiny(f"seed={s}", "algorithm=scaffold"), [0.8, 0.9 + s / 1000]) for s in (1, 2, 3)]
@@ -63,10 +63,10 @@ def test_the_view_tells_what_is_left_out(tiny: Make) -> None:
     ("change", "words"),
     [
         ("rule.lr=0.7", None),
-        ("data.source=videos", "has other data than tiny: their numbers are not of one task (data.source.kind"),
-        ("model.hidden=[3]", "has another model than tiny (model.hidden)"),
-        ("world_seed=6", "has another world than tiny: pairs share the seed alone (world_seed)"),
-        ("topology.clients=7", "has another world than tiny: pairs share the seed alone (topology.clients)"),
+        ("data.source=videos", "uses different data from tiny, so they solve different tasks (data.source.kind"),
+        ("model.hidden=[3]", "uses a different model from tiny (model.hidden)"),
+        ("world_seed=6", "has a different world from tiny: pairs share only the seed (world_seed)"),
+        ("topology.clients=7", "has a different world from tiny: pairs share only the seed (topology.clients)"),
     ],
 )
 def test_what_should_not_be_compared_is_warned_of(tiny: Callable[..., Spec], change: str, words: str | None) -> None:

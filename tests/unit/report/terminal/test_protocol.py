@@ -60,7 +60,7 @@ def test_tables(made: Demonstration) -> None:
     assert "not refused, by design" in text
     assert "UNEXPECTED" not in text
     text = shown(costs_table(made, 1), width=80)
-    for words in ("1,152 bit", "3,808 bit", "1,312 bit", "512 bit", "0 hit(s), 1 miss(es), 1 epoch(s)"):
+    for words in ("1,152 bit", "3,808 bit", "1,312 bit", "512 bit", "0 hits, 1 miss, 1 epoch"):
         assert words in text
 
 
@@ -80,7 +80,7 @@ def test_what_sizes_tell() -> None:
         ["padme", "*", "92.0", "%", "1.2", "%"],
     ]
     assert "files of 5 to 50 MB" in text
-    assert "sizes tell nothing" in shown(leaks_table(leaks, "none", (1, 1)), width=80)
+    assert "sizes reveal nothing" in shown(leaks_table(leaks, "none", (1, 1)), width=80)
 
 
 def test_attacks() -> None:
@@ -88,4 +88,4 @@ def test_attacks() -> None:
     lines = shown(attacks_table(rows, 3, 8), width=80).splitlines()
     assert lines[1].split() == ["ranks", "0.04", "0.50"]
     assert lines[2].split() == ["sequences", "0.00", "1.00"]
-    assert "3 world(s) x 8 draw(s)" in " ".join(lines)
+    assert "3 worlds x 8 epochs" in " ".join(lines)

@@ -47,7 +47,7 @@ def test_disagreement_is_marked_and_counted(item: Item, tmp_path: Path) -> None:
 
 def test_skipped_rows_keep_their_published_numbers_and_say_why(item: Item, tmp_path: Path) -> None:
     words = result_text(result(item, tmp_path, {1: 0.45}, {1: 2000.0}))
-    assert words.rows[2][:4] == ("in one place", "accuracy", "0.5000", "not run at quick (2)")
+    assert words.rows[2][:4] == ("in one place", "accuracy", "0.5000", "not run at quick scale (2)")
     assert len(words.rows) == 3  # its energy was not published
     assert words.notes[1] == "does not fit into minutes"
 
@@ -78,8 +78,8 @@ def test_an_item_of_which_nothing_is_run_says_how_to_run_it(tmp_path: Path) -> N
     assert words.header == ("", "quantity", "paper", "ours")
     assert words.verdict == "none of 3 published numbers can be compared"
     for page in (shown(result_view(one, []), width=200), result_markdown(one, [])):
-        assert "fedradio reproduce rawhfl table4 --scale paper takes 30 h" in page
-    assert "nothing to be made" in shown(reproduction_view(one.reproduction, {}, {}), width=200)
+        assert "`fedradio reproduce rawhfl table4 --scale paper` takes 30 h" in page
+    assert "nothing left to make" in shown(reproduction_view(one.reproduction, {}, {}), width=200)
 
 
 def test_terminal_and_markdown_say_the_same(item: Item, tmp_path: Path) -> None:
@@ -117,5 +117,5 @@ def test_a_dry_run_lists_everything(item: Item, tmp_path: Path) -> None:
     assert "demo rounds=6 seed 1" in text
     assert "study energy of demo rounds=6 seed 2" in text
     assert "no data: fedradio data fetch mnist" in text
-    assert "in one place: not run at quick: does not fit into minutes" in text
-    assert "3 to be made, about 3 min" in text  # four units share four minutes
+    assert "in one place: not run at quick scale: does not fit into minutes" in text
+    assert "3 to make, about 3 min" in text  # four units share four minutes

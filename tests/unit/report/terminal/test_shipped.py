@@ -10,6 +10,7 @@ from support.shipped import shipped_of
 from support.terminal import shown
 
 from fedradio.papers.items import Item
+from fedradio.report.terminal.claims import verdict_counts
 from fedradio.report.terminal.shipped import (
     Shipped,
     agreement,
@@ -21,7 +22,6 @@ from fedradio.report.terminal.shipped import (
     shipped_list_view,
     shipped_view,
     size_text,
-    verdict_counts,
 )
 
 CLAIMS = [
@@ -59,7 +59,7 @@ def test_the_list_has_results_and_costs(one: Shipped, item: Item) -> None:
 
 def test_one_result_beside_its_paper(one: Shipped) -> None:
     text = shown(shipped_view(one), width=200)
-    for words in ("0.81 ± 0.01", "0.79 to 0.83", "What was tried: another seed", "demo", "1 to 3", "made by: fedradio"):
+    for words in ("0.81 ± 0.01", "0.79 to 0.83", "What we tried: another seed", "demo", "1 to 3", "made by: fedradio"):
         assert words in text
     assert "outdated" not in text
     assert "not finished" not in text

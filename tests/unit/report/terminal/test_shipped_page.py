@@ -61,7 +61,7 @@ def test_an_item_shows_paper_ours_and_verdict(one: Shipped) -> None:
     assert text.startswith("# W-HFL fig9: Accuracy { #whfl-fig9 }")
     assert "![Accuracy](fig9.svg)" in text
     assert "| One is above two. [section V] | accuracy, one: 0.81 (95 % 0.79 to 0.83, 3 seeds); claimed above 2" in text
-    assert "<br>What was tried: another seed | **does not hold** |" in text
+    assert "<br>What we tried: another seed | **does not hold** |" in text
     assert "| one | accuracy | 0.81 ± 0.01 | 0.79 to 0.83 |" in text
     assert "Python 3.11" in text
 
@@ -74,8 +74,10 @@ def test_numbers_come_from_the_file(item: Item, one: Shipped) -> None:
 
 def test_what_does_not_hold_says_what_was_tried(item: Item) -> None:
     bad = open_shipped(item, shipped_of(item, {"one": [0.1, 0.11, 0.12], "two": [0.5, 0.52, 0.5]}))
-    assert "<br>What was tried: nothing beyond the readings noted here. | **does not hold** |" in item_markdown(bad)
-    assert "| One learns better than two. | nothing beyond the readings noted here. |" in overview_markdown(
+    assert "<br>What we tried: nothing beyond the interpretations noted here. | **does not hold** |" in item_markdown(
+        bad
+    )
+    assert "| One learns better than two. | nothing beyond the interpretations noted here. |" in overview_markdown(
         [bad], where
     )
 
@@ -104,7 +106,7 @@ def test_long_tables_are_folded() -> None:
     rows = {f"row {number}": {} for number in range(LONG)}
     item = claimed_item(**rows)
     text = item_markdown(open_shipped(item, shipped_of(item, {"one": [0.8]})))
-    assert f'??? note "{LONG + 3} numbers, paper beside ours"\n\n    |' in text
+    assert f'??? note "{LONG + 3} numbers, published and ours"\n\n    |' in text
 
 
 def test_claims_and_folds_alone(one: Shipped) -> None:

@@ -32,8 +32,8 @@ def test_a_killed_run_is_summed_up_from_its_records(tiny: Callable[..., Spec], t
     found = rows(two_rounds(tmp_path / "run", tiny("topology.clients=2")))
     assert found["best accuracy"] == "75.00 % (round 2)"
     assert (found["accuracy"], found["test loss"], found["variate norm"]) == ("75.00 %", "0.25", "3")
-    assert (found["energy"], found["uplink"]) == ("7 J (3.5 J a round)", "100 bit")
-    assert found["clients"] == "1.5 an edge round, 1.5 eligible"
+    assert (found["energy"], found["uplink"]) == ("7 J (3.5 J per round)", "100 bit")
+    assert found["clients"] == "1.5 per edge round, 1.5 eligible"
     assert (found["wall time"], found["seed"]) == ("0.5 s", "3")
     assert "disk" not in found
 
@@ -43,8 +43,8 @@ def test_what_is_told_beside_the_numbers(tiny: Callable[..., Spec], tmp_path: Pa
     more = {"status": "complete", "bits": 1e6, "hop_bits": [9e5, 1e5], "clients": 2.0, "arrived": 1.5, "eligible": None}
     found = rows(Run(one.folder, one.spec, more | {"wall_s": 2.0, "checkpoint_s": 0.5, "uses": 1300.0}))
     assert found["uplink"] == "1 Mbit (900 kbit access, 100 kbit backhaul)"
-    assert found["clients"] == "2 an edge round, 1.5 arrived"
-    assert found["wall time"] == "2 s (25 % of it for checkpoints)"
+    assert found["clients"] == "2 per edge round, 1.5 arrived"
+    assert found["wall time"] == "2 s (25 % of it on checkpoints)"
     assert found["channel uses"] == "1,300"
 
 
@@ -52,5 +52,5 @@ def test_a_run_without_anybody_is_warned_of(tiny: Callable[..., Spec]) -> None:
     summary = run(tiny())
     assert participation_warning(summary) is None
     assert participation_warning(replace(summary, clients=None, arrived=None)) is None
-    assert "nobody took part" in str(participation_warning(replace(summary, clients=0.0, arrived=0.0)))
-    assert "nothing that clients sent arrived" in str(participation_warning(replace(summary, arrived=0.0)))
+    assert "no client took part" in str(participation_warning(replace(summary, clients=0.0, arrived=0.0)))
+    assert "no update from any client arrived" in str(participation_warning(replace(summary, arrived=0.0)))

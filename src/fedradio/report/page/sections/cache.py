@@ -1,4 +1,4 @@
-"""Caches of a run: hits over rounds, what took the backhaul, whether learning paid for its own traffic, edges."""
+"""Caches of a run: hits over rounds, backhaul by cause, whether learning paid for its own traffic, edges."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def cache(data: RunData) -> Html:
         "cache",
         "Cache",
         paragraph(_first_sentence(data, served, found)),
-        switch("capacity", "Capacity of an edge", capacities, drawn),
+        switch("capacity", "Capacity per edge", capacities, drawn),
         tag("div", *map(figure, charts[:2]), class_="pair"),
         tag("div", *map(figure, charts[2:]), class_="pair"),
         _balance(found),
@@ -58,18 +58,20 @@ def cache(data: RunData) -> Html:
 
 def _why_absent(data: RunData) -> str:
     if data.run.spec.plain.get("cache") is not None:
-        return "No edge round is on record: nothing was cached yet."
-    return "No caches: the spec has none. With requests as data, cache={} adds them, and learning stays as it is."
+        return "No edge round is on record yet, so nothing has been cached."
+    return "This spec has no caches. If its data are requests, add them with cache={}; learning is not affected."
 
 
 def _first_sentence(data: RunData, served: ServedRounds, found: CacheSummary | None) -> str:
     catalogue = "" if found is None else f" of {found.catalogue}"
-    text = f"{served.files}{catalogue} files were ever asked for, in {int(served.requests.sum()):,} requests. "
+    text = f"Clients requested {served.files}{catalogue} files, in {int(served.requests.sum()):,} requests. "
     text += "All placements saw the same requests."
     if stationary(data.run.spec):
-        text += " Their law never changes in this world, which flatters counting."
+        text += " Their distribution never changes in this world, which favours counting."
     if data.run.spec.plain["cache"]["every"] != "slot" and any(shelf.oracle for shelf in served.shelves.values()):
-        text += " An oracle knows the law of the next slot; placed for several slots at a time, it can be beaten."
+        text += (
+            " An oracle knows the distribution of the next slot; when it places for several slots, it can be beaten."
+        )
     return text
 
 
@@ -80,7 +82,7 @@ def _capacities(served: ServedRounds) -> list[int]:
 def _views(
     served: ServedRounds, traces: Callable[[Mapping[str, Served]], Sequence[Trace]], layout: Layout
 ) -> dict[str, ChartView]:
-    """A view for every capacity, of its shelves alone."""
+    """One view per capacity, with the shelves of that capacity."""
     views = {}
     for capacity in _capacities(served):
         own = {name: shelf for name, shelf in served.shelves.items() if shelf.capacity == capacity}
@@ -93,7 +95,7 @@ def _colour(place: int) -> str:
 
 
 def _lines(shelves: Mapping[str, Served], values: Mapping[str, Floats]) -> list[Trace]:
-    """A line over rounds for every shelf; that of the oracle is dashed."""
+    """One line over rounds per shelf; the oracle's is dashed."""
     traces = []
     for place, (name, shelf) in enumerate(shelves.items()):
         chosen = thinned(len(values[name]))
@@ -114,23 +116,28 @@ def _hits(served: ServedRounds) -> Chart:
     total = served.requests.sum()
     ends = {name: shelf.hits.sum() / total for name, shelf in served.shelves.items()} if total else {}
     best = max((name for name in ends if not served.shelves[name].oracle), key=lambda name: ends[name], default=None)
-    says = "Nothing was requested yet." if best is None else f"{best} hits most: {percent(ends[best])} of all requests."
+    says = (
+        "Nothing has been requested yet."
+        if best is None
+        else f"{best} has the most hits: {percent(ends[best])} of all requests."
+    )
     known = [name for name, shelf in served.shelves.items() if shelf.oracle and name in ends]
     says += "".join(
-        f" {name}, which knows the law of the next request, {percent(ends[name])} (dashed)." for name in known
+        f" {name}, which knows the distribution of the next request, reaches {percent(ends[name])} (dashed)."
+        for name in known
     )
     rows = [
         [str(t + 1), *(percent(None if np.isnan(v[t]) else v[t] / 100) for v in ratio.values())]
         for t in range(len(served.requests))
     ]
-    numbers = numbers_table("Hit ratio of every round", ["round", *ratio], rows, "rounds")
+    numbers = numbers_table("Hit ratio per round", ["round", *ratio], rows, "rounds")
     return Chart(
         "cache-hits", "Hit ratio", says, _views(served, lambda own: _lines(own, ratio), layout), numbers, height=320
     )
 
 
 def _backhaul(served: ServedRounds) -> Chart:
-    """The chart of what took the backhaul, as stacked bars."""
+    """The chart of backhaul traffic by cause, as stacked bars."""
     sums = {name: {cause: float(b.sum()) for cause, b in shelf.bits.items()} for name, shelf in served.shelves.items()}
 
     def traces(own: Mapping[str, Served]) -> list[Trace]:
@@ -146,13 +153,11 @@ def _backhaul(served: ServedRounds) -> Chart:
     least = min((name for name in total if total[name] == total[name]), key=lambda name: total[name], default=None)
     says = "Bits on the backhaul are undefined."
     if least is not None:
-        says = (
-            f"{least} takes the least backhaul, {quantity(total[least], 'bit')}. A file moved ahead travels as far as "
-        )
-        says += "a missed one; placements by a model also bear its traffic, up and down."
+        says = f"{least} uses the least backhaul, {quantity(total[least], 'bit')}. A prefetched file travels as far as "
+        says += "a missed one; model-based placements also pay for the model's traffic in both directions."
     rows = [[name, *(quantity(_known(each[cause]), "bit") for cause in CAUSES)] for name, each in sums.items()]
     numbers = numbers_table("Backhaul by cause", ["placement", *CAUSES], rows, "placements")
-    return Chart("cache-backhaul", "What took the backhaul", says, _views(served, traces, layout), numbers, height=320)
+    return Chart("cache-backhaul", "Backhaul by cause", says, _views(served, traces, layout), numbers, height=320)
 
 
 def _known(value: float) -> float | None:
@@ -160,7 +165,7 @@ def _known(value: float) -> float | None:
 
 
 def _net(served: ServedRounds, found: CacheSummary | None) -> Chart:
-    """The chart of net bits over rounds, with the rounds of payback marked."""
+    """The chart of net bits over rounds, with the payback rounds marked."""
     net = {name: shelf.net_bits / GBIT for name, shelf in served.shelves.items()}
     told = {} if found is None else {n: s for n, s in found.shelves.items() if s.knows == "model" and s.rival}
 
@@ -177,8 +182,8 @@ def _net(served: ServedRounds, found: CacheSummary | None) -> Chart:
     layout = {"xaxis": _rounds(served), "yaxis": axis("Net backhaul so far [Gbit]", rangemode="tozero")}
     says = " ".join(_payback_words(name, shelf) for name, shelf in told.items())
     if any(shelf.learning_bits == 0 for shelf in told.values()):
-        says = f"Learning takes no backhaul here: there is nothing to pay back. {says}"
-    says = says or "No placement by a model has a rival here that counts or goes by recency."
+        says = f"Learning uses no backhaul here, so there is nothing to pay back. {says}"
+    says = says or "No model-based placement can be compared with one based on counts or recency here."
     rows = [[str(t + 1), *(number(_known(v[t])) for v in net.values())] for t in range(len(served.requests))]
     numbers = numbers_table("Net backhaul so far, Gbit", ["round", *net], rows, "rounds")
     return Chart("cache-net", "Does learning pay?", says, _views(served, traces, layout), numbers, height=320)
@@ -186,19 +191,23 @@ def _net(served: ServedRounds, found: CacheSummary | None) -> Chart:
 
 def _payback_words(name: str, shelf: ShelfSummary) -> str:
     if shelf.net_bits is None:
-        return f"{name}: bits of learning are undefined."
+        return f"{name}: the traffic of learning is undefined."
     if not shelf.learning_bits:
-        less = "more at the end" if shelf.payback is None else f"as much or less from round {shelf.payback} on"
-        return f"Compared with {shelf.rival}, {name} takes {less}."
-    paid = "never pays for its own traffic" if shelf.payback is None else f"has paid back from round {shelf.payback} on"
+        less = "more at the end" if shelf.payback is None else f"no more from round {shelf.payback} on"
+        return f"Compared with {shelf.rival}, {name} uses {less}."
+    paid = (
+        "never pays for its own traffic"
+        if shelf.payback is None
+        else f"pays for its own traffic by round {shelf.payback}"
+    )
     size = (
         "" if shelf.break_even_bits is None else f"; files of {quantity(shelf.break_even_bits, 'bit')} would break even"
     )
-    return f"Against {shelf.rival}, {name} {paid}{size}."
+    return f"Compared with {shelf.rival}, {name} {paid}{size}."
 
 
 def _trade(served: ServedRounds) -> Chart:
-    """The chart of hits against files on the backhaul, a dot for every placement and capacity."""
+    """The chart of hits against files on the backhaul, one dot per placement and capacity."""
     total = max(float(served.requests.sum()), 1.0)
     names = list(dict.fromkeys(name.rpartition(" ")[0] or name for name in served.shelves))
     traces: list[Trace] = []
@@ -216,22 +225,24 @@ def _trade(served: ServedRounds) -> Chart:
             )
         )
     layout = {
-        "xaxis": axis("Files missed or moved, a request", rangemode="tozero"),
+        "xaxis": axis("Files missed or prefetched per request", rangemode="tozero"),
         "yaxis": axis("Hit ratio [%]", rangemode="tozero"),
         "showlegend": True,
     }
-    says = "Up and to the left is better. Without a cache every request takes 1 file; above 1 a placement moves more "
-    says += "than it saves."
+    says = "Up and to the left is better. Without a cache, every request moves 1 file over the backhaul; above 1, a "
+    says += "placement moves more than it saves."
     rows = [
         [name, str(s.capacity), percent(s.hits.sum() / total), number(s.files.sum() / total)]
         for name, s in served.shelves.items()
     ]
-    numbers = numbers_table("Hits and files", ["placement", "capacity", "hits", "files a request"], rows, "placements")
+    numbers = numbers_table(
+        "Hits and files", ["placement", "capacity", "hits", "files per request"], rows, "placements"
+    )
     return Chart("cache-trade", "Hits against backhaul", says, {"all": ChartView(traces, layout)}, numbers, height=320)
 
 
 def _balance(found: CacheSummary | None) -> Html | None:
-    """The table of the whole balance, as the summary tells it."""
+    """The table of the overall balance, from the summary."""
     if found is None:
         return None
     priced = any(shelf.revenue is not None for shelf in found.shelves.values())
@@ -243,13 +254,13 @@ def _balance(found: CacheSummary | None) -> Html | None:
         size = "" if s.break_even_bits is None else quantity(s.break_even_bits, "bit")
         cells = [name, percent(s.hit_ratio), percent(s.expected), quantity(s.net_bits, "bit"), seconds(s.seconds)]
         rows.append([*cells, quantity(s.report_bits, "bit"), paid, size, *([number(s.revenue)] if priced else [])])
-    return table("Balance of every placement over the run", [*head, *(["revenue"] if priced else [])], rows)
+    return table("Balance of each placement over the run", [*head, *(["revenue"] if priced else [])], rows)
 
 
 def _edges(served: ServedRounds) -> Html:
-    """The table of hits at every edge."""
+    """The table of hits per edge."""
     rows = [
         [str(b), f"{asked:,}", *(percent(s.edges[b] / asked if asked else None) for s in served.shelves.values())]
         for b, asked in enumerate(served.edges)
     ]
-    return table("Hits of every edge over the run", ["edge", "requests", *served.shelves], rows)
+    return table("Hits per edge over the run", ["edge", "requests", *served.shelves], rows)

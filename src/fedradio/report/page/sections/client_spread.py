@@ -1,4 +1,4 @@
-"""Spread of accuracies over clients, if each has a test set of its own."""
+"""Spread of accuracies over clients, if each has its own test set."""
 
 from __future__ import annotations
 
@@ -41,11 +41,13 @@ def spread(data: RunData, colour: str) -> Html:
         return section("spread", title, paragraph(_why(data), class_="absent"))
     groups = {name: by_round for name in records[-1].groups if (by_round := _groups(records, name))}
     if not groups:
-        return section("spread", title, paragraph("No client has test samples of its own.", class_="absent"))
+        return section("spread", title, paragraph("No client has its own test samples.", class_="absent"))
     options = {name: entry(name).title for name in groups}
     distribution = _distribution(groups, colour)
     charts = [distribution.identity]
-    over = absent("Over the rounds", "One evaluation is on record: there is nothing yet to compare it with.")
+    over = absent(
+        "Over the rounds", "There is only one evaluation on record, so there is nothing to compare it with yet."
+    )
     if len(records) > 1:
         fan = _fan(groups, colour)
         charts.append(fan.identity)
@@ -59,14 +61,14 @@ def spread(data: RunData, colour: str) -> Html:
 
 
 def _why(data: RunData) -> str:
-    """Why a run has no accuracies per client."""
+    """The reason why a run has no accuracies per client."""
     if not data.run.evaluations:
         return "No evaluation is on record."
-    return "All clients share one test set, so that none has an accuracy of its own (data.test=client gives it one)."
+    return "All clients share one test set, so there are no accuracies per client (data.test=client provides them)."
 
 
 def _groups(records: Sequence[EvaluationRecord], name: str) -> Groups:
-    """The clients' values of a metric at every evaluation."""
+    """The values of a metric per client at every evaluation."""
     known = {record.round: [value for value in record.groups.get(name, []) if value is not None] for record in records}
     return {at: np.array(values, dtype=np.float64) for at, values in known.items() if values}
 
@@ -103,7 +105,7 @@ def _cdf(values: Floats, name: str, colour: str, dash: str) -> Trace:
 
 
 def _fan(groups: dict[str, Groups], colour: str) -> Chart:
-    """The chart of median, middle eight tenths and worst client over the rounds."""
+    """The chart of the median, the middle 80 % and the worst client over the rounds."""
     views = {}
     for name, by_round in groups.items():
         at = [sorted(by_round)[place] for place in thinned(len(by_round)).tolist()]
@@ -123,23 +125,23 @@ def _fan(groups: dict[str, Groups], colour: str) -> Chart:
     main = groups[next(iter(groups))]
     first, last = main[min(main)], main[max(main)]
     says = (
-        f"The standard deviation over clients goes from {percent(float(first.std()))} after round {min(main)} to "
-        f"{percent(float(last.std()))} after round {max(main)}. The band holds the middle eight tenths of the clients."
+        f"The standard deviation over clients changes from {percent(float(first.std()))} after round {min(main)} to "
+        f"{percent(float(last.std()))} after round {max(main)}. The band contains the middle 80 % of the clients."
     )
     return Chart("fan-chart", "Over the rounds", says, views, _quantiles(groups))
 
 
 def _numbers(groups: dict[str, Groups]) -> Html:
     """The table of quantiles at the first and the last evaluation."""
-    names = {"worst": 0.0, "a tenth": 0.1, "a quarter": 0.25, "median": 0.5, "three quarters": 0.75}
-    names |= {"nine tenths": 0.9, "best": 1.0}
+    names = {"worst": 0.0, "10 %": 0.1, "25 %": 0.25, "median": 0.5, "75 %": 0.75}
+    names |= {"90 %": 0.9, "best": 1.0}
     columns = [(name, at) for name, by_round in groups.items() for at in sorted({min(by_round), max(by_round)})]
     rows = [
         [label, *(percent(float(np.quantile(groups[name][at], q))) for name, at in columns)]
         for label, q in names.items()
     ]
     head = ["clients", *(f"{entry(name).title}, round {at}" for name, at in columns)]
-    return numbers_table("Accuracies of the clients, quantiles", head, rows, "quantiles")
+    return numbers_table("Quantiles of the clients' accuracies", head, rows, "quantiles")
 
 
 def _quantiles(groups: dict[str, Groups]) -> Html:
@@ -153,5 +155,5 @@ def _quantiles(groups: dict[str, Groups]) -> Html:
         ]
         for at, values in sorted(by_round.items())
     ]
-    head = ["rounds", "worst", "a tenth", "median", "nine tenths", "best", "deviation"]
+    head = ["rounds", "worst", "10 %", "median", "90 %", "best", "deviation"]
     return numbers_table(f"{entry(name).heading} of the clients", head, rows, "evaluations")

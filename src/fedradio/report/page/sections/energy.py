@@ -26,7 +26,7 @@ from fedradio.report.page.run_data import RunData
 from fedradio.results.run import Floats
 
 BARS = 300
-"""Most bars of a chart; more rounds are drawn as means of neighbours."""
+"""Most bars of a chart; further rounds are averaged with their neighbours."""
 
 LOOKS = {"total": ("@ink", "solid"), "computing": ("@blue", "dash"), "sending": ("@orange", "dot")}
 """Colour and dash of every kind of energy."""
@@ -40,12 +40,12 @@ def energy(data: RunData) -> Html:
     if not data.edge_rounds:
         return section("energy", "Energy", paragraph("No edge round is on record.", class_="absent"))
     if not data.joules:
-        why = "Joules are undefined in this run: hop 0 has no fleet whose computing or sending takes energy."
+        why = "Energy is undefined in this run: hop 0 has no fleet that uses energy for computing or sending."
         return section("energy", "Energy", paragraph(why, class_="absent"))
     partial = None
     if len(data.joules) < 2:
         known, unknown = ("sending", "computing") if "sending" in data.joules else ("computing", "sending")
-        partial = paragraph(f"Only {known} has defined joules here; those of {unknown} are undefined.", class_="aside")
+        partial = paragraph(f"Only the energy of {known} is defined here; that of {unknown} is not.", class_="aside")
     clients = {name: values.clients for name, values in data.joules.items()}
     edge_rounds = {name: values.edge_rounds for name, values in data.joules.items()}
     return section(
@@ -63,7 +63,7 @@ def energy(data: RunData) -> Html:
 
 
 def with_total(parts: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The kinds of energy, with their sum in front if there are several."""
+    """The kinds of energy, preceded by their sum if there are several."""
     return dict(parts) if len(parts) < 2 else {"total": np.sum(list(parts.values()), axis=0), **parts}
 
 
@@ -96,9 +96,11 @@ def cdf_chart(identity: str, title: str, what: str, parts: Mapping[str, Floats])
     }
     first = next(iter(with_total(parts).values()))
     middle, nine, most = (quantity(float(np.quantile(first, q)), "J") for q in (0.5, 0.9, 1.0))
-    says = f"The median of {len(first):,} {what} spent {middle}, nine in ten at most {nine}, the most {most}."
+    says = (
+        f"Over {len(first):,} {what}, the median energy is {middle}, the 90 % quantile {nine} and the maximum {most}."
+    )
     if len(parts) == 2 and first.sum() > 0:
-        says += f" Computing took {percent(float(parts['computing'].sum() / first.sum()), 1)} of it all."
+        says += f" Computing accounts for {percent(float(parts['computing'].sum() / first.sum()), 1)} of the total."
     return Chart(
         identity, title, says, {"all": ChartView(traces, layout)}, _quantiles(with_total(parts), what), height=300
     )
@@ -106,18 +108,18 @@ def cdf_chart(identity: str, title: str, what: str, parts: Mapping[str, Floats])
 
 def _quantiles(kinds: Mapping[str, Floats], what: str) -> Html:
     """The table of quantiles of every kind of energy."""
-    names = {"least": 0.0, "a tenth": 0.1, "a quarter": 0.25, "median": 0.5, "three quarters": 0.75}
-    names |= {"nine tenths": 0.9, "most": 1.0}
+    names = {"minimum": 0.0, "10 %": 0.1, "25 %": 0.25, "median": 0.5, "75 %": 0.75}
+    names |= {"90 %": 0.9, "maximum": 1.0}
     rows = [
         [name, *(quantity(float(np.quantile(values, q)), "J") for values in kinds.values())]
         for name, q in names.items()
     ]
-    return numbers_table(f"Energy, quantiles over {what}", ["at most", *kinds], rows, "quantiles")
+    return numbers_table(f"Quantiles of energy over {what}", ["quantile", *kinds], rows, "quantiles")
 
 
 def _over_rounds(data: RunData) -> Html:
-    """The chart of joules of every round by kind and hop."""
-    title, rows = "Of every round", data.run.rounds
+    """The chart of joules per round by kind and hop."""
+    title, rows = "Per round", data.run.rounds
     parts: dict[str, Floats] = {}
     if rows and all(record.compute_j is not None for record in rows):
         parts["computing"] = np.array([record.compute_j for record in rows])
@@ -126,7 +128,7 @@ def _over_rounds(data: RunData) -> Html:
             parts[f"sending, hop {hop}"] = np.array([record.tx_j[hop] for record in rows])
     parts = {name: values for name, values in parts.items() if values.any()}
     if not parts:
-        return absent(title, "No round has spent a defined amount of energy.")
+        return absent(title, "The energy of every round is undefined.")
     bins = np.array_split(np.arange(len(rows)), min(BARS, len(rows)))
     x = plain([float(rounds.mean()) + 1 for rounds in bins])
     colours = ["@blue", "@orange", "@green", "@red", "@purple"]
@@ -137,8 +139,8 @@ def _over_rounds(data: RunData) -> Html:
     ]
     layout = {"barmode": "stack", "xaxis": whole("Round", len(rows)), "yaxis": axis("Energy [J]"), "showlegend": True}
     total = np.sum(list(parts.values()), axis=0)
-    says = f"A round takes {quantity(float(total.mean()), 'J')} on average, "
+    says = f"A round uses {quantity(float(total.mean()), 'J')} on average, "
     says += f"from {quantity(float(total.min()), 'J')} to {quantity(float(total.max()), 'J')}."
     lines = [[str(t + 1), *(quantity(float(values[t]), "J") for values in parts.values())] for t in range(len(rows))]
-    table = numbers_table("Energy of every round", ["round", *parts], lines, "rounds")
+    table = numbers_table("Energy per round", ["round", *parts], lines, "rounds")
     return figure(Chart("round-energy", title, says, {"all": ChartView(traces, layout)}, table, height=300))

@@ -11,7 +11,7 @@ from fedradio.report.page.html import DASH, Html, paragraph, section, table
 from fedradio.report.page.run_data import DeviceTimes, RunData
 
 NONE = "none"
-"""Reason of an upload that counts."""
+"""The reason recorded for an upload that counts."""
 
 HEAD = (
     "client",
@@ -27,11 +27,11 @@ HEAD = (
 
 
 def federation(data: RunData) -> Html:
-    """The section of a federation: a row a device, medians over its uploads."""
+    """The section of a federation: one row per device, with medians over its uploads."""
     says = (
-        "Planned are the seconds and joules that the spec's radio and devices would take for an upload; measured are "
-        "the seconds from the server's request to the reply of the real device, of which training is a part. Joules of "
-        "real devices are not measured. All are medians over uploads."
+        "Planned values are the time and energy that an upload would take with the spec's radio and devices. Measured "
+        "values are the seconds from the server's request to the real device's reply, including training. The energy "
+        "of real devices is not measured. All values are medians over uploads."
     )
     rows = [_row(client, times) for client, times in sorted(data.exchanges.devices.items())]
     return section("federation", "Federation", paragraph(says), table("Real devices", HEAD, rows))

@@ -1,4 +1,4 @@
-"""The headline numbers of a run's page, and the warning about a run that is not complete."""
+"""The headline numbers of a run's page, and the warning about an incomplete run."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from fedradio.results.quantity import Quantity
 
 STATES = {
     "complete": ("good", "✓", ""),
-    "interrupted": ("fair", "!", "This run was interrupted: its numbers are those after {done} of {all} rounds."),
+    "interrupted": ("fair", "!", "This run was interrupted: the numbers are those after {done} of {all} rounds."),
     "unfinished": (
         "fair",
         "!",
-        "This run has no summary: it is under way, or its process was killed. "
-        "Numbers are those of the {done} of {all} rounds on record.",
+        "This run has no summary: it is still in progress, or its process was killed. "
+        "The numbers are those after the {done} of {all} rounds on record.",
     ),
     "diverged": (
         "bad",
         "\N{MULTIPLICATION SIGN}",
-        "This run diverged: a loss or a parameter became NaN or infinite after {done} of {all} rounds. Numbers are "
-        "those before. A smaller rule.lr or algorithm rate usually helps.",
+        "This run diverged: a loss or a parameter became NaN or infinite after {done} of {all} rounds. The "
+        "numbers are those before it diverged. A smaller rule.lr or algorithm rate usually helps.",
     ),
     "damaged": (
         "bad",
         "\N{MULTIPLICATION SIGN}",
-        "Files of this run are not what it wrote, so that nothing on this page can be relied on.",
+        "Files of this run have been changed or damaged, so nothing on this page can be relied on.",
     ),
     "not begun": ("fair", "!", ""),
     "failed": (
         "bad",
         "\N{MULTIPLICATION SIGN}",
-        "This run failed after {done} of {all} rounds: its numbers are those until then.",
+        "This run failed after {done} of {all} rounds: the numbers are those up to that point.",
     ),
 }
 """Class, sign and warning of every status."""
@@ -47,14 +47,16 @@ def badge(status: str) -> Html:
 
 
 def warning(data: RunData, where: str) -> Html | None:
-    """The warning about a run that is not complete; ``where`` is the run folder for the command line."""
-    template = STATES.get(data.run.status, ("", "", "The status of this run is unknown to this version."))[2]
+    """The warning about an incomplete run; ``where`` is the run folder for the command line."""
+    template = STATES.get(data.run.status, ("", "", "This version of fedradio does not know the status of this run."))[
+        2
+    ]
     if not template:
         return None
     message = template.format(done=len(data.run.rounds), all=data.run.spec.rounds)
     damage = [tag("ul", *(tag("li", str(each)) for each in data.run.damage))] if data.run.damage else []
     resumable = data.run.status in ("interrupted", "unfinished", "failed", "damaged")
-    doing = "Set these files aside, and make again what they held:" if damage else "Go on with it:"
+    doing = "To set these files aside and make their rounds again:" if damage else "To resume it:"
     again = f"fedradio serve SPEC --out {where} --resume" if data.run.environment.get("federation") else ""
     resume = [paragraph(doing), command(again or f"fedradio resume {where}")] if resumable else []
     inside = [paragraph(message), *damage, *resume]
@@ -71,7 +73,7 @@ def cards(items: Mapping[str, tuple[Piece, Piece]]) -> Html:
 
 
 def headline(data: RunData) -> Html:
-    """The cards of a run; a dash is a quantity that no part defines."""
+    """The cards of a run; a dash marks a quantity that no part defines."""
     items: dict[str, tuple[Piece, Piece]] = {}
     for each in of_runs():
         value = each.of(data.run)
@@ -81,11 +83,11 @@ def headline(data: RunData) -> Html:
 
 
 def _more(quantity: Quantity, value: float | None, data: RunData) -> Piece:
-    """What stands below a number: something of its own, or the mean of a round."""
+    """The remark below a number: a specific one, or the mean per round."""
     if quantity.name in MORE:
         return MORE[quantity.name](data)
     rounds = QUANTITIES["rounds"].of(data.run)
-    return f"{quantity.text(value / rounds)} a round" if quantity.axis and value is not None and rounds else None
+    return f"{quantity.text(value / rounds)} per round" if quantity.axis and value is not None and rounds else None
 
 
 def _loss(data: RunData) -> Piece:
@@ -104,7 +106,7 @@ def _rounds(data: RunData) -> Piece:
 
 
 def _hops(data: RunData) -> Piece:
-    """Bits of either hop, where there are two."""
+    """Bits per hop, if there are two hops."""
     hops = [bits for bits in (data.run.summary or {}).get("hop_bits", ()) if bits is not None]
     text = QUANTITIES["bits"].text
     return f"{text(hops[0])} access, {text(hops[1])} backhaul" if len(hops) == 2 else None
@@ -113,7 +115,7 @@ def _hops(data: RunData) -> Piece:
 def _clients(data: RunData) -> Piece:
     clients, arrived = (QUANTITIES[name].text(QUANTITIES[name].of(data.run)) for name in ("clients", "arrived"))
     more = f"; {arrived} arrived" if arrived != clients else ""
-    return f"of {data.clients:,} took part in an edge round, on average{more}"
+    return f"of {data.clients:,} took part per edge round, on average{more}"
 
 
 MORE: dict[str, Callable[[RunData], Piece]] = {
@@ -123,8 +125,8 @@ MORE: dict[str, Callable[[RunData], Piece]] = {
     "bits": _hops,
     "clients": _clients,
     "wall_s": lambda _: "on the machine that ran it",
-    "planned_s": lambda _: "by the spec's radio, median of the devices' uploads",
-    "measured_s": lambda _: "from request to reply, median of the devices' uploads",
-    "planned_j": lambda _: "median; joules are not measured",
+    "planned_s": lambda _: "by the spec's radio; median over the devices' uploads",
+    "measured_s": lambda _: "from request to reply; median over the devices' uploads",
+    "planned_j": lambda _: "median; energy is not measured",
 }
-"""What stands below a number, by the name of its quantity."""
+"""The remark below a number, by the name of its quantity."""

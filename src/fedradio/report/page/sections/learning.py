@@ -1,4 +1,4 @@
-"""Learning curves of a run: accuracies and losses against rounds, simulated time, joules and bits."""
+"""Learning curves of a run: accuracies and losses against rounds, simulated time, energy and bits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fedradio.results.quantities import QUANTITIES, axes, entry, references
 from fedradio.results.run import Curve, Run
 
 TOPS = tuple(f"top_{m}_accuracy" for m in (2, 3, 5, 10, 20, 50, 100))
-"""Top-m accuracies that get a line."""
+"""Top-m accuracies that are drawn as lines."""
 
 
 def accuracies(names: Sequence[str]) -> list[str]:
@@ -45,12 +45,12 @@ def losses(names: Sequence[str]) -> list[str]:
 
 
 def other_metrics(names: Sequence[str]) -> list[str]:
-    """The metrics that are neither accuracies, losses nor references, and share no axis."""
+    """The metrics that are neither accuracies, losses nor references, each with its own axis."""
     return [name for name in names if not name.endswith(("accuracy", "loss")) and not entry(name).reference]
 
 
 def curve(data: RunData, name: str, against: str) -> Curve | None:
-    """The curve of a metric at every evaluation against what had been spent; ``train_loss`` at every round."""
+    """The curve of a metric at every evaluation against a cost; ``train_loss`` at every round."""
     x, rows = data.totals.get(against), _rows(data.run, name)
     if x is None or not rows:
         return None
@@ -65,7 +65,7 @@ def _rows(run: Run, name: str) -> list[tuple[int, float]]:
 
 
 def learning(data: RunData, colour: str) -> Html:
-    """The section of learning curves, with a switch of their axis."""
+    """The section of learning curves, with a switch for their axis."""
     if not data.run.evaluations:
         why = f"No evaluation is on record: the spec evaluates every {data.run.spec.eval_every} rounds and at the end."
         return section("learning", "Learning", paragraph(why, class_="absent"))
@@ -75,7 +75,7 @@ def learning(data: RunData, colour: str) -> Html:
     return section(
         "learning",
         "Learning",
-        switch("against", "Draw against", options, [chart.identity for chart in charts]),
+        switch("against", "Plot against", options, [chart.identity for chart in charts]),
         paragraph(" ".join(missing), class_="aside") if missing else None,
         tag("div", *map(figure, charts), class_="pair"),
     )
@@ -135,10 +135,10 @@ def _accuracy_sentence(data: RunData) -> str:
     first, last = records[0], records[-1]
     text = f"Accuracy is {_accuracy(last)}"
     if best is not None and len(records) > 1:
-        text = f"From {_accuracy(first)}, accuracy comes to {_accuracy(last)}; the best is {_accuracy(best)}"
+        text = f"Accuracy goes from {_accuracy(first)} to {_accuracy(last)}; the best is {_accuracy(best)}"
     known = [each for each in references() if each.name in last.metrics]
     lines = " and ".join(f"{each.title} {each.text(last.metrics[each.name])}" for each in known)
-    return f"{text}. Dotted, for reference: {lines}." if known else f"{text}."
+    return f"{text}. Dotted lines, for reference: {lines}." if known else f"{text}."
 
 
 def _accuracy(record: EvaluationRecord) -> str:
@@ -157,12 +157,12 @@ def _loss_chart(data: RunData, colour: str) -> Chart:
     }
     ends = [(entry(name).title, _rows(data.run, name)[-1][1]) for name in names]
     listed = ", ".join(f"{name} {number(value)}" for name, value in ends)
-    says = f"Last values: {listed}. Losses are cross entropies in nats."
+    says = f"Final values: {listed}. Losses are cross entropies in nats."
     return Chart("loss-chart", "Loss", says, views, _numbers(data, names))
 
 
 def _numbers(data: RunData, names: Sequence[str]) -> Html:
-    """The table of evaluations: what had been spent, and the metrics."""
+    """The table of evaluations: cumulative costs and metrics."""
     train = dict(_rows(data.run, "train_loss"))
     rows = []
     for record in data.run.evaluations:

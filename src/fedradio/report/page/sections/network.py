@@ -29,10 +29,10 @@ from fedradio.results.client_states import Ints
 from fedradio.results.run import Floats
 
 SCALE = [[0, "#2a1a5e"], [0.25, "#3b528b"], [0.5, "#21918c"], [0.75, "#5ec962"], [1, "#fde725"]]
-"""Colour scale from little (dark) to much (bright), with even steps for colour-blind readers too."""
+"""Colour scale from low (dark) to high (bright), perceptually uniform for colour-blind readers too."""
 
 MOST = 1000
-"""Most clients of the map."""
+"""Most clients on the map."""
 
 WIDE = 100.0
 """Ratio of the largest to the smallest joules above which colours are logarithmic."""
@@ -69,7 +69,7 @@ def shown_clients(data: RunData, shares: Floats, joules: Floats | None, accuraci
 
 
 def network(data: RunData) -> Html:
-    """The section of the map, with a switch of what colours the clients."""
+    """The section of the map, with a switch for what the colours mean."""
     why = _missing(data)
     if why:
         return section("network", "Network", paragraph(why, class_="absent"))
@@ -86,7 +86,7 @@ def network(data: RunData) -> Html:
         options["accuracy"] = "accuracy"
     says = _sentence(data, shares, joules)
     if len(shown.ids) < data.clients:
-        says += f" Shown are {len(shown.ids):,} of them, evenly spread."
+        says += f" The map shows {len(shown.ids):,} of them, evenly spaced."
     chart = Chart("map-chart", "Map", says, views, _numbers(data, shares, joules, accuracies), height=580)
     return section(
         "network", "Network", switch("map-colour", "Colour clients by", options, [chart.identity]), figure(chart)
@@ -94,16 +94,16 @@ def network(data: RunData) -> Html:
 
 
 def _missing(data: RunData) -> str:
-    """Why there is no map; empty if there is one."""
+    """The reason why there is no map; empty if there is one."""
     places = data.run.network.get("positions")
     if not places:
-        return "The run folder has no network.json with the places of the nodes: an earlier version made it."
+        return "The run folder has no network.json with the positions of the nodes, because an earlier version made it."
     if not data.edge_rounds:
-        return "No edge round is on record, so that there is nothing to show of the clients."
+        return "No edge round is on record, so there is nothing to show about the clients."
     if data.clients == 1:
-        return "There is a single client: nothing to draw a map of."
+        return "There is only one client, so there is no map to draw."
     if len(places[0]) != data.clients:
-        return "The places in network.json are not those of the clients on record."
+        return "The positions in network.json do not match the clients on record."
     return ""
 
 
@@ -112,14 +112,18 @@ def _sentence(data: RunData, shares: Floats, joules: Floats | None) -> str:
     places = data.run.network["positions"]
     edges = f" in {len(places[1])} cells" if len(places) > 2 else ""
     most, least = int(shares.argmax()), int(shares.argmin())
-    text = f"{data.clients:,} clients{edges}. In {data.edge_rounds:,} edge rounds "
+    text = f"{data.clients:,} clients{edges}. Over {data.edge_rounds:,} edge rounds, "
     if shares[most] == shares[least]:
-        text += "everyone took part in all." if shares[0] == 1 else f"each took part in {percent(float(shares[0]), 0)}."
+        text += (
+            "every client took part in all of them."
+            if shares[0] == 1
+            else f"each client took part in {percent(float(shares[0]), 0)} of them."
+        )
     else:
         text += f"client {most} took part most often ({percent(float(shares[most]), 0)}), client {least} least "
         text += f"({percent(float(shares[least]), 0)}); the median is {percent(float(np.median(shares)), 0)}."
     if joules is not None and joules.max() > 0:
-        text += f" Client {int(joules.argmax())} spent most energy, {quantity(float(joules.max()), 'J')}."
+        text += f" Client {int(joules.argmax())} used the most energy, {quantity(float(joules.max()), 'J')}."
     return text
 
 
@@ -178,7 +182,7 @@ def _clients(shown: Shown, values: Floats, title: str, bar: dict[str, Any]) -> T
 
 
 def _hover(shown: Shown, place: int, cells: bool) -> str:
-    """What is shown of a client under the mouse."""
+    """The hover text of a client."""
     lines = [f"client {shown.ids[place]}" + (f", edge {shown.parent[place]}" if cells else "")]
     lines.append(f"took part in {100 * float(shown.shares[place]):.0f} %")
     if shown.joules is not None:
@@ -193,7 +197,7 @@ def _tiers(data: RunData) -> int:
 
 
 def _lines(data: RunData, shown: Shown) -> list[Trace]:
-    """Lines from every sender to its receiver, on every hop; of clients those that are shown."""
+    """Lines from every sender to its receiver on every hop, for the clients that are shown."""
     tiers = [np.array(places, dtype=np.float64) for places in data.run.network["positions"][1:]]
     traces = []
     for hop, receivers in enumerate(tiers):

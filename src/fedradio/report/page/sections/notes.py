@@ -24,30 +24,30 @@ from fedradio.report.page.sections.learning import curve, other_metrics
 from fedradio.results.quantities import entry
 
 MEANINGS = {
-    "eligible": "clients of a cell that could have taken part",
-    "short": "how many fewer clients a cell has selected than wanted",
-    "relaxed": "whether a cell had to select clients of the last edge round again",
+    "eligible": "clients in a cell that could have taken part",
+    "short": "how many clients a cell is short of the number it wanted to select",
+    "relaxed": "whether a cell had to select clients from the last edge round again",
     "iterations": "iterations of the policy's solver",
-    "p_sc": "probability that a payload arrives before the deadline, over the fading",
-    "full_power_steps": "local steps that would fit at full CPU and power",
-    "fresh": "new samples since the exchange before",
-    "label_drift": "distance of a client's label shares from those of the exchange before (total variation)",
-    "label_shift": "distance of a client's label shares from those at the start (total variation)",
-    "top_labels": "share now of a client's two most frequent labels at the start",
-    "least_labels": "share now of a client's two least frequent labels at the start",
-    "staleness": "exchanges since a client last arrived; those that never did are left out",
+    "p_sc": "probability, over the fading, that a payload arrives before the deadline",
+    "full_power_steps": "local steps that would fit at full CPU frequency and power",
+    "fresh": "new samples since the previous exchange",
+    "label_drift": "total variation distance between a client's label shares now and at the previous exchange",
+    "label_shift": "total variation distance between a client's label shares now and at the start",
+    "top_labels": "current share of the two labels that a client had most often at the start",
+    "least_labels": "current share of the two labels that a client had least often at the start",
+    "staleness": "exchanges since a client's payload last arrived; clients that never arrived are left out",
     "weight": "coefficient of a client's last update in the sum",
-    "score": "how far a client's last update agrees with the mean",
-    "pseudo_accuracy": "share of a client's pseudo-labels that are right; clients without any are left out",
-    "bias": "error of the sum in the air: unequal shares of the senders",
-    "fading": "error of the sum in the air: fading that does not average out",
-    "intra": "error of the sum in the air: senders of the same receiver",
-    "inter": "error of the sum in the air: senders of other receivers",
-    "noise": "error of the sum in the air: noise of the receiver",
-    "tx_power": "mean power of a sent symbol, of those who sent",
-    "tx_power_vector": "mean power of a whole sent vector, of those who sent",
+    "score": "how well a client's last update agrees with the mean",
+    "pseudo_accuracy": "share of a client's pseudo-labels that are correct; clients without any are left out",
+    "bias": "over-the-air error: unequal shares of the senders",
+    "fading": "over-the-air error: fading that does not average out",
+    "intra": "over-the-air error: interference between senders of the same receiver",
+    "inter": "over-the-air error: interference from senders of other receivers",
+    "noise": "over-the-air error: receiver noise",
+    "tx_power": "mean power per symbol, over the clients that sent",
+    "tx_power_vector": "mean power of the whole vector, over the clients that sent",
 }
-"""Meanings of the notes of the parts that come with fedradio."""
+"""Meanings of the notes made by fedradio's own parts."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class Series:
 
 
 def notes(data: RunData) -> Html:
-    """The section of further records: one chart with a switch of the quantity."""
+    """The section of further records: one chart with a switch for the quantity."""
     every = _series(data)
     if not every:
-        why = "The parts of this run noted nothing beyond accuracies, losses, seconds, joules and bits."
+        why = "The parts of this run recorded nothing beyond accuracies, losses, time, energy and bits."
         return section("notes", "Further records", paragraph(why, class_="absent"))
     views = {key: _view(series) for key, series in every.items()}
     first = next(iter(every.values()))
@@ -89,13 +89,13 @@ def _series(data: RunData) -> dict[str, Series]:
             values = points[1].tolist()
             note = NoteSeries([int(at) for at in points[0]], values, values, values)
             metric = entry(name, [data.run])
-            meaning = "metric of the evaluations" + (", less is better" if metric.better == "less" else "")
+            meaning = "metric of the evaluations" + ("; lower is better" if metric.better == "less" else "")
             every[f"metric-{place}"] = Series(metric.title, meaning, "Rounds", note, metric.unit)
     return every
 
 
 def _view(series: Series) -> ChartView:
-    """The view of a series: its mean with the band of all values."""
+    """The view of a series: its mean and a band over all values."""
     note, chosen = series.note, thinned(len(series.note.at)).tolist()
     x = [note.at[place] for place in chosen]
     low, mean, high = (plain([values[place] for place in chosen]) for values in (note.low, note.mean, note.high))
@@ -109,7 +109,7 @@ def _axis_title(series: Series) -> str:
 
 
 def _sentence(series: Series) -> str:
-    """What a series shows, and how its mean changes."""
+    """A sentence on what a series shows and how its mean changes."""
     first, last = series.note.mean[0], series.note.mean[-1]
     change = f"is {number(last)}" if first == last else f"goes from {number(first)} to {number(last)}"
     band = f"; the band spans all {series.note.each}" if series.note.low != series.note.high else ""
@@ -123,5 +123,5 @@ def _numbers(every: dict[str, Series]) -> Html:
         note = series.note
         values = (note.mean[0], note.mean[-1], min(note.low), max(note.high))
         rows.append([series.title, str(len(note.at)), *map(number, values), series.meaning])
-    head = ["quantity", "values", "first mean", "last mean", "least", "most", "meaning"]
-    return table("Further records, least and most over all senders or receivers", head, rows, numbers=False)
+    head = ["quantity", "values", "first mean", "last mean", "minimum", "maximum", "meaning"]
+    return table("Further records, minimum and maximum over all senders or receivers", head, rows, numbers=False)

@@ -26,7 +26,7 @@ from fedradio.results.client_states import STATES, ClientStates, Ints
 from fedradio.results.run import Floats
 
 MOST = 400
-"""Most clients, and most edge rounds, of the heat map."""
+"""Most clients, and most edge rounds, on the heat map."""
 
 BINS = 200
 """Most bars of the chart of reasons."""
@@ -39,13 +39,13 @@ OUT = {
     Reason.DEADLINE: ("deadline", "@orange"),
     Reason.OUTAGE: ("outage", "@red"),
     Reason.NO_DATA: ("no data", "@purple"),
-    Reason.NO_NEWS: ("no news", "@sky"),
+    Reason.NO_NEWS: ("no new data", "@sky"),
     Reason.CRASHED: ("crashed", "@ink"),
 }
 """Label and colour of every reason why a client was not selected."""
 
 LOST = {
-    Reason.DEADLINE: ("selected, but late", "@orange"),
+    Reason.DEADLINE: ("selected, but too late", "@orange"),
     Reason.OUTAGE: ("selected, but lost on the link", "@red"),
     Reason.CRASHED: ("selected, but crashed", "@ink"),
 }
@@ -69,7 +69,7 @@ def _look(state: int) -> tuple[str, str]:
         return ARRIVED, "@blue"
     for reason in Reason:
         if state == client_states.LOST[REASON_NAMES[reason]]:
-            return LOST.get(reason, ("selected, but not arrived", "@purple"))
+            return LOST.get(reason, ("selected, but did not arrive", "@purple"))
         if state == client_states.OUT[REASON_NAMES[reason]]:
             return OUT.get(reason, OUT[Reason.NOT_SELECTED])
     raise ValueError(f"no state {state}")
@@ -83,7 +83,7 @@ def participation(data: RunData) -> Html:
     counts = data.states.by_edge_round()
     if not counts[:, 1:].any():
         everyone = f"All {data.clients:,} clients" if data.clients > 1 else "The only client"
-        sentence = f"{everyone} took part in each of the {data.edge_rounds:,} edge rounds: nobody was out."
+        sentence = f"{everyone} took part in each of the {data.edge_rounds:,} edge rounds."
         return section("participation", title, paragraph(sentence, class_="absent"))
     place, colours = looks(counts)
     heat_map = _heat_map(data.states, place, colours)
@@ -118,11 +118,11 @@ def _heat_map(states: ClientStates, place: Ints, colours: dict[str, str]) -> Cha
         "yaxis": axis("Client", showgrid=False, autorange="reversed"),
     }
     says = (
-        f"{percent(states.arrived / states.clients, 1)} of all clients' edge rounds ended with a payload that arrived."
+        f"In an average edge round, payloads from {percent(states.arrived / states.clients, 1)} of all clients arrived."
     )
     if len(rounds) < states.edge_rounds or len(clients) < states.clients:
-        says += f" Shown are {len(clients):,} of {states.clients:,} clients and {len(rounds):,} of "
-        says += f"{states.edge_rounds:,} edge rounds, evenly spread."
+        says += f" The chart shows {len(clients):,} of {states.clients:,} clients and {len(rounds):,} of "
+        says += f"{states.edge_rounds:,} edge rounds, evenly spaced."
     height = min(620, max(260, 90 + 11 * len(clients)))
     return Chart(
         "who-chart",
@@ -146,7 +146,7 @@ def _per_client(shares: Floats, colours: dict[str, str]) -> Html:
     rows = MadeRows(
         len(shares), lambda client: [str(client), *(percent(share, 1) for share in shares[client].tolist())]
     )
-    return numbers_table("Share of the edge rounds of each client", ["client", *colours], rows, "clients")
+    return numbers_table("Shares of each client's edge rounds", ["client", *colours], rows, "clients")
 
 
 def _reasons(counts: Ints, colours: dict[str, str]) -> Chart:
@@ -174,9 +174,9 @@ def _reasons(counts: Ints, colours: dict[str, str]) -> Chart:
         "showlegend": True,
     }
     ends = ", ".join(f"{name} {count(float(counts[:, place].mean()))}" for place, name in enumerate(colours))
-    says = f"Clients of an edge round on average: {ends}."
+    says = f"Average number of clients per edge round: {ends}."
     if len(parts) < len(counts):
-        says += f" Each bar is the mean of about {count(round(width, 1))} edge rounds."
+        says += f" Each bar is the mean over about {count(round(width, 1))} edge rounds."
     rows = MadeRows(len(counts), lambda e: [str(e + 1), *map(str, counts[e].tolist())])
-    table = numbers_table("Clients of every edge round", ["edge round", *colours], rows, "edge rounds")
-    return Chart("reasons-chart", "Why others were out", says, {"all": ChartView(traces, layout)}, table)
+    table = numbers_table("Clients per edge round", ["edge round", *colours], rows, "edge rounds")
+    return Chart("reasons-chart", "Why the others were left out", says, {"all": ChartView(traces, layout)}, table)

@@ -1,4 +1,4 @@
-"""How to make the run again: commands, the complete spec, and what it ran on."""
+"""How to reproduce the run: commands, the complete spec, and the environment."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fedradio.sweeps.grid import SweepPlan
 
 
 def place(run: Run) -> str:
-    """The run folder for a command line, by its name alone: paths above it are nobody's business."""
+    """The run folder for a command line, by its name only, so that the page reveals no path above it."""
     name = run.folder.resolve().name.encode(errors="replace").decode()
     return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
 def reproduce(run: Run) -> Html:
-    """Commands that make the same run."""
+    """Commands that reproduce the run."""
     if COMPOSED in run.spec.plain:
         return _composed(run)
     arguments = run.description.get("shipped")
@@ -30,19 +30,19 @@ def reproduce(run: Run) -> Html:
     return section(
         "reproduce",
         "Reproduce",
-        paragraph("With the spec of the run folder, from the folder that holds it:"),
+        paragraph("With the spec in the run folder, from its parent folder:"),
         command(f"fedradio run {place(run)}/spec.yaml"),
-        *([paragraph("The same from a shipped spec, without any file:"), command(short)] if short else []),
+        *([paragraph("The same, from a shipped spec and without any files:"), command(short)] if short else []),
         paragraph(
-            "Results depend on the spec and the versions below alone, not on the number of threads. Fingerprint of all "
-            "that determines them (sha256 of the complete spec without name and about): ",
+            "Results depend only on the spec and the versions below, not on the number of threads. Fingerprint of "
+            "everything that determines them (sha256 of the complete spec without name and about): ",
             tag("code", str((run.summary or {}).get("spec_sha256") or run.spec.sha256()), class_="hash"),
         ),
     )
 
 
 def _composed(run: Run) -> Html:
-    """How a simulation that was composed in Python is run again, and the texts of the user's own classes in it."""
+    """How to rerun a simulation composed in Python, and the source of the user's own classes in it."""
     line = f"fedradio.run(simulation, out, rounds={run.spec.rounds}, eval_every={run.spec.eval_every})"
     sources = run.description.get("sources", [])
     shown = [
@@ -51,10 +51,12 @@ def _composed(run: Run) -> Html:
     return section(
         "reproduce",
         "Reproduce",
-        paragraph("This simulation was composed in Python. Composed from the same parts, it is run with:"),
+        paragraph("This simulation was composed in Python. Compose it again from the same parts and run it with:"),
         command(line),
-        *([paragraph("Classes and functions of its own, as they were then:"), *shown] if shown else []),
-        paragraph("Fingerprint of all that determines its results: ", tag("code", run.spec.sha256(), class_="hash")),
+        *([paragraph("Your own classes and functions, as they were at the time:"), *shown] if shown else []),
+        paragraph(
+            "Fingerprint of everything that determines its results: ", tag("code", run.spec.sha256(), class_="hash")
+        ),
     )
 
 
@@ -76,11 +78,11 @@ def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
 
 def spec_text(yaml: str, composed: bool = False) -> Html:
     """The complete spec, with a button that copies it."""
-    about = "Complete, with every default; it can be run as it is."
+    about = "The complete spec, with every default; it can be run as it is."
     return section(
         "spec",
         "Spec",
-        paragraph("What the simulation was composed of; tensors by their checksums." if composed else about),
+        paragraph("The parts of the simulation; tensors are represented by their checksums." if composed else about),
         copied("Copy the spec", yaml, "Spec in YAML"),
     )
 
@@ -103,23 +105,25 @@ def environment(run: Run) -> Html:
     """Section of a run's page: versions and machine."""
     facts = run.environment
     if not facts:
-        why = "The run folder has no environment.json that can be read."
+        why = "The run folder has no readable environment.json."
         return section("environment", "Environment", paragraph(why, class_="absent"))
     return section(
         "environment",
         "Environment",
-        table("What the run ran on", ("what", "value"), environment_rows(facts), numbers=False, shown=False),
+        table(
+            "Software and hardware of the run", ("what", "value"), environment_rows(facts), numbers=False, shown=False
+        ),
     )
 
 
 def environment_rows(facts: Mapping[str, Any]) -> list[list[Piece]]:
-    """What a run ran on, packages behind the version of Python."""
+    """Software and hardware of a run, with packages after the version of Python."""
     rows: list[list[Piece]] = [[title, _say(facts[key])] for key, title in TITLES.items() if key in facts]
     packages, resumed = facts.get("packages"), facts.get("resumed")
     if isinstance(packages, dict):
         rows[2:2] = [[str(name), _say(version)] for name, version in packages.items()]
     if isinstance(resumed, list) and resumed:
-        rows.append(["resumed", f"{len(resumed)} time(s)"])
+        rows.append(["resumed", "once" if len(resumed) == 1 else f"{len(resumed)} times"])
     return rows
 
 

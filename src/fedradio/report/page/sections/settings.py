@@ -14,8 +14,8 @@ RADIO = ("link", "policy", "channel", "fleet")
 """Parts of a hop."""
 
 ABSENT = {
-    "channel": "none: the link needs no channel",
-    "fleet": "none: computing and sending take no defined time or energy",
+    "channel": "none; the link needs no channel",
+    "fleet": "none; the time and energy of computing and sending are undefined",
 }
 
 LEARNING = ("model", "rule", "schedule", "algorithm")
@@ -35,7 +35,7 @@ def settings(plain: Mapping[str, Any], description: Plain) -> Html:
         "settings",
         "Settings",
         _overview(hops),
-        paragraph("All values, defaults included:", class_="screen"),
+        paragraph("All values, including defaults:", class_="screen"),
         *(
             _block(f"Hop {number}, {_between(number, len(hops))}", _hop(hop, parts, hop_keys))
             for number, hop in enumerate(hops)
@@ -60,18 +60,18 @@ def _cache(cache: Mapping[str, Any], parts: Plain, keys: Plain) -> list[list[Pie
 
 
 def _overview(hops: Sequence[Mapping[str, Any]]) -> Html:
-    """One column a hop."""
+    """One column per hop."""
     head = ["", *(f"Hop {number}, {_between(number, len(hops))}" for number in range(len(hops)))]
     rows: list[list[Piece]] = [
         [family, *(DASH if hop[family] is None else str(hop[family]["kind"]) for hop in hops)] for family in RADIO
     ]
     rows.append(["period", *(value_words(hop["period"]) for hop in hops)])
     rows.append(["deadline", *(DASH if hop["deadline_s"] is None else seconds(hop["deadline_s"]) for hop in hops)])
-    return table("What each hop has", head, rows, numbers=False)
+    return table("Parts of each hop", head, rows, numbers=False)
 
 
 def _between(number: int, hops: int) -> str:
-    """The two tiers that a hop joins."""
+    """The two tiers that a hop connects."""
     names = ["clients", *(["edges"] if hops == 2 else [f"tier {tier}" for tier in range(1, hops)]), "server"]
     return f"{names[number]} to {names[number + 1]}"
 
@@ -82,14 +82,14 @@ def _hop(hop: Mapping[str, Any], parts: Plain, keys: Plain) -> list[list[Piece]]
 
 
 def _frame(values: Mapping[str, Any], meanings: Plain) -> list[list[Piece]]:
-    """Keys that are no parts, with their meanings."""
+    """Keys that are not parts, with their meanings."""
     plain = [key for key in values if key not in (*FAMILIES, *PART_LISTS, "name", "about", "hops", "data", "cache")]
     unit = {"deadline_s": "s"}
     return [[key, value_words(values[key]), unit.get(key), meanings.get(key)] for key in plain]
 
 
 def _listed(values: Mapping[str, Any], parts: Plain, meanings: Plain) -> list[list[Piece]]:
-    """Lists of parts: every one of them in its order, a line without values for an empty list."""
+    """Lists of parts, in order; an empty list is one line without values."""
     rows: list[list[Piece]] = []
     for key in (key for key in values if key in PART_LISTS):
         rows += [row for item in values[key] for row in _rows(PART_LISTS[key], item, parts)]

@@ -23,7 +23,7 @@ from fedradio.spec.yaml import flatten
 
 
 def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
-    """The page of a sweep; ``live`` is the line that a served page has on top."""
+    """The page of a sweep; ``live`` is the status line at the top of a served page."""
     name = sweep.plan.name
     header = tag(
         "div",
@@ -60,7 +60,7 @@ def _badge(sweep: SweepData) -> Html:
 
 
 def _missing(sweep: SweepData) -> list[tuple[SweptVariant, int, str]]:
-    """The runs that are not complete: variant, seed, state."""
+    """The incomplete runs: variant, seed, state."""
     missing = []
     for variant in sweep.variants:
         for seed, run in variant.runs.items():
@@ -74,7 +74,7 @@ def _missing(sweep: SweepData) -> list[tuple[SweptVariant, int, str]]:
 
 
 def _warning(sweep: SweepData) -> Html | None:
-    """The list of runs that are not complete; None if all are."""
+    """The list of incomplete runs; None if all are complete."""
     missing = _missing(sweep)
     if not missing:
         return None
@@ -82,7 +82,7 @@ def _warning(sweep: SweepData) -> Html | None:
         tag("li", tag("a", variant.label, href=f"#{variant.identity}"), f", seed {seed}: {state}")
         for variant, seed, state in missing
     ]
-    sentence = f"{len(missing)} of {sweep.plan.runs} runs are not complete and count in no mean:"
+    sentence = f"{len(missing)} of {sweep.plan.runs} runs are incomplete and not included in any mean:"
     return tag("div", paragraph(sentence), tag("ul", *items), class_="warning", role="note")
 
 
@@ -96,7 +96,7 @@ def _headline(sweep: SweepData) -> Html:
             count(len(sweep.plan.seeds)),
             "variants have different worlds" if _worlds(sweep) else "the same world for every variant",
         ),
-        "Complete runs": (count(len(walls)), f"of {sweep.plan.runs:,}; together {seconds(sum(walls))} of wall time"),
+        "Complete runs": (count(len(walls)), f"of {sweep.plan.runs:,}; {seconds(sum(walls))} of wall time in total"),
     }
     if means:
         best, accuracy = max(means, key=lambda item: item[1].mean)
@@ -114,15 +114,19 @@ def _results(sweep: SweepData) -> Html:
             f"{len(variant.complete())}/{len(variant.runs)}",
         ]
         rows.append([*row, *(plus_minus(variant.mean(each.name), each.text) for each in columns)])
-    caption = "Mean over seeds, with the half width of its 95 % interval where there are several"
+    caption = "Mean over seeds, ± 95 % confidence interval if there are several"
     return table(caption, ["variant", "runs", *(each.title for each in columns)], rows)
 
 
 def _differences(sweep: SweepData) -> Html:
-    """The section of paired differences to the first variant."""
+    """The section of paired differences from the first variant."""
     title = "Differences"
     if len(sweep.variants) < 2:
-        return section("differences", title, paragraph("One variant has nothing to be compared with.", class_="absent"))
+        return section(
+            "differences",
+            title,
+            paragraph("There is only one variant, so there is nothing to compare it with.", class_="absent"),
+        )
     first, columns = sweep.variants[0], known_quantities(sweep)
     rows: list[list[Piece]] = []
     for variant in sweep.variants[1:]:
@@ -131,24 +135,24 @@ def _differences(sweep: SweepData) -> Html:
         values = [_difference(difference, each.text) for difference, each in zip(found, columns, strict=True)]
         rows.append([tag("a", variant.label, href=f"#{variant.identity}"), str(pairs), *values])
     head = ["variant", "seeds", *(each.title for each in columns)]
-    caption = "Paired differences: mean, with the half width of its 95 % interval"
+    caption = "Paired differences: mean ± 95 % confidence interval"
     chart = differences(sweep.variants)
     return section("differences", title, *_pairing(sweep), table(caption, head, rows), chart)
 
 
 def _pairing(sweep: SweepData) -> list[Html]:
-    """Explanation of the pairs; lists variants with another world than the first, with the keys that differ."""
-    start, worlds = f"Differences to the first variant, {sweep.variants[0].label}, taken seed by seed", _worlds(sweep)
-    zero = "An interval that holds 0 tells no difference."
+    """Explanation of the pairs; lists the variants whose world differs from the first one's, with the keys."""
+    start, worlds = f"Differences from the first variant, {sweep.variants[0].label}, seed by seed", _worlds(sweep)
+    zero = "If an interval contains 0, there is no significant difference."
     if not worlds:
-        return [paragraph(f"{start}: variants see the same world, and what it does to both cancels. {zero}")]
+        return [paragraph(f"{start}. All variants see the same world, so its effect cancels out. {zero}")]
     items = [tag("li", f"{'; '.join(labels)} ({', '.join(keys)})") for keys, labels in worlds.items()]
-    intro = paragraph("These have another world than the first variant: pairs share the seed alone.")
+    intro = paragraph("These variants have a different world from the first one, so pairs share only the seed.")
     return [paragraph(f"{start}. {zero}"), tag("div", intro, tag("ul", *items), class_="warning", role="note")]
 
 
 def _worlds(sweep: SweepData) -> dict[tuple[str, ...], list[str]]:
-    """Labels of the variants whose world is not that of the first, by the keys that differ."""
+    """Labels of the variants whose world differs from the first one's, by the keys that differ."""
     worlds = [world(variant.grid.spec) for variant in sweep.variants]
     by_keys: dict[tuple[str, ...], list[str]] = {}
     for variant, own in zip(sweep.variants[1:], worlds[1:], strict=True):
@@ -167,18 +171,18 @@ def _difference(difference: Interval | None, formatted: Callable[[float], str]) 
 
 
 def _pages(sweep: SweepData) -> list[Html]:
-    """How to get the pages of the runs, where some have none."""
+    """How to make the pages of the runs, if some are missing."""
     runs = [run for variant in sweep.variants for run in variant.runs.values() if run is not None]
     lacking = sum(not run.page for run in runs)
     if not lacking:
         return []
     have = (
-        f"{lacking} of {len(runs)} runs have no page of their own yet"
+        f"{lacking} of {len(runs)} runs do not have their own page yet"
         if lacking < len(runs)
-        else "Runs have no page yet"
+        else "The runs do not have pages yet"
     )
     return [
-        paragraph(f"{have}. From the sweep's folder, this makes them all, and this page again with links to them:"),
+        paragraph(f"{have}. To make them all, and to link them from this page, run this in the sweep's folder:"),
         command("fedradio report . --runs"),
     ]
 
@@ -198,14 +202,14 @@ def _variant(sweep: SweepData, variant: SweptVariant) -> Html:
     return tag(
         "div",
         tag("h3", variant.label, id=variant.identity),
-        paragraph(f"Set: {sets}." if sets else "The spec as it is."),
+        paragraph(f"Set: {sets}." if sets else "The spec without changes."),
         table("Runs", ["seed", "status", *(each.title for each in columns), "folder"], rows, shown=False),
         class_="variant",
     )
 
 
 def _spec(sweep: SweepData) -> Html:
-    """The spec, the axes, and commands that make the sweep again."""
+    """The spec, the axes, and commands that reproduce the sweep."""
     plan = sweep.plan
     rows: list[list[Piece]] = [[key, ", ".join(map(value_words, values))] for key, values in plan.axes.items()]
     rows.append(["seeds", ", ".join(map(str, plan.seeds))])
@@ -213,23 +217,26 @@ def _spec(sweep: SweepData) -> Html:
         "spec",
         "Spec and axes",
         table("Axes of the sweep", ["key", "values"], rows, numbers=False),
-        paragraph("The spec that they change:"),
+        paragraph("The spec to which they apply:"),
         copied("Copy the spec", spec_yaml(plan.base), "Spec in YAML"),
         *_rerun(sweep),
     )
 
 
 def _rerun(sweep: SweepData) -> list[Html]:
-    """Commands that make the whole sweep again, and one run of it."""
+    """Commands that reproduce the whole sweep, and one run of it."""
     whole = sweep_command(sweep.plan)
     pieces = []
     if whole is not None:
-        saved = f"The whole sweep again, with the spec above saved as {sweep.plan.name}.yaml:"
-        pieces = [paragraph(saved if whole[1] else "The whole sweep again, from a shipped spec:"), command(whole[0])]
+        saved = f"To repeat the whole sweep, with the spec above saved as {sweep.plan.name}.yaml:"
+        pieces = [
+            paragraph(saved if whole[1] else "To repeat the whole sweep, from a shipped spec:"),
+            command(whole[0]),
+        ]
     runs = [run for variant in sweep.variants for run in variant.complete().values()]
     if not runs:
         return pieces
-    intro = "Every run folder holds its complete spec. From the sweep's folder, one of them again, and its own page:"
+    intro = "Every run folder contains its complete spec. To repeat one run and make its page, from the sweep's folder:"
     name = shlex.quote(runs[0].folder.name)
     return [
         *pieces,
@@ -240,22 +247,22 @@ def _rerun(sweep: SweepData) -> list[Html]:
 
 
 def _environment(sweep: SweepData) -> Html:
-    """Versions and machine of the first run, and what differs in the others."""
+    """Versions and machine of the first run, and what differs for the others."""
     runs = [run for variant in sweep.variants for run in variant.runs.values() if run is not None and run.environment]
     if not runs:
-        why = "No run has an environment.json that can be read."
+        why = "No run has a readable environment.json."
         return section("environment", "Environment", paragraph(why, class_="absent"))
     first = runs[0].environment
     differ = sorted({key for run in runs for key, _ in _versions(run.environment) ^ _versions(first)})
     warning = None
     if differ:
-        warning = paragraph(f"Not all runs ran on the same: {', '.join(differ)}.", class_="warning")
+        warning = paragraph(f"The environments of the runs differ in: {', '.join(differ)}.", class_="warning")
     rows = environment_rows(first)
     return section(
         "environment",
         "Environment",
         warning,
-        table("Of the first run", ("what", "value"), rows, numbers=False, shown=False),
+        table("Environment of the first run", ("what", "value"), rows, numbers=False, shown=False),
     )
 
 

@@ -38,11 +38,11 @@ VISIBLE = 8
 """Number of variants shown at first; a click on the legend shows others."""
 
 UNLIKE = 20.0
-"""Ratio of the largest to the smallest cost from which on an axis is logarithmic."""
+"""Ratio of the largest to the smallest cost above which an axis is logarithmic."""
 
 
 def learning(variants: Sequence[SweptVariant]) -> Html:
-    """The section of mean curves of all variants, with the intervals of the mean."""
+    """The section of mean curves of all variants, with confidence intervals."""
     known = [
         each.name for each in axes() if any(_band(variant, "accuracy", each.name) is not None for variant in variants)
     ]
@@ -54,7 +54,7 @@ def learning(variants: Sequence[SweptVariant]) -> Html:
     return section(
         "learning",
         "Learning",
-        switch("against", "Draw against", options, [chart.identity for chart in charts]),
+        switch("against", "Plot against", options, [chart.identity for chart in charts]),
         paragraph(" ".join(missing), class_="aside") if missing else None,
         tag("div", *map(figure, charts), class_="pair"),
     )
@@ -68,7 +68,7 @@ def _band(variant: SweptVariant, name: str, against: str) -> Band | None:
 
 
 def _curves(variants: Sequence[SweptVariant], name: str, known: Sequence[str]) -> Chart:
-    """The chart of a metric against every axis that is known."""
+    """The chart of a metric against every axis that is defined."""
     views = {}
     for against in known:
         traces: list[Trace] = []
@@ -79,14 +79,14 @@ def _curves(variants: Sequence[SweptVariant], name: str, known: Sequence[str]) -
                 traces += _with_band(variant, mean, entry(name).scale, place < VISIBLE)
                 means.append(mean)
         views[against] = ChartView(traces, {"xaxis": _x(against, means), "yaxis": _y(name, means), "showlegend": True})
-    says = "Means over seeds; bands are the 95 % intervals of the mean." + hidden(variants)
+    says = "Means over seeds; bands are 95 % confidence intervals." + hidden(variants)
     return Chart(
         f"{name}-chart", entry(name).heading, says, views, _ends(variants, name, known), height=chart_height(variants)
     )
 
 
 def _x(against: str, means: Sequence[Band]) -> Layout:
-    """The axis of what was spent: logarithmic where variants end at amounts of unlike size."""
+    """The axis of a cost: logarithmic if the variants end at very different amounts."""
     title = axis_title(QUANTITIES[against])
     if against == "rounds":
         return whole(title, max((float(mean.x[-1]) for mean in means), default=0.0)) | {"rangemode": "tozero"}
@@ -104,7 +104,7 @@ def _y(name: str, means: Sequence[Band]) -> Layout:
 
 
 def followed(metric: Quantity, values: Sequence[float], bands: Sequence[float] = (), room: float = 0.25) -> Layout:
-    """An axis that follows the data, and bands as far as they flatten nothing: ``room`` is added on either side.
+    """An axis that fits the data, and the bands unless they would flatten it; ``room`` is added on either side.
 
     Shares stay between 0 and 100 %. Wide intervals of few seeds reach beyond the axis.
     """
@@ -122,7 +122,7 @@ def followed(metric: Quantity, values: Sequence[float], bands: Sequence[float] =
 
 
 def unlike(amounts: Sequence[float]) -> bool:
-    """Whether amounts are of so unlike size that a linear axis would squeeze the small ones."""
+    """Whether amounts differ so much in size that a linear axis would squeeze the small ones."""
     return bool(amounts) and min(amounts) > 0 and max(amounts) > UNLIKE * min(amounts)
 
 
@@ -135,7 +135,7 @@ def hidden(variants: Sequence[SweptVariant]) -> str:
     """A sentence on the variants that are hidden at first; empty if all are shown."""
     if len(variants) <= VISIBLE:
         return ""
-    return f" The first {VISIBLE} of {len(variants)} variants are shown; the legend shows and hides each."
+    return f" The first {VISIBLE} of {len(variants)} variants are shown; click on the legend to show or hide each."
 
 
 def _with_band(variant: SweptVariant, curve: Band, scale: float, shown: bool) -> list[Trace]:
@@ -164,12 +164,12 @@ def _ends(variants: Sequence[SweptVariant], name: str, known: Sequence[str]) -> 
 
 
 def differences(variants: Sequence[SweptVariant]) -> Html:
-    """The chart of paired differences of accuracy to the first variant, with intervals."""
-    title = "Accuracy against the first variant"
+    """The chart of paired differences in accuracy from the first variant, with intervals."""
+    title = "Accuracy compared with the first variant"
     pairs = [(variant, variant.against(variants[0], "accuracy")) for variant in variants[1:]]
     known = [(variant, difference) for variant, difference in pairs if difference is not None]
     if not known:
-        return absent(title, "No seed is complete in both the first and another variant.")
+        return absent(title, "No seed is complete for both the first and another variant.")
     traces: list[Trace] = [
         {
             "type": "scatter",
@@ -203,9 +203,9 @@ def differences(variants: Sequence[SweptVariant]) -> Html:
     }
     ahead = sum(difference.low is not None and difference.low > 0 for _, difference in known)
     behind = sum(difference.high is not None and difference.high < 0 for _, difference in known)
-    says = f"Variants wholly above the first, intervals included: {ahead} of {len(known)}; wholly below: {behind}."
+    says = f"Significantly better than the first variant: {ahead} of {len(known)}; significantly worse: {behind}."
     rows = [[variant.label, str(difference.n), plus_minus(difference, percent)] for variant, difference in known]
-    table = numbers_table("Differences of accuracy", ["variant", "seeds", "difference"], rows, "variants")
+    table = numbers_table("Differences in accuracy", ["variant", "seeds", "difference"], rows, "variants")
     chart = Chart(
         "difference-chart",
         title,
@@ -222,14 +222,14 @@ def energies(variants: Sequence[SweptVariant]) -> Html:
     joules = {variant.identity: _pooled(variant) for variant in variants}
     known = [variant for variant in variants if joules[variant.identity] is not None]
     if not known:
-        why = "Joules are undefined in every complete run: hop 0 has no fleet whose computing or sending takes energy."
+        why = "Energy is undefined in every complete run: hop 0 has no fleet that uses energy for computing or sending."
         return section("energy", "Energy", paragraph(why, class_="absent"))
     charts = [
         _distribution("client-energy", "Per client, whole run", "clients", known, 0),
         _distribution("slot-energy", "Per edge round, all clients", "edge rounds", known, 1),
     ]
     without = [variant.label for variant in variants if variant.complete() and variant not in known]
-    aside = paragraph(f"Without defined joules: {', '.join(without)}.", class_="aside") if without else None
+    aside = paragraph(f"Variants with undefined energy: {', '.join(without)}.", class_="aside") if without else None
     return section("energy", "Energy", aside, tag("div", *map(figure, charts), class_="pair"))
 
 
@@ -257,14 +257,12 @@ def _distribution(identity: str, title: str, what: str, variants: Sequence[Swept
         "showlegend": True,
     }
     medians = {variant.label: float(np.median(values)) for variant, values in samples}
-    says = f"{what.capitalize()} of all complete runs of a variant. The median is {_medians_text(medians)}."
+    says = f"{what.capitalize()} of all complete runs of each variant. The median is {_medians_text(medians)}."
     rows = [
         [variant.label, *(quantity(float(np.quantile(values, q)), "J") for q in (0.1, 0.5, 0.9, 1.0))]
         for variant, values in samples
     ]
-    table = numbers_table(
-        f"Energy over {what}", ["variant", "a tenth", "median", "nine tenths", "most"], rows, "variants"
-    )
+    table = numbers_table(f"Energy over {what}", ["variant", "10 %", "median", "90 %", "most"], rows, "variants")
     return Chart(
         identity,
         title,

@@ -1,4 +1,4 @@
-"""Section of a sweep's page: accuracy against what it cost, and the cost until a target was reached."""
+"""Section of a sweep's page: accuracy against cost, and the cost of reaching a target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval, interval
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99)
-"""Accuracies that may be a target."""
+"""Accuracies that can be a target."""
 
 Reached = tuple[int, dict[str, Interval | None]]
 """How many seeds reached a target, and what it took them on average, by quantity."""
@@ -70,7 +70,7 @@ def reached(variant: SweptVariant, target: float, known: Sequence[Quantity]) -> 
 
 
 def _spent(run: SweptRun, target: float, known: Sequence[Quantity]) -> dict[str, float | None] | None:
-    """What a run had spent at its first evaluation that is as good as the target; None if there is none."""
+    """The cost of a run up to its first evaluation that reaches the target; None if there is none."""
     curves = {each.name: run.curves.get(("accuracy", each.name)) for each in known}
     rounds = run.curves.get(("accuracy", "rounds"))
     hits = np.flatnonzero(rounds[1] >= target) if rounds is not None else np.zeros(0)
@@ -85,7 +85,7 @@ def _accuracies(variants: Sequence[SweptVariant]) -> list[tuple[np.ndarray, np.n
 
 
 def _ends(variants: Sequence[SweptVariant], known: Sequence[Quantity]) -> Chart:
-    """The chart of the last accuracies against all that was spent: one marker per variant, with its intervals."""
+    """The chart of final accuracies against total costs: one marker per variant, with its intervals."""
     views = {}
     for each in known:
         traces: list[Trace] = []
@@ -106,7 +106,7 @@ def _ends(variants: Sequence[SweptVariant], known: Sequence[Quantity]) -> Chart:
         for variant in variants
     ]
     head = ["variant", "accuracy", *(each.title for each in known)]
-    says = "Means over seeds at the end of the runs; bars are 95 % intervals. Best is the upper left corner."
+    says = "Means over seeds at the end of the runs; bars are 95 % confidence intervals. The upper left corner is best."
     numbers = numbers_table("Accuracy and cost at the end", head, rows, "variants")
     return Chart(
         "cost-chart", "Accuracy against cost", says + hidden(variants), views, numbers, None, chart_height(variants)
@@ -132,7 +132,7 @@ def _marker(variant: SweptVariant, cost: Interval, accuracy: Interval) -> Trace:
 
 
 def _scale(amounts: Sequence[float]) -> Layout:
-    """A logarithmic axis where the costs are of unlike size, else one that begins at 0."""
+    """A logarithmic axis if the costs differ widely in size, otherwise one that starts at 0."""
     return {"type": "log"} if unlike(amounts) else {"rangemode": "tozero"}
 
 
@@ -160,12 +160,18 @@ def _targets(variants: Sequence[SweptVariant], known: Sequence[Quantity], levels
     rows = _target_rows(variants, known, levels)
     head = ["variant", "target", "seeds", *(each.title for each in known)]
     says = (
-        "What had been spent when the accuracy first reached a target, means over seeds. "
+        "Cost when the accuracy first reached a target, as means over seeds. "
         "A line ends at the last target that all seeds reached."
     )
-    numbers = numbers_table("Cost until a target", head, rows, "rows")
+    numbers = numbers_table("Cost of reaching a target", head, rows, "rows")
     return Chart(
-        "target-chart", "Cost until a target", says + hidden(variants), views, numbers, None, chart_height(variants)
+        "target-chart",
+        "Cost of reaching a target",
+        says + hidden(variants),
+        views,
+        numbers,
+        None,
+        chart_height(variants),
     )
 
 
@@ -205,5 +211,5 @@ def _until(variants: Sequence[SweptVariant], known: Sequence[Quantity], levels: 
         values = [plus_minus(means[each.name], each.text) if seeds else UNDEFINED for each in known]
         rows.append([name, f"{seeds} of {len(variant.complete())}", *values])
     which = "which every complete run reached" if common else "over the seeds that reached it"
-    caption = f"Cost until {show_percent(target, 0)} accuracy, {which}: mean, with the half width of its 95 % interval"
+    caption = f"Cost of reaching {show_percent(target, 0)} accuracy, {which}: mean ± 95 % confidence interval"
     return table(caption, ["variant", "seeds", *(each.title for each in known)], rows)

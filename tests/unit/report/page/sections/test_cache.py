@@ -33,8 +33,8 @@ def cached(requesting: Make, folder: Path, *keys: str) -> Run:
 def test_every_chart_and_table(requesting: Make, tmp_path: Path) -> None:
     found = cached(requesting, tmp_path, "cache.capacity=[2, 5]", "cache.protocol=true", "cache.prices={request: 1}")
     text = cache(RunData(found))
-    assert re.search(r"<p>\d+ of 12 files were ever asked for, in \d+ requests\.", text)
-    assert "flatters counting" in text
+    assert re.search(r"<p>Clients requested \d+ of 12 files, in \d+ requests\.", text)
+    assert "favours counting" in text
     assert 'name="capacity"' in text
     hits = data_of(text, "cache-hits")
     assert list(hits) == ["2", "5"]
@@ -42,11 +42,11 @@ def test_every_chart_and_table(requesting: Make, tmp_path: Path) -> None:
     assert [trace["name"] for trace in hits["2"]["traces"]] == names
     assert [trace["line"]["dash"] for trace in hits["2"]["traces"]] == ["solid"] * 3 + ["dash"]
     causes = [trace["name"] for trace in data_of(text, "cache-backhaul")["5"]["traces"]]
-    assert causes == ["misses", "moved ahead", "model up", "model down", "control"]
+    assert causes == ["misses", "prefetched", "model up", "model down", "control"]
     trade = data_of(text, "cache-trade")["all"]["traces"]
     assert [trace["name"] for trace in trade] == ["predicted", "cell_popular", "lru", "oracle"]
     assert all(len(trace["x"]) == 2 for trace in trade)
-    assert "Against cell_popular" in text or "Against lru" in text
+    assert "Compared with cell_popular" in text or "Compared with lru" in text
     assert "revenue" in text
 
 
@@ -54,7 +54,7 @@ def test_learning_without_backhaul_and_an_oracle_of_several_slots(requesting: Ma
     """No size of files breaks even, and nothing is paid back; a placement without a rival has no payback."""
     flat = cached(requesting, tmp_path / "flat", "topology=flat", "hops=[{policy: fixed}]", "cache.every=round")
     text = cache(RunData(flat))
-    assert "Learning takes no backhaul here: there is nothing to pay back. Compared with" in text
+    assert "Learning uses no backhaul here, so there is nothing to pay back. Compared with" in text
     assert "paid back" not in text
     assert "would break even" not in text
     assert "it can be beaten" in text
@@ -77,12 +77,12 @@ def test_rounds_add_up_to_the_summary(requesting: Make, tmp_path: Path) -> None:
 def test_a_run_that_was_stopped_has_no_balance_yet(requesting: Make, tmp_path: Path) -> None:
     found = cached(requesting, tmp_path)
     text = cache(RunData(Run(found.folder, found.spec, None)))
-    assert re.search(r"<p>\d+ files were ever asked for", text)
+    assert re.search(r"<p>Clients requested \d+ files", text)
     assert "Balance" not in text
 
 
 def test_why_there_is_none(small: RunData, requesting: Make, tmp_path: Path) -> None:
-    assert "No caches: the spec has none." in cache(small)
+    assert "This spec has no caches." in cache(small)
     waiting = Run(tmp_path, requesting("cache={}"), None)
     vars(waiting)["caches"], vars(waiting)["rounds"] = [], []
-    assert "nothing was cached yet" in cache(RunData(waiting))
+    assert "nothing has been cached" in cache(RunData(waiting))

@@ -9,9 +9,9 @@ from fedradio.report.page.sections.energy import cdf_chart, energy, energy_axis,
 def test_who_spent_what(small: RunData) -> None:
     """Clients spent 5 and 2 J, edge rounds 3.5 J each; 6 of 7 J went into computing."""
     text = energy(small)
-    assert "The median of 2 clients spent 3.5 J, nine in ten at most 4.7 J, the most 5 J." in text
-    assert "Computing took 85.7 % of it all." in text
-    assert "A round takes 3.5 J on average, from 3.5 J to 3.5 J." in text
+    assert "Over 2 clients, the median energy is 3.5 J, the 90 % quantile 4.7 J and the maximum 5 J." in text
+    assert "Computing accounts for 85.7 % of the total." in text
+    assert "A round uses 3.5 J on average, from 3.5 J to 3.5 J." in text
 
 
 def test_totals_stand_in_front_where_there_are_several() -> None:
@@ -36,9 +36,9 @@ def test_wide_ranges_have_a_logarithmic_axis() -> None:
 def test_why_there_is_none(small: RunData, empty: RunData) -> None:
     assert "No edge round is on record" in energy(empty)
     small.__dict__["joules"] = {}
-    assert "Joules are undefined in this run" in energy(small)
+    assert "Energy is undefined in this run" in energy(small)
 
 
 def test_one_kind_alone_says_so(small: RunData) -> None:
     small.__dict__["joules"] = {"sending": Joules(np.array([1.0, 0.0]), np.array([0.5, 0.5]))}
-    assert "Only sending has defined joules here; those of computing are undefined." in energy(small)
+    assert "Only the energy of sending is defined here; that of computing is not." in energy(small)

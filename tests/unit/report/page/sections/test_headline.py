@@ -19,9 +19,9 @@ def test_a_summary_may_lack_what_records_have(small: RunData) -> None:
 
 def test_numbers_in_large_print(small: RunData) -> None:
     text = headline(small)
-    for words in ("75.00 %", "test loss 0.25", "after round 2", "of 3; 2 edge rounds", "3.5 J a round", "100 bit"):
+    for words in ("75.00 %", "test loss 0.25", "after round 2", "of 3; 2 edge rounds", "3.5 J per round", "100 bit"):
         assert words in text
-    assert "of 2 took part in an edge round, on average" in text
+    assert "of 2 took part per edge round, on average" in text
 
 
 def test_lost_payloads_are_told(small: RunData) -> None:
@@ -33,7 +33,7 @@ def test_symbols_are_counted_in_uses(small: RunData) -> None:
     text = headline(with_summary(small, status="complete", uses=1300.0))
     assert "Channel uses" in text
     assert "1,300" in text
-    assert "650 a round" in text
+    assert "650 per round" in text
     assert "Channel uses" not in headline(small)
 
 
@@ -43,7 +43,7 @@ def test_symbols_are_counted_in_uses(small: RunData) -> None:
         ("interrupted", "those after 2 of 3 rounds", True),
         ("diverged", "became NaN or infinite after 2 of 3 rounds", False),
         ("failed", "failed after 2 of 3 rounds", True),
-        ("strange", "unknown to this version", False),
+        ("strange", "does not know the status", False),
     ],
 )
 def test_warnings(small: RunData, status: str, words: str, again: bool) -> None:

@@ -26,8 +26,8 @@ def test_curves_stand_at_what_was_spent(small: RunData) -> None:
 
 def test_words_beside_the_curves(small: RunData) -> None:
     text = learning(small, "@algorithm")
-    assert "From 50.00 % after round 1, accuracy comes to 75.00 % after round 2" in text
-    assert "Last values: test loss 0.25, training loss 1." in text
+    assert "Accuracy goes from 50.00 % after round 1 to 75.00 % after round 2" in text
+    assert "Final values: test loss 0.25, training loss 1." in text
     for words in ("simulated time", "energy", "uplink"):
         assert words in text
 

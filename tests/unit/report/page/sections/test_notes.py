@@ -7,7 +7,7 @@ from fedradio.report.page.sections.notes import notes
 def test_notes_and_metrics_are_listed_with_their_meaning(small: RunData) -> None:
     """Eligible clients: 2, then 1; the norm of variates: 2, then 3."""
     text = notes(small)
-    assert "clients of a cell that could have taken part" in text
+    assert "clients in a cell that could have taken part" in text
     assert "Its mean goes from 2 to 1." in text
     assert "variate norm" in text
     assert "metric of the evaluations" in text
@@ -18,8 +18,8 @@ def test_a_metric_has_the_unit_and_the_direction_that_the_run_declares(small: Ru
     small.run.__dict__["declared_metrics"] = {"variate_norm": {"unit": "m", "better": "less"}}
     text = notes(small)
     assert "variate norm [m]" in text
-    assert "metric of the evaluations, less is better" in text
+    assert "metric of the evaluations; lower is better" in text
 
 
 def test_nothing_else_is_on_record(empty: RunData) -> None:
-    assert "noted nothing beyond accuracies" in notes(empty)
+    assert "recorded nothing beyond accuracies" in notes(empty)

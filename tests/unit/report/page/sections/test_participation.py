@@ -21,7 +21,7 @@ def test_states_tell_losses_from_absences() -> None:
     names = list(words)
     assert [names[place[state]] for state in states.grid(np.arange(1), np.arange(4))[0]] == [
         "arrived",
-        "selected, but late",
+        "selected, but too late",
         "deadline",
         "not selected",
     ]
@@ -29,7 +29,7 @@ def test_states_tell_losses_from_absences() -> None:
 
 def test_shares_of_clients_and_counts_of_edge_rounds(small: RunData) -> None:
     text = participation(small)
-    assert "75.0 % of all clients' edge rounds ended with a payload that arrived." in text
-    assert "Clients of an edge round on average: arrived 1.5, not selected 0.5." in text
+    assert "In an average edge round, payloads from 75.0 % of all clients arrived." in text
+    assert "Average number of clients per edge round: arrived 1.5, not selected 0.5." in text
     assert '<th scope="row">1</th><td>50.0 %</td><td>50.0 %</td>' in text
     assert '"states":["00","01"]' in text

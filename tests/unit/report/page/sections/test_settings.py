@@ -40,7 +40,7 @@ def test_lists_of_parts_are_shown_one_by_one(tiny: Callable[..., Spec]) -> None:
 
 
 def test_parts_that_are_not_there_say_so(tiny: Callable[..., Spec]) -> None:
-    assert "none: computing and sending take no defined time or energy" in shown(tiny())
+    assert "none; the time and energy of computing and sending are undefined" in shown(tiny())
 
 
 def test_parts_of_other_versions_are_shown_as_they_are(tiny: Callable[..., Spec]) -> None:

@@ -53,7 +53,7 @@ def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
         if file.is_file():
             file.unlink()
     text = words_of(page(swept))
-    assert "2 of 4 runs are not complete" in text
+    assert "2 of 4 runs are incomplete" in text
     assert "seed 2: not begun" in text
     assert "seed 1: unfinished after 2 of 2 rounds" in text
     again = read_sweep_data(swept)

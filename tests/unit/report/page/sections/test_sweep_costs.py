@@ -48,7 +48,7 @@ def test_cost_until_a_target(variants: list[SweptVariant]) -> None:
 
 def test_the_section(variants: list[SweptVariant]) -> None:
     text = words_of(costs(variants))
-    assert "Cost until 40 % accuracy, which every complete run reached" in text
+    assert "Cost of reaching 40 % accuracy, which every complete run reached" in text
     assert 'id="cost-chart"' in text
     assert 'id="target-chart"' in text
     assert text.index('value="joules"') < text.index('value="rounds"')  # all have three rounds
@@ -59,7 +59,7 @@ def test_the_section(variants: list[SweptVariant]) -> None:
 def test_without_a_common_target(variants: list[SweptVariant]) -> None:
     never = SweptVariant("variant-2", variants[0].grid, style("scaffold"), {1: swept_run([0.05, 0.06], 1.0)})
     text = words_of(costs([*variants, never]))
-    assert "Cost until 70 % accuracy, over the seeds that reached it" in text
+    assert "Cost of reaching 70 % accuracy, over the seeds that reached it" in text
     assert "0 of 1" in text
 
 
