@@ -1,7 +1,7 @@
 """The ``fedradio`` command line.
 
-Exit codes: 0 success; 1 unexpected error; 2 invalid input, or failing code of your own; 3 diverged; 4 data missing; 5 folder or file
-unusable; 130 interrupted by Ctrl-C, SIGTERM or SIGHUP.
+Exit codes: 0 success; 1 unexpected error; 2 invalid input, or your own code failed; 3 diverged; 4 data missing;
+5 folder or file unusable; 130 interrupted by Ctrl-C, SIGTERM or SIGHUP.
 """
 
 from __future__ import annotations
