@@ -192,4 +192,4 @@ def test_the_page_tells_every_setting(requesting: Make, tmp_path: Path) -> None:
     run(requesting(CACHE), tmp_path)
     text = run_page(open_run(tmp_path))
     assert "bits a second from an edge to a client" in text
-    assert "share of the model in the scores" in text
+    assert "weight of the model in the scores" in text

@@ -227,7 +227,7 @@ def test_the_control_of_the_study_semi_uses_labelled_inputs(row: Row) -> None:
 
 
 def test_more_rounds_than_phases_are_refused() -> None:
-    with pytest.raises(SpecError, match="4 rounds together, the run has 40"):
+    with pytest.raises(SpecError, match="4 rounds in total, but the run has 40"):
         simulation("algorithm={kind: fedcpsl, phases: {global: 2, own: 2}}")
     with pytest.raises(SpecError, match="phases"):
         simulation("algorithm={kind: fedcpsl, phases: {global: 0, own: 2}}")

@@ -310,7 +310,7 @@ def objective_problems(sim: Simulation) -> list[Problem]:
     if objective is None or not objective.pair or norms == 0:
         return []
     reason = "every client trains a model of its own beside the shared one, and norm layers would belong to both"
-    return [Problem("model", reason, "a model without norm layers, or an algorithm without own models")]
+    return [Problem("model", reason, "use a model without norm layers, or an algorithm without own models")]
 
 
 def _label_problem(sim: Simulation) -> Problem | None:

@@ -55,7 +55,7 @@ def test_sizes() -> None:
     for capacity in ((13,), (0,), ()):
         found = problems(requesting, cache=Cache((lru(),), capacity))
         assert found == {"cache.capacity": "the catalogue has 12 files"}
-    assert problems(requesting, cache=Cache((lru(),), (4, 4))) == {"cache.capacity": "a capacity stands there twice"}
+    assert problems(requesting, cache=Cache((lru(),), (4, 4))) == {"cache.capacity": "a capacity is listed twice"}
     for sizes in (torch.ones(3), torch.zeros(12), -1.0):
         assert "cache.file_bits" in problems(requesting, cache=Cache((lru(),), file_bits=sizes))
 

@@ -134,7 +134,7 @@ def test_refused_in_cells(parts: dict[str, Any], path: str) -> None:
 
 def test_noise_that_the_link_cannot_use_is_refused() -> None:
     """Rates need a density; a symbol needs a ratio, or a density with a rate and a unit of power."""
-    with pytest.raises(SpecError, match="give noise_w_hz") as caught:
+    with pytest.raises(SpecError, match="set noise_w_hz") as caught:
         tiny(link=digital(), channel=power_law(), fleet=cellular)
     assert [problem.path for problem in caught.value.problems] == ["hops.0.channel"]
     tiny(link=digital(), channel=power_law(noise_w_hz=4e-21), fleet=cellular)
