@@ -144,11 +144,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "truth values": (net(lambda self, x: self.head(x) > 0), NOT_REAL),
     "complex numbers": (net(lambda self, x: self.head(x) + 0j), NOT_REAL),
     # inputs
-    "another size of the samples": (lambda: flat(nn.Linear(32, 10)), "failed on an all-zero input"),
-    "images not flattened": (lambda: nn.Linear(64, 10), "failed on an all-zero input"),
+    "another size of the samples": (lambda: flat(nn.Linear(32, 10)), "on an all-zero input"),
+    "images not flattened": (lambda: nn.Linear(64, 10), "on an all-zero input"),
     "images of three channels": (
         lambda: nn.Sequential(nn.Conv2d(3, 10, 8), nn.Flatten()),
-        "failed on an all-zero input",
+        "on an all-zero input",
     ),
     "ids in place of numbers": (lambda: flat(nn.Embedding(20, 4), nn.Flatten(), nn.Linear(256, 10)), "on numbers of"),
     "two inputs": (TwoInputs, "forward(x: 'Tensor', mask: 'Tensor')"),
@@ -273,7 +273,7 @@ BODIES: dict[str, tuple[str, str]] = {
         "return wrap(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), shape, classes)",
         "logits of shape (2, 10)",
     ),
-    "not wrapped": ("return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))", "a torch module is no model yet"),
+    "not wrapped": ("return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))", "a torch module must be wrapped first"),
     "returns nothing": ("wrap(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), shape, classes)", "returns nothing"),
 }
 

@@ -54,7 +54,9 @@ def load_part_file(path: Path | str, sha256: str | None = None) -> PartFile:
     found = hashlib.sha256(data).hexdigest()
     known = _LOADED.get(place.resolve())
     if sha256 not in (None, found) or (known is not None and known.sha256 != found):
-        raise SpecError(Problem(OPTION, "the file was changed in the meantime", "start again", str(path)))
+        raise SpecError(
+            Problem(OPTION, "the file has changed since it was loaded", "start the program again", str(path))
+        )
     if known is not None:
         return known
     import_module(BUILT_IN)
@@ -82,12 +84,12 @@ def _bytes(path: Path) -> bytes:
     except OSError as error:
         reason = f"cannot be read: {error.strerror or error}"
     except UnicodeDecodeError:
-        reason = "is not a text in UTF-8"
+        reason = "is not UTF-8 text"
     except ValueError as error:  # a path with a null character
         reason = f"cannot be read: {error}"
     else:
         return data
-    raise SpecError(Problem(OPTION, reason, "a Python file that registers parts", str(path)))
+    raise SpecError(Problem(OPTION, reason, "give a Python file that registers parts", str(path)))
 
 
 def _execute(name: str, path: Path, data: bytes) -> None:
@@ -98,7 +100,7 @@ def _execute(name: str, path: Path, data: bytes) -> None:
     try:
         exec(compile(data, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
-        raise SpecError(Problem(OPTION, reason_in(error, path), "mend the file", str(path))) from error
+        raise SpecError(Problem(OPTION, reason_in(error, path), "fix the file", str(path))) from error
 
 
 def reason_in(error: BaseException, path: Path) -> str:

@@ -62,9 +62,8 @@ class Trace(Channel):
         receivers, senders = len(site.receivers_m), len(site.senders_m)
         known = self.gains.gain_db.shape[1:]
         if known[0] > receivers or known[1] > senders:
-            reason = (
-                f"{self.path} has {known[0]} receiver(s) and {known[1]} sender(s), the hop {receivers} and {senders}"
-            )
+            sizes = f"{known[0]} receiver(s) and {known[1]} sender(s)"
+            reason = f"{self.path} has {sizes}, but the hop has {receivers} and {senders}"
             raise SpecError(Problem("channel.path", reason, "use a trace of this network", self.path))
         now = site.clock.n * (self.interval_s or 0.0)
         at = max(0, int(np.searchsorted(self.gains.time_s, now, side="right")) - 1)

@@ -16,7 +16,7 @@ def scores_of(placement: Placement, view: CacheView, files: int) -> Tensor:
     wanted = (view.receivers, files)
     if not isinstance(scores, Tensor) or tuple(scores.shape) != wanted:
         given = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
-        reason = f"the scores of {placement.name} have shape {given}, but {wanted} is needed: edges, files"
+        reason = f"the scores of {placement.name} are {given}, but must be {wanted}: edges, files"
         raise SpecError(Problem("cache.placements", reason, "return one number per file for every edge"))
     if not bool((scores >= 0).all() & scores.isfinite().all()):
         reason = f"the scores of {placement.name} must all be finite and at least 0"

@@ -115,8 +115,8 @@ def test_sealed_files_notice_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "line 1: not whole JSON"),
-        (b'{\n"a": 1,\n', "line 3: not whole JSON"),
+        (b"", "line 1: not complete JSON"),
+        (b'{\n"a": 1,\n', "line 3: not complete JSON"),
         (b'{\n"a": "\xff"}', "line 2: not UTF-8"),
         (b"[1]", "line 1: not a mapping"),
         (b"null", "line 1: not a mapping"),

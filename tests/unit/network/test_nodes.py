@@ -41,7 +41,7 @@ def test_positions_alone_are_clients_around_the_server(tmp_path: Path) -> None:
     [
         ("x,y\n1,2\n", "line 1: the first line must be tier,node,parent,x_m,y_m"),
         ("x_m,y_m\n", "has no rows"),
-        ("x_m,y_m\n1,far\n", "line 2: y_m is no finite number: 'far'"),
+        ("x_m,y_m\n1,far\n", "line 2: y_m is not a finite number: 'far'"),
         (HEAD + "0,0,0,0,0\n", r"1 tier\(s\) found, 2 to 9"),
         (HEAD + "0,0,0,0,0\n2,0,,0,0\n", "has no node of tier 1"),
         (HEAD + "0,0,0,0,0\n1,0,,0,0\n1,1,,0,0\n", "line 4: the last tier must contain only the server, but has 2"),

@@ -31,7 +31,7 @@ class Given(Placement):
 
 def test_wrong_scores_are_refused_with_their_shape() -> None:
     assert scores_of(Given(torch.ones(2, 3)), view_of(), 3).dtype == torch.float64
-    with pytest.raises(SpecError, match=r"scores of mine have shape \(3, 2\), but \(2, 3\) is needed"):
+    with pytest.raises(SpecError, match=r"scores of mine are \(3, 2\), but must be \(2, 3\)"):
         scores_of(Given(torch.ones(3, 2)), view_of(), 3)
     with pytest.raises(SpecError, match="scores of mine are list"):
         scores_of(Given([1.0]), view_of(), 3)  # type: ignore[arg-type]

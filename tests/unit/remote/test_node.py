@@ -30,8 +30,8 @@ def test_files_of_parts_must_be_there_and_be_the_same(tmp_path: Path) -> None:
     asker = replace(here, parts=[(str(path), hashlib.sha256(b"x = 1\n").hexdigest())])
     assert "cannot be read" in compare(asker, here).refused
     path.write_text("x = 2\n")
-    assert "is another file (its sha256 differs)" in compare(asker, here).refused
-    with pytest.raises(SpecError, match="sha256 differs"):
+    assert "is a different file (its SHA-256 differs)" in compare(asker, here).refused
+    with pytest.raises(SpecError, match="SHA-256 differs"):
         load_parts(asker.parts)
     path.write_text("x = 1\n")
     assert compare(asker, here).refused == ""

@@ -127,7 +127,7 @@ def test_who_may_go_on() -> None:
     with pytest.raises(StoreError, match="leave simulation= out"):
         same_composition(type(spec)(plain), tiny(), folder)
     odd = composed_spec(tiny(algorithm=Odd()), rounds=2)
-    with pytest.raises(StoreError, match=r"algorithm.memory: remembers something that no checkpoint keeps"):
+    with pytest.raises(StoreError, match=r"algorithm.memory: keeps state that is not in the checkpoint"):
         same_composition(odd, tiny(algorithm=Odd()), folder)
 
 

@@ -35,7 +35,7 @@ def here(tmp_path: Path) -> Path:
     [
         ("file", "is a file where a folder is needed"),
         ("file/below", "Not a directory"),
-        ("nowhere", "is a link to nothing"),
+        ("nowhere", "is a broken link"),
         ("circle/below", "Too many levels"),
         ("x" * 5000, "File name too long"),
         ("/".join(["y" * 200] * 25), "File name too long"),

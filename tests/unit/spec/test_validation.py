@@ -49,7 +49,7 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"name": "../../etc"}, "name", "letters, digits"),
         ({"name": "a\x1b]0;x\x07"}, "name", "letters, digits"),
         ({"name": "a\n"}, "name", "letters, digits"),
-        ({"about": "a\x1b]0;x\x07"}, "about", "holds the control character U+001B plain text"),
+        ({"about": "a\x1b]0;x\x07"}, "about", "contains the control character U+001B use plain text"),
         ({"about": "a\rb"}, "about", "U+000D"),
         ({"about": "\x9b31m"}, "about", "U+009B"),
         ({"about": "a\u202eb"}, "about", "U+202E"),

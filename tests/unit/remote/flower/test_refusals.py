@@ -43,9 +43,9 @@ def refused(**changes: Any) -> str:
         ({"cache": {"capacity": 3, "placements": ["lru"]}}, "cache: caches serve requests"),
         ({"data": OWN, "hops": [{}], "algorithm": {"kind": "fedavg", "weighting": "equal"}}, "hops.0.policy.epochs"),
         ({"data": OWN, "hops": [{}]}, ""),
-        ({"data": OWN | {"partition": "iid"}}, "data.partition: the samples are the devices' own"),
+        ({"data": OWN | {"partition": "iid"}}, "data.partition: the samples are on the devices"),
         ({"data": OWN | {"test": "client"}}, "data.test: "),
-        ({"data": OWN | {"stream": "growing"}}, "data.stream: the samples are the devices' own"),
+        ({"data": OWN | {"stream": "growing"}}, "data.stream: the samples are on the devices"),
     ],
 )
 def test_every_kind_with_its_reason(changes: dict[str, Any], reason: str) -> None:

@@ -81,10 +81,10 @@ def test_a_federation_without_tls_on_this_machine(tmp_path: Path) -> None:
 
 def test_what_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     make_keys(tmp_path / "keys", "localhost", 2)
-    with pytest.raises(SpecError, match="has keys of 2 devices, the spec has 3 clients"):
+    with pytest.raises(SpecError, match="has keys for 2 devices, but the spec has 3 clients"):
         serve(spec_of(), tmp_path / "run", Place(port=free_port(), tls=tmp_path / "keys"), tell=quiet)
     with pytest.raises(SpecError, match="central training"):
         serve(spec_of(algorithm="central"), tmp_path / "run", Place(port=free_port()), tell=quiet)
-    with pytest.raises(DataError, match=r"these clients are missing: 0, 1, 2"):
+    with pytest.raises(DataError, match=r"these clients are still missing: 0, 1, 2"):
         serve(spec_of(), tmp_path / "run", Place(port=free_port()), wait_s=0.2, tell=quiet)
     assert not (tmp_path / "run").exists()
