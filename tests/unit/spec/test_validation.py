@@ -69,7 +69,7 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"hops": 3}, "hops", "must be a list"),
         ({"hops": [{"transforms": [{"kind": "quantise", "bits": 1}]}]}, "hops.0.transforms.0.bits", "bits >= 2, <= 24"),
         ({"hops": [{"transforms": [{"kind": "quantise", "bits": 25}]}]}, "hops.0.transforms.0.bits", "bits >= 2"),
-        ({"hops": [{"transforms": ["clip"]}]}, "hops.0.transforms.0.norm", "is required give it: largest 2-norm"),
+        ({"hops": [{"transforms": ["clip"]}]}, "hops.0.transforms.0.norm", "is required set it: largest 2-norm"),
         ({"hops": [{"transforms": ["top_k"] * 9}]}, "hops.0.transforms", "at most 8 items"),
     ],
 )

@@ -58,5 +58,5 @@ def test_wrong_folders_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"5.png has 5x2 pixels, but .*0.png has 3x2 .*source.size"):
         image_folder(4, Rng(0), path=str(folder))
     (folder / "dark" / "1.png").write_bytes((folder / "dark" / "1.png").read_bytes()[:40])
-    with pytest.raises(DataError, match=r"1.png is no picture that can be read"):
+    with pytest.raises(DataError, match=r"1.png cannot be read as an image"):
         image_folder(4, Rng(0), path=str(folder))
