@@ -33,7 +33,7 @@ def here(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("file", "is a file where a folder is needed"),
+        ("file", "is a file, but a folder is needed"),
         ("file/below", "Not a directory"),
         ("nowhere", "is a broken link"),
         ("circle/below", "Too many levels"),

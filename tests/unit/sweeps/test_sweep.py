@@ -75,7 +75,7 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
     with pytest.raises(StoreError, match="not empty and not a sweep"):
         sweep.run_sweep(plan, foreign)
     assert [path.name for path in foreign.iterdir()] == ["thesis.tex"]
-    with pytest.raises(StoreError, match="is a file where a folder is needed"):
+    with pytest.raises(StoreError, match="is a file, but a folder is needed"):
         sweep.run_sweep(plan, foreign / "thesis.tex")
     (tmp_path / "mine/runs/precious").mkdir(parents=True)
     with pytest.raises(StoreError, match="not empty and not a sweep"):
