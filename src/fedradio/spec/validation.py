@@ -60,8 +60,8 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         return Problem(where, "must be a list", f"{where}={[node]}".replace("'", "") if single else "[...]", node)
     if kind in ("too_long", "too_short") and isinstance(node, list):
         limit = f"at most {item['ctx']['max_length']} items" if kind == "too_long" else "at least 1 item"
-        return Problem(where, limit, value=len(node))
-    reason = item["msg"][0].lower() + item["msg"][1:]
+        return Problem(where, f"needs {limit}", value=len(node))
+    reason = (item["msg"][0].lower() + item["msg"][1:]).replace("input should ", "must ", 1)
     if kind == "int_type" and isinstance(node, float) and node.is_integer():
         return Problem(where, "must be a whole number", f"write it out: {int(node)}", node)
     if kind == "string_pattern_mismatch":

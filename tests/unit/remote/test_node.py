@@ -20,7 +20,7 @@ def test_other_versions_are_refused_and_other_processors_told() -> None:
     here = replace(this_node(), name="near")
     for name in ("fedradio", "torch"):
         refused = compare(here, replace(here, name="far", **{name: "0.0"})).refused
-        assert refused.startswith(f"far has {name} 0.0, near has {getattr(here, name)};")
+        assert refused.startswith(f"far has {name} 0.0, but near has {getattr(here, name)};")
     found = compare(here, replace(here, name="far", capability="SVE"))
     assert (found.refused, "far computes with SVE" in found.note) == ("", True)
 

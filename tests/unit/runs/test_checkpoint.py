@@ -157,7 +157,7 @@ def test_rewound_records_go_on_behind_the_cut(folder: RunFolder, tiny: Callable[
 
 def test_other_formats_and_specs_are_refused(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
     assert last_good(folder.path, tiny("rounds=99"), FORM)[0] is not None
-    with pytest.raises(StoreError, match=r"round-000004.json belongs to another spec"):
+    with pytest.raises(StoreError, match=r"round-000004.json belongs to a different spec"):
         last_good(folder.path, tiny("rule.lr=0.2"), FORM)
     path = folder.path / checkpoint.FOLDER / "round-000004.json"
     content = json.loads(path.read_text())

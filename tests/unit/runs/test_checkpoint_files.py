@@ -136,7 +136,11 @@ def test_whole_checkpoints(folder: Path, tiny: Make) -> None:
             "checkpoints/round-000004.safetensors",
             "has 2 bytes",
         ),
-        (lambda folder: (folder / RECORDS_FILE).write_bytes(b"abcd"), RECORDS_FILE, "has 4 bytes, 5 had been written"),
+        (
+            lambda folder: (folder / RECORDS_FILE).write_bytes(b"abcd"),
+            RECORDS_FILE,
+            "4 bytes, but 5 had been written",
+        ),
     ],
 )
 def test_damage(folder: Path, tiny: Make, harm: Callable[[Path], object], file: str, words: str) -> None:

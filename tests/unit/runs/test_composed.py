@@ -121,7 +121,7 @@ def test_who_may_go_on() -> None:
     assert same_composition(spec, sim := tiny(), folder) is sim
     with pytest.raises(StoreError, match=r"fedradio.resume\('runs/a', simulation=...\)"):
         same_composition(spec, None, folder)
-    with pytest.raises(StoreError, match=r"another simulation: rule.lr differ"):
+    with pytest.raises(StoreError, match=r"a different simulation: rule.lr differ"):
         same_composition(spec, tiny(rule=sgd(lr=0.3, batch=16)), folder)
     plain = {key: value for key, value in spec.plain.items() if key != COMPOSED}
     with pytest.raises(StoreError, match="leave simulation= out"):

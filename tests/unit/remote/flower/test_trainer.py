@@ -89,7 +89,7 @@ def test_a_device_that_cannot_take_part_is_over() -> None:
     assert trainer.closed is None
     trainer.answer(request("hello", "run", SPEC, {}))
     assert isinstance(trainer.failed, DataError)
-    assert trainer.closed == "client 5: the clients of this federation are numbered 0 to 2"
+    assert trainer.closed == "client 5 does not exist: the clients of this federation are numbered 0 to 2"
 
 
 def test_no_file_is_read_that_a_server_names(tmp_path: Path) -> None:
