@@ -58,7 +58,7 @@ def part_page(part: Part) -> str:
     if part.paper:
         pieces.append(f"**Paper:** {part.paper}.")
     pieces.append(
-        f"On a terminal: `fedradio show {part.kind}`. All of this family: [{part.family}](../{part.family}.md)."
+        f"On a terminal: `fedradio show {part.kind}`. All parts of this family: [{part.family}](../{part.family}.md)."
     )
     return "\n\n".join(pieces)
 
@@ -76,7 +76,11 @@ def keywords(part: Part) -> str:
         )
         for parameter in part.parameters()
     ]
-    return table(("keyword", "type", "default", "unit", "bounds", "meaning"), rows) if rows else "It has none."
+    return (
+        table(("keyword", "type", "default", "unit", "bounds", "meaning"), rows)
+        if rows
+        else "This part has no keywords."
+    )
 
 
 def _equation(note: dict[str, Any]) -> list[str]:

@@ -41,7 +41,7 @@ class Erasure(Ideal):
 def erasure(
     *,
     loss: Annotated[float, Arg("probability that a payload is lost; 0 is ideal", ge=0, lt=1)] = 0.1,
-    bits_per_value: Annotated[float, Arg("bits that one number of a payload takes", unit="bit", gt=0, le=1024)] = 32.0,
+    bits_per_value: Annotated[float, Arg("bits per number of the payload", unit="bit", gt=0, le=1024)] = 32.0,
 ) -> Erasure:
     """Exact weighted sums of the payloads that are not lost, no airtime, no transmit energy."""
     return Erasure(bits_per_value, loss)

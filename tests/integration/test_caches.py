@@ -155,7 +155,7 @@ def test_damaged_records_of_caches_are_refused(requesting: Make, tmp_path: Path)
         ("cache.top=3", "cache.top", "sharing: top"),
         ("cache.every=week", "cache.every", "'slot'"),
         ("cache.prices={gbit: 1}", "cache.prices.gbit", "unknown key"),
-        ("data.stream=static", "cache", "nothing is requested"),
+        ("data.stream=static", "cache", "no requests are made"),
         ("algorithm=central", "cache", "no edges"),
     ],
 )
@@ -191,5 +191,5 @@ def test_composed_simulations_have_caches_too(tmp_path: Path) -> None:
 def test_the_page_tells_every_setting(requesting: Make, tmp_path: Path) -> None:
     run(requesting(CACHE), tmp_path)
     text = run_page(open_run(tmp_path))
-    assert "bits a second from an edge to a client" in text
-    assert "share of the model in the scores" in text
+    assert "bits per second from an edge to a client" in text
+    assert "weight of the model in the scores" in text

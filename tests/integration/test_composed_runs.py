@@ -112,7 +112,7 @@ def test_commands_read_it_and_resume_names_the_python_line(
     assert exit_code("verify", whole.folder) == 0
     assert "intact (complete)" in capsys.readouterr().out
     assert exit_code("compare", whole.folder) == 0
-    assert exit_code("resume", whole.folder) == 0  # nothing is left to do
+    assert exit_code("resume", whole.folder) == 0  # there is nothing left to do
     capsys.readouterr()
     assert exit_code("resume", whole.folder, "--rounds", 9) == 5
     assert "fedradio.resume(" in capsys.readouterr().err

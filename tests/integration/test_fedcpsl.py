@@ -78,7 +78,7 @@ def test_combinations_that_no_paper_has_run_and_learn(overrides: tuple[str, ...]
 
 def test_all_labels_known_is_worth_a_word() -> None:
     sim = simulation("data.unlabelled=0")
-    assert any("every sample has its label" in warning for warning in sim.warnings)
+    assert any("every sample is labelled" in warning for warning in sim.warnings)
     assert not simulation("data.unlabelled=0", "algorithm={kind: fedcpsl, pseudo_on: labelled}").warnings
     run_round(sim, begin(sim))
 
@@ -166,7 +166,7 @@ def test_nobody_has_a_label(algorithm: str) -> None:
     """``unlabelled: 1``: the labelled term is absent, everything else is defined, and every client can still be judged.
     Pseudo-labels pull to what the model says already: accuracy says nothing here, finite numbers do."""
     sim = simulation("data.unlabelled=1", f"algorithm={algorithm}", "hops.0.policy={kind: fixed, epochs: 1}")
-    assert any("repeat what the model says" in warning for warning in sim.warnings)
+    assert any("repeat the model's own predictions" in warning for warning in sim.warnings)
     state = begin(sim)
     assert state.signals["labelled"].tolist() == [0] * 10
     w = state.memory.shared["w"].clone()
@@ -227,7 +227,7 @@ def test_the_control_of_the_study_semi_uses_labelled_inputs(row: Row) -> None:
 
 
 def test_more_rounds_than_phases_are_refused() -> None:
-    with pytest.raises(SpecError, match="4 rounds together, the run has 40"):
+    with pytest.raises(SpecError, match="4 rounds in total, but the run has 40"):
         simulation("algorithm={kind: fedcpsl, phases: {global: 2, own: 2}}")
     with pytest.raises(SpecError, match="phases"):
         simulation("algorithm={kind: fedcpsl, phases: {global: 0, own: 2}}")

@@ -111,7 +111,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "sweep into a folder": (["sweep", "small.yaml", "rule.lr=0.1", "--out", HOSTILE], SHOWN),
     "sweep list": (["sweep", "small.yaml", "--out", f"{HOSTILE}list", "--list"], f"in {SHOWN}list"),
     "data fetch": (["data", "fetch", HOSTILE], QUOTED),
-    "data fetch from": (["data", "fetch", "mnist", "--from", HOSTILE], f"{SHOWN} holds no files"),
+    "data fetch from": (["data", "fetch", "mnist", "--from", HOSTILE], f"{SHOWN} contains no files"),
     "data path": (["data", "path", HOSTILE], QUOTED),
     "reproduce": (["reproduce", HOSTILE], QUOTED),
     "reproduce an item": (["reproduce", "whfl", HOSTILE], QUOTED),

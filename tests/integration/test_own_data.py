@@ -111,23 +111,23 @@ def test_a_batch_does_not_take_runs_of_other_data_for_its_own(tiny: Callable[...
     file.unlink()
     ends.append(settled_outcome(task))
     assert [end and end.status for end in ends] == ["complete", "failed", "complete"]
-    assert "was made with another" in str(ends[1] and ends[1].error)
+    assert "was made with a different" in str(ends[1] and ends[1].error)
 
 
 def test_problems_are_told_at_their_keys(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,y\n1,0\nx,1\n")
     source = flow(kind="csv", path=str(tmp_path / "t.csv"), label="y")
-    with pytest.raises(SpecError, match=r"data.source.path: .*t.csv, line 3: a is no finite number: 'x'"):
+    with pytest.raises(SpecError, match=r"data.source.path: .*t.csv, line 3: a is not a finite number: 'x'"):
         build(tiny(f"data.source={source}"))
     with pytest.raises(SpecError, match=r"data.partition.path: .*no-owners.csv|data.partition.path: cannot be read"):
         build(tiny(f"data.partition={flow(kind='file', path='no-owners.csv')}"))
     (tmp_path / "t.csv").write_text("a,y\n" + "1,0\n2,1\n" * 20)
-    with pytest.raises(SpecError, match=r"data.test: the source has no test part"):
+    with pytest.raises(SpecError, match=r"data.test: the source has no test set"):
         build(tiny(f"data.source={flow(kind='csv', path=str(tmp_path / 't.csv'), label='y', test_fraction=0)}"))
 
 
 def test_an_unchecked_source_is_blamed_for_its_data(tiny: Callable[..., Spec]) -> None:
-    """A source of a user that gives NaN: the data are wrong, before the first round, not the learning rate."""
+    """A source of a user that gives NaN: the data is wrong, before the first round, not the learning rate."""
 
     @register("source", "holes")
     def holes(clients: int, rng: Rng, /) -> Samples:
@@ -137,7 +137,7 @@ def test_an_unchecked_source_is_blamed_for_its_data(tiny: Callable[..., Spec]) -
         return Samples(x, y, x[:10], y[:10], 3, 8.0)
 
     try:
-        with pytest.raises(DataError, match="x is not finite at sample 17, position 2: the data are wrong"):
+        with pytest.raises(DataError, match="x is not finite at sample 17, position 2: the data is wrong"):
             build(tiny("data.source=holes"))
     finally:
         registry.forget([("source", "holes")])
@@ -154,7 +154,7 @@ def test_own_tapes_are_tried(tiny: Callable[..., Spec]) -> None:
         return replace(tapes, fetch=Pool(samples.x * torch.nan, samples.y))
 
     try:
-        with pytest.raises(DataError, match="x is not finite at sample 0, position 0: the data are wrong"):
+        with pytest.raises(DataError, match="x is not finite at sample 0, position 0: the data is wrong"):
             build(tiny("data.source=own_tapes", "data.partition=null"))
     finally:
         registry.forget([("source", "own_tapes")])
@@ -163,7 +163,7 @@ def test_own_tapes_are_tried(tiny: Callable[..., Spec]) -> None:
 def test_large_inputs_are_worth_a_warning(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", x=np.full((60, 2), 255.0), y=np.arange(60) % 2)
     plain = {"kind": "npz", "path": str(tmp_path / "t.npz"), "standardise": False}
-    assert "the inputs are about 255 in size" in " ".join(build(tiny(f"data.source={flow(**plain)}")).warnings)
+    assert "the inputs have a magnitude of about 255" in " ".join(build(tiny(f"data.source={flow(**plain)}")).warnings)
     assert build(tiny(f"data.source={flow(**plain | {'standardise': True})}")).warnings == ()
 
 
@@ -175,7 +175,9 @@ def test_a_source_that_gives_something_else(given: Any, tiny: Callable[..., Spec
         return given
 
     try:
-        with pytest.raises(SpecError, match=r"data.source: the source gives (tuple|dict), Samples or Tapes"):
+        with pytest.raises(
+            SpecError, match=r"data.source: the source returns (tuple|dict), but must return Samples or Tapes"
+        ):
             build(tiny("data.source=odd"))
     finally:
         registry.forget([("source", "odd")])

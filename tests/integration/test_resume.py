@@ -325,7 +325,9 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(
         assert list(read_records(folder))  # whole lines only
         done = made_rounds(folder)
         assert (0 < done < 40) == (name == "records")
-        assert (f"round-{done:06}.json (after {done} rounds)" if done else "no checkpoint was written yet") in error
+        assert (
+            f"round-{done:06}.json (after {done} rounds)" if done else "no checkpoint has been written yet"
+        ) in error
         assert nursery(folder=str(folder))[::2] == (0, "")
         assert_same(folder, tmp_path / "whole")
 
@@ -485,7 +487,7 @@ def test_a_complete_run_is_left_alone_or_made_longer(
     assert resume(tmp_path / "run", observer=watch) == summary
     assert "is complete" in watch.texts[0]
     assert {path: path.read_bytes() for path in before} == before
-    with pytest.raises(SpecError, match="4 rounds are made already"):
+    with pytest.raises(SpecError, match="4 rounds are already done"):
         resume(tmp_path / "run", rounds=3)
     assert {path: path.read_bytes() for path in before} == before
     assert resume(tmp_path / "run", rounds=6).rounds == 6
@@ -521,7 +523,7 @@ def test_what_cannot_be_resumed(interrupted: Path, tmp_path: Path) -> None:
         resume(interrupted)
     summary = (interrupted / SUMMARY_FILE).read_bytes()
     (interrupted / SUMMARY_FILE).unlink()  # as if it had been killed: now the checkpoint tells
-    with pytest.raises(StoreError, match="another spec"):
+    with pytest.raises(StoreError, match="a different spec"):
         resume(interrupted)
     (interrupted / SUMMARY_FILE).write_bytes(summary)
     spec.write_text(text)
@@ -566,7 +568,7 @@ def test_the_command_line(
     code, out, _ = fedradio("resume", str(interrupted), "--quiet", "--rounds", "7")
     assert (code, out.strip()) == (0, str(interrupted))
     code, _, err = fedradio("resume", str(interrupted), "--rounds", "2")
-    assert (code, "7 rounds are made already" in err) == (2, True)
+    assert (code, "7 rounds are already done" in err) == (2, True)
     code, _, err = fedradio("resume", str(interrupted.parent / "nowhere"))
     assert (code, "not a run folder" in err) == (5, True)
     wild = ["rule.lr=10000", "algorithm.server_lr=10000", "hops.0.policy.steps=60", "rounds=30"]

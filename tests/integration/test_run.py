@@ -114,7 +114,7 @@ def test_a_used_folder_is_refused(tiny: Callable[..., Spec], tmp_path: Path) -> 
     with pytest.raises(StoreError, match="not empty"):
         run(tiny(), tmp_path / "a")
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="file where a folder is needed"):
+    with pytest.raises(StoreError, match="file, but a folder is needed"):
         run(tiny(), tmp_path / "file")
 
 

@@ -94,14 +94,14 @@ class NoForward(nn.Module):
         self.head = nn.Linear(64, 10)
 
 
-GRADIENT, SHAPE = "trains, but gets no gradient", "logits of shape (2, 10)"
-NOT_FINITE, OTHER_OUTPUT = "NaN or infinite before any training", "another output for the same input"
+GRADIENT, SHAPE = "is trainable, but gets no gradient", "logits of shape (2, 10)"
+NOT_FINITE, OTHER_OUTPUT = "NaN or infinite before any training", "different outputs for the same input"
 NOT_REAL, IN_PLACE = "real floating-point numbers", "in place"
 
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     # nothing to train
-    "all frozen": (lambda: flat(nn.Linear(64, 10)).requires_grad_(False), "no parameter of the module trains"),
-    "without parameters": (nn.Flatten, "no parameter of the module trains"),
+    "all frozen": (lambda: flat(nn.Linear(64, 10)).requires_grad_(False), "the module has no trainable parameter"),
+    "without parameters": (nn.Flatten, "the module has no trainable parameter"),
     "a layer that is not used": (net(lambda self, x: self.head(x), idle=lambda: nn.Linear(3, 3)), GRADIENT),
     "detached": (net(lambda self, x: self.head(x).detach()), GRADIENT),
     "under no_grad": (net(lambda self, x: torch.no_grad()(self.head)(x)), GRADIENT),
@@ -144,13 +144,16 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "truth values": (net(lambda self, x: self.head(x) > 0), NOT_REAL),
     "complex numbers": (net(lambda self, x: self.head(x) + 0j), NOT_REAL),
     # inputs
-    "another size of the samples": (lambda: flat(nn.Linear(32, 10)), "failed on zeros"),
-    "images not flattened": (lambda: nn.Linear(64, 10), "failed on zeros"),
-    "images of three channels": (lambda: nn.Sequential(nn.Conv2d(3, 10, 8), nn.Flatten()), "failed on zeros"),
+    "another size of the samples": (lambda: flat(nn.Linear(32, 10)), "on an all-zero input"),
+    "images not flattened": (lambda: nn.Linear(64, 10), "on an all-zero input"),
+    "images of three channels": (
+        lambda: nn.Sequential(nn.Conv2d(3, 10, 8), nn.Flatten()),
+        "on an all-zero input",
+    ),
     "ids in place of numbers": (lambda: flat(nn.Embedding(20, 4), nn.Flatten(), nn.Linear(256, 10)), "on numbers of"),
     "two inputs": (TwoInputs, "forward(x: 'Tensor', mask: 'Tensor')"),
-    "an input by its name alone": (NamedInput, "cannot be called with one input"),
-    "no input": (NoInput, "cannot be called with one input"),
+    "an input by its name alone": (NamedInput, "cannot be called with a single input"),
+    "no input": (NoInput, "cannot be called with a single input"),
     "a batch of two alone": (net(lambda self, x: self.head(x.view(2, 64))), "invalid for input of size 192"),
     "double precision inside": (net(lambda self, x: self.head(x.double())), "dtype"),
     "real samples alone fail": (net(lambda self, x: self.head(x if not x.any() else x[:, :3])), "in evaluation"),
@@ -168,7 +171,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "Python's randomness": (net(lambda self, x: self.head(x) * random.random()), OTHER_OUTPUT),
     "torch's randomness": (net(lambda self, x: self.head(x + torch.randn_like(x))), "torch's global generator"),
     "dropout as a function": (net(lambda self, x: self.head(functional.dropout(x))), "torch's global generator"),
-    "a norm over all batches": (lambda: flat(nn.BatchNorm1d(64, momentum=None), nn.Linear(64, 10)), "needs a count"),
+    "a norm over all batches": (lambda: flat(nn.BatchNorm1d(64, momentum=None), nn.Linear(64, 10)), "is not supported"),
     # parameters
     "complex parameters": (
         net(lambda self, x: self.head(x) + self.c.real, c=lambda: nn.Parameter(torch.ones(10) + 0j)),
@@ -270,7 +273,7 @@ BODIES: dict[str, tuple[str, str]] = {
         "return wrap(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), shape, classes)",
         "logits of shape (2, 10)",
     ),
-    "not wrapped": ("return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))", "a torch module is no model yet"),
+    "not wrapped": ("return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))", "a torch module must be wrapped first"),
     "returns nothing": ("wrap(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), shape, classes)", "returns nothing"),
 }
 

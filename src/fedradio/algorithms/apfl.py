@@ -80,7 +80,7 @@ class Personal(Algorithm):
     def lasts(self, rounds: int) -> str:
         if self.phases is None or rounds <= sum(self.phases):
             return ""
-        return f"its two phases have {sum(self.phases)} rounds together, the run has {rounds}"
+        return f"its two phases have {sum(self.phases)} rounds in total, but the run has {rounds}"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """The rule with the algorithm's objective and momentum; none without unlabelled costs and own models."""
@@ -149,14 +149,14 @@ def refuse_rule(rule: LocalRule) -> None:
     """Refuse a local rule other than SGD, with kept state, or with a momentum, which the algorithm sets itself."""
     problems = []
     if rule.optimiser != "sgd":
-        reason = "pair training and control variates are defined for (momentum) SGD"
+        reason = "pair training and control variates are defined only for SGD, with or without momentum"
         problems.append(Problem("rule.kind", reason, "use sgd", rule.optimiser))
     elif rule.keep_state:
-        reason = "momentum starts from zero in every round of this algorithm"
+        reason = "this algorithm resets momentum to zero in every round"
         problems.append(Problem("rule.keep_state", reason, "set it to false", True))
     if rule.momentum != 0:
         reason = "this algorithm sets the momentum of the local steps itself"
-        remedy = "set it to 0; fedcpsl and apfl_tuned have algorithm.momentum"
+        remedy = "set it to 0, and use algorithm.momentum of fedcpsl or apfl_tuned"
         problems.append(Problem("rule.momentum", reason, remedy, rule.momentum))
     if problems:
         raise SpecError(problems)
@@ -166,9 +166,11 @@ def check_mixture(mixture: Mixture, learn: bool = False) -> None:
     """Refuse mixture weights outside [0, 1], and weights 0 or 1 if they are to be learned."""
     for b in mixture if isinstance(mixture, tuple) else (mixture,):
         if not 0 <= b <= 1:
-            raise SpecError(Problem("algorithm.mixture", "the weight of the own model lies in [0, 1]", "0.75", b))
+            raise SpecError(
+                Problem("algorithm.mixture", "the weight of a client's own model must be in [0, 1]", "0.75", b)
+            )
         if learn and b in (0, 1):
-            reason = "a weight that is learned must start between 0 and 1, where it can move"
+            reason = "a learned weight must start strictly between 0 and 1, or it cannot move"
             raise SpecError(Problem("algorithm.mixture", reason, "0.75", b))
 
 
@@ -178,7 +180,9 @@ def weights_of(mixture: Mixture, clients: int) -> Tensor:
         return torch.full((clients,), mixture)
     if len(mixture) != clients:
         reason = f"there are {clients} clients"
-        raise SpecError(Problem("algorithm.mixture", reason, "one number for all, or one per client", len(mixture)))
+        raise SpecError(
+            Problem("algorithm.mixture", reason, "give one number for all, or one per client", len(mixture))
+        )
     return torch.tensor(mixture)
 
 
@@ -191,29 +195,40 @@ def check_phases(phases: Phases | None, finetune_after: int | None) -> tuple[int
         reason = f"the rounds of the phase {missing[0]!r} are missing"
         problems.append(Problem("algorithm.phases", reason, "{global: 50, own: 50}"))
     if finetune_after is not None:
-        reason = "the second phase is fine-tuning already"
-        problems.append(Problem("algorithm.finetune_after", reason, "leave it out, or the phases", finetune_after))
+        reason = "the second phase already is fine-tuning"
+        problems.append(
+            Problem("algorithm.finetune_after", reason, "leave out either it or the phases", finetune_after)
+        )
     if problems:
         raise SpecError(problems)
     return phases["global"], phases["own"]
 
 
-FINETUNE = Arg("rounds after which only own models go on (Remark 3); null: never", ge=1, le=1_000_000)
+FINETUNE = Arg(
+    "rounds after which only the clients' own models keep training (Remark 3); null: never", ge=1, le=1_000_000
+)
 MIXTURE = Arg(
-    "weight beta of the own model in the prediction, 0 to 1; one for all or a list, one per client", ge=0, le=1
+    "weight beta of a client's own model in its prediction, 0 to 1; one number, or a list with one per client",
+    ge=0,
+    le=1,
 )
-LEARN = Arg("predict with betas learned from held-out labels (data.held_out); training keeps mixture")
-MOMENTUM = Arg("momentum gamma of both models' local steps, from zero in every round", ge=0, lt=1)
-LR_FACTOR = Arg("rate of the own model in units of the shared one's, eta_c / eta", gt=0, le=1e4)
+LEARN = Arg("predict with betas learned from held-out labels (data.held_out); training still uses mixture")
+MOMENTUM = Arg("momentum gamma of the local steps of both models, reset to zero in every round", ge=0, lt=1)
+LR_FACTOR = Arg("learning rate of a client's own model relative to the shared one, eta_c / eta", gt=0, le=1e4)
 PHASES = Arg(
-    "two-phase training: rounds of the shared model, then of own models; null: both at once", ge=1, le=1_000_000
+    "two-phase training: rounds for the shared model, then for own models; null: train both at once", ge=1, le=1_000_000
 )
-ALPHA_P = Arg("weight alpha_p of the pseudo-labels' cross entropy; 0: no pseudo-labels", ge=0, le=1e4)
-ALPHA_R = Arg("weight alpha_r of the pull to uniform predictions; below .618 alpha_p errors grow", ge=0, le=1e4)
-UNLABELLED_BATCH = Arg("unlabelled samples of an update; null: as many as labelled ones", ge=1, le=1_000_000)
-PSEUDO = Arg("pseudo-labels that minimise the cost (7a), or one projected gradient step (10) a round from kept ones")
-PSEUDO_RATE = Arg("rate eta_v/m_i of (10) on the cost of one sample; null: 1/(4 alpha_r classes)", gt=0, le=1e9)
-PSEUDO_ON = Arg("samples that get pseudo-labels; labelled: a control, whose unlabelled terms add no inputs")
+ALPHA_P = Arg("weight alpha_p of the cross entropy with pseudo-labels; 0: no pseudo-labels", ge=0, le=1e4)
+ALPHA_R = Arg("weight alpha_r of the pull towards uniform predictions; below .618 alpha_p, errors grow", ge=0, le=1e4)
+UNLABELLED_BATCH = Arg("unlabelled samples per update; null: as many as labelled ones", ge=1, le=1_000_000)
+PSEUDO = Arg(
+    "closed: pseudo-labels that minimise the cost (7a); gradient: keep them and take one projected gradient step (10) "
+    "per round"
+)
+PSEUDO_RATE = Arg("rate eta_v/m_i of (10) for the cost of one sample; null: 1/(4 alpha_r classes)", gt=0, le=1e9)
+PSEUDO_ON = Arg(
+    "which samples get pseudo-labels; labelled is a control experiment in which the unlabelled terms add no inputs"
+)
 
 
 def costs(
@@ -228,7 +243,7 @@ def costs(
 ) -> Objective:
     """Objective with the costs (4) and (6c); without an ``lr_factor`` there is no own model."""
     if pseudo_rate is not None and pseudo == "closed":
-        reason = "labels in closed form take no steps"
+        reason = "pseudo-labels in closed form take no gradient steps"
         raise SpecError(Problem("algorithm.pseudo_rate", reason, "algorithm.pseudo=gradient", pseudo_rate))
     objective = Objective(alpha_p, alpha_r, pseudo=pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on)
     if lr_factor is None:
@@ -274,7 +289,7 @@ def apfl(
     finetune_after: Annotated[int | None, FINETUNE] = None,
     phases: Annotated[Phases | None, PHASES] = None,
 ) -> Personal:
-    """Adaptive personalised averaging: clients also train own models, on the mixture of both; labelled data only.
+    """APFL, personalised averaging: clients also train their own models, on a mixture of both; labelled data only.
 
     ``w_i -= eta grad f(w_i)``, ``v_i -= eta grad_v CE(b h(v_i) + (1-b) h(w_i))``; the server takes the weighted mean
     of the ``w_i``.
@@ -300,7 +315,7 @@ def apfl_tuned(
     finetune_after: Annotated[int | None, FINETUNE] = None,
     phases: Annotated[Phases | None, PHASES] = None,
 ) -> Personal:
-    """APFL with the momentum and doubled rate of own models that the published comparison gives to FedCPSL alone."""
+    """APFL with the momentum and doubled own-model rate that the published comparison gives only to FedCPSL."""
     check_mixture(mixture, learn_mixture)
     objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum)
     return Personal(
@@ -329,7 +344,7 @@ def apsfl(
     finetune_after: Annotated[int | None, FINETUNE] = None,
     phases: Annotated[Phases | None, PHASES] = None,
 ) -> Personal:
-    """APFL with the semi-supervised costs: pseudo-labels for unlabelled data; with both alphas 0 it is APFL."""
+    """APFL with semi-supervised costs: pseudo-labels for unlabelled data; equals APFL if both alphas are 0."""
     check_mixture(mixture, learn_mixture)
     objective = costs(alpha_p, alpha_r, pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on, lr_factor=1.0)
     return Personal(

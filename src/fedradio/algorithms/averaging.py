@@ -14,7 +14,7 @@ from fedradio.core.registry import Arg
 
 Weighting = Literal["samples", "equal"]
 
-SIZES = Arg("weigh clients by their number of samples, or equally")
+SIZES = Arg("weight clients by their number of samples, or equally")
 SERVER_LR = Arg("global learning rate eta_g", gt=0, le=1e4)
 
 

@@ -33,11 +33,12 @@ SIGNALS = frozenset({"staleness", "weight"})
 """Signals ``[C]`` that merging from a buffer publishes: the ages, and the weight of every contribution."""
 
 BUFFER = Arg(
-    "what receivers remember of each client: nothing, its last change, or its last model; absent clients then count"
+    "what receivers remember of each client: nothing, its last change, or its last model; absent clients then still "
+    "count"
 )
 NEVER_SEEN = Arg(
-    "contribution of a client that has never arrived: nothing, or (literal) the start value w/eta as OSAFL prints it, "
-    "which pulls the model to 0"
+    "contribution of a client that has never been heard: nothing, or (literal) the initial value w/eta of OSAFL, "
+    "which pulls the model towards 0"
 )
 
 FEW = 16
@@ -133,5 +134,5 @@ def mix(rows: Tensor, coefficient: Tensor, parent: Tensor, receivers: int) -> Te
 def refuse_literal(never_seen: NeverSeen, buffer: Buffer) -> None:
     """Refuse ``never_seen: literal`` without a buffer of gradients: the published ``w/eta`` is a gradient."""
     if never_seen == "literal" and buffer != "gradients":
-        reason = "the published contribution w/eta is a gradient, this buffer holds none"
-        raise SpecError(Problem("algorithm.never_seen", reason, "nothing, or buffer: gradients", never_seen))
+        reason = "the published contribution w/eta is a gradient, but this buffer stores no gradients"
+        raise SpecError(Problem("algorithm.never_seen", reason, "use nothing, or buffer: gradients", never_seen))

@@ -121,7 +121,8 @@ def fedavg(
     normalise: Annotated[
         Normalise,
         Arg(
-            "weights sum to 1 over the arrived, over the selected, or (inverse) are divided by the arrival probability"
+            "weights sum to 1 over the clients that arrived, over those selected, or (inverse) are divided by the "
+            "arrival probability"
         ),
     ] = "arrived",
     server_lr: Annotated[float, SERVER_LR] = 1.0,
@@ -129,15 +130,15 @@ def fedavg(
 ) -> FedAvg:
     """Federated averaging: the weighted mean of the clients' model changes is added to the model."""
     if buffer != "none" and normalise != "arrived":
-        reason = "with a buffer the weights sum to 1 over all clients, present or not"
-        raise SpecError(Problem("algorithm.normalise", reason, "arrived, or buffer: none", normalise))
+        reason = "with a buffer, weights sum to 1 over all clients, present or not"
+        raise SpecError(Problem("algorithm.normalise", reason, "use arrived, or buffer: none", normalise))
     return FedAvg(weighting, normalise, server_lr, buffer=buffer)
 
 
 @register("algorithm", "fedprox", paper="Li et al., MLSys 2020, eq. (2); OSAFL, Algorithm 7 (buffer: models)")
 def fedprox(
     *,
-    mu: Annotated[float, Arg("strength of the pull to the received model; 0 is fedavg", ge=0, le=1e4)] = 0.01,
+    mu: Annotated[float, Arg("strength of the pull towards the received model; 0 is fedavg", ge=0, le=1e4)] = 0.01,
     weighting: Annotated[Weighting, SIZES] = "samples",
     server_lr: Annotated[float, SERVER_LR] = 1.0,
     buffer: Annotated[Buffer, BUFFER] = "none",
@@ -149,11 +150,11 @@ def fedprox(
 @register("algorithm", "central")
 def central(
     *,
-    steps: Annotated[int | None, Arg("local steps a round; None: go by epochs", ge=1, le=100_000)] = None,
-    epochs: Annotated[int, Arg("epochs over the union of all data a round", ge=1, le=1000)] = 1,
+    steps: Annotated[int | None, Arg("local steps per round; null: use epochs", ge=1, le=100_000)] = None,
+    epochs: Annotated[int, Arg("epochs per round over the union of all data", ge=1, le=1000)] = 1,
 ) -> Central:
-    """Centralised training on the union of all clients' data: the upper reference, without radio and energy.
+    """Centralised training on the union of all clients' data: an upper reference, without radio or energy.
 
-    The network is replaced by one node that has every sample; rule, model, data and evaluation stay as they are.
+    The network is replaced by one node that has every sample; rule, model, data and evaluation are unchanged.
     """
     return Central(pooling=Pooling(steps, None if steps is not None else epochs))

@@ -184,8 +184,8 @@ def _per_gradient(rate: Tensor, updates: Tensor, effective: Tensor) -> Tensor:
     return torch.where(eta > 0, 1.0 / (eta * effective), 0.0)
 
 
-GLOBAL_RATE = Arg("global rate eta_g: the arrived clients' mean number of updates, or of effective steps Qt")
-SHARES = Arg("shares of the clients: by the samples, labelled or not, that they start with, or equal")
+GLOBAL_RATE = Arg("global rate eta_g: mean number of updates, or of effective steps Qt, of the clients that arrived")
+SHARES = Arg("client weights: by the number of samples they start with, labelled or not, or equal")
 
 
 @register("algorithm", "fedcpsl", paper="FedCPSL, Algorithm 1")
@@ -206,10 +206,10 @@ def fedcpsl(
     finetune_after: Annotated[int | None, FINETUNE] = None,
     phases: Annotated[Phases | None, PHASES] = None,
 ) -> FedCpsl:
-    """Personalised semi-supervised learning: own models mixed with the shared one, pseudo-labels, control variates.
+    """FedCPSL, personalised semi-supervised learning: clients' own models, pseudo-labels and control variates.
 
-    Momentum and the doubled rate of own models are not its alone: ``apfl_tuned`` has them without variates and
-    unlabelled data.
+    Momentum and the doubled rate of own models are not unique to it: ``apfl_tuned`` has them too, without control
+    variates and unlabelled data.
     """
     check_mixture(mixture, learn_mixture)
     objective = costs(
@@ -248,7 +248,7 @@ def fedshvr(
 ) -> FedCpsl:
     """Semi-supervised learning with control variates: FedCPSL without momentum and without own models.
 
-    With both alphas 0, equal shares and equal steps it is SCAFFOLD in one block.
+    With both alphas 0, equal weights and equal steps it is SCAFFOLD with a single vector sent.
     """
     objective = costs(alpha_p, alpha_r, pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on, lr_factor=None)
     return FedCpsl(weighting, objective=objective, unlabelled_batch=unlabelled_batch, global_rate=global_rate)

@@ -88,14 +88,14 @@ def discrepancy(counts: Tensor, distance: Distance) -> Tensor:
 @register("algorithm", "feddisco", paper="Ye et al., ICML 2023; OSAFL, eq. (83) and Algorithm 10 (buffer: models)")
 def feddisco(
     *,
-    a: Annotated[float, Arg("weight of the discrepancy; 0 with b = 0 is fedavg", ge=0, le=1e4)] = 0.2,
+    a: Annotated[float, Arg("weight of the discrepancy; a = 0 with b = 0 is fedavg", ge=0, le=1e4)] = 0.2,
     b: Annotated[float, Arg("added to every weight", ge=0, le=1e4)] = 0.1,
-    distance: Annotated[Distance, Arg("between a client's label shares and uniform ones")] = "l2",
+    distance: Annotated[Distance, Arg("distance between a client's label distribution and the uniform one")] = "l2",
     server_lr: Annotated[float, SERVER_LR] = 1.0,
     buffer: Annotated[Buffer, BUFFER] = "none",
 ) -> FedDisco:
-    """Averaging with weights ``ReLU(p_u - a d_u + b)``: data share less label discrepancy, normalised.
+    """FedDisco, averaging with weights ``ReLU(p_u - a d_u + b)``: data share minus label discrepancy, normalised.
 
-    Where every weight is 0 (a large ``a``) the model does not change.
+    If every weight is 0 (a large ``a``), the model does not change.
     """
     return FedDisco(server_lr=server_lr, buffer=buffer, a=a, b=b, distance=distance)

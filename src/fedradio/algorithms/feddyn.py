@@ -92,5 +92,5 @@ class FedDyn(Algorithm):
 
 @register("algorithm", "feddyn", paper="Acar et al., arXiv:2111.04263, Algorithm 1")
 def feddyn(*, alpha: Annotated[float, Arg("strength of the regulariser", gt=0, le=1e4)] = 0.1) -> FedDyn:
-    """Dynamic regularisation: local minima are pulled together until they agree with the minimum of the sum."""
+    """FedDyn, dynamic regularisation: local minima are pulled together until they agree with the global minimum."""
     return FedDyn(alpha)

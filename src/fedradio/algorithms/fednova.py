@@ -147,28 +147,29 @@ def fednova(
     form: Annotated[
         Form,
         Arg(
-            "normalised as in FedNova; as OSAFL's Algorithm 8 prints it, slowed averaging without memory; or, a fit, "
-            "the plain sum of everybody's last change"
+            "normalised: as in FedNova; printed: OSAFL's Algorithm 8, slowed averaging without memory; summed: "
+            "the plain sum of every client's last change, a fit"
         ),
     ] = "normalised",
 ) -> FedNova:
-    """Normalised averaging: clients with more local steps do not pull harder (momentum is accounted for).
+    """FedNova, normalised averaging: clients with more local steps do not pull harder (momentum is accounted for).
 
-    Algorithm 8 multiplies every contribution by its steps of this very round, so that it reduces to ``server_lr`` times
-    the weighted sum of the changes that arrived; absent clients weigh 0. That is ``form: printed``, without a buffer.
+    Algorithm 8 of OSAFL multiplies every contribution by the client's steps in the current round, so it reduces to
+    ``server_lr`` times the weighted sum of the changes that arrived; absent clients have weight 0. That is
+    ``form: printed``, without a buffer.
 
-    ``form: summed`` reads it with ``p_i = 1`` and each client's last steps kept: ``server_lr`` times the plain sum of
-    the last changes of all clients (``buffer: gradients``). It is a fit, made for the FCN's published rates, which
-    hardly learn otherwise; the rates of the CNN and the LSTM are too large for it.
+    ``form: summed`` reads it with ``p_i = 1`` and remembers each client's last steps: ``server_lr`` times the plain sum
+    of the last changes of all clients (``buffer: gradients``). It is a fit to the rates published for the FCN, which
+    hardly learns with them otherwise; the rates of the CNN and the LSTM are too large for it.
     """
     if form == "printed" and buffer != "none":
         reason = "the printed form gives absent clients weight 0, so there is nothing to remember"
-        raise SpecError(Problem("algorithm.buffer", reason, "none, or form: normalised", buffer))
+        raise SpecError(Problem("algorithm.buffer", reason, "use none, or form: normalised", buffer))
     if form == "summed" and buffer != "gradients":
         reason = "the summed form adds up the last changes of all clients"
-        raise SpecError(Problem("algorithm.buffer", reason, "gradients, or another form", buffer))
+        raise SpecError(Problem("algorithm.buffer", reason, "use gradients, or another form", buffer))
     if form == "summed" and never_seen == "literal":
-        reason = "whoever was never seen has made no step, so that its start value is multiplied by 0"
-        raise SpecError(Problem("algorithm.never_seen", reason, "nothing, or form: normalised", never_seen))
+        reason = "a client that was never heard has made no step, so its initial value is multiplied by 0"
+        raise SpecError(Problem("algorithm.never_seen", reason, "use nothing, or form: normalised", never_seen))
     refuse_literal(never_seen, buffer)
     return FedNova(weighting, server_lr, buffer, never_seen, form)

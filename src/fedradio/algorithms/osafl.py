@@ -1,4 +1,4 @@
-"""OSAFL: averaging of mean updates weighed by online scores; and AFA-CD, the same without scores.
+"""OSAFL: averaging of mean updates weighted by online scores; and AFA-CD, the same without scores.
 
 A client sends its mean update ``-eta d_u = (w_kappa - w_0)/kappa`` (16), in units of a change, so that receivers need
 to know neither its rate nor its number of steps. By hand, ``chi = 1``, two clients with updates (1, 0) and (0, 1): the
@@ -57,8 +57,7 @@ KAPPA, RATE = "kappa", "rate"
 """Ledger slots ``[C]`` of the exact score: local steps and mean learning rate of each client's last contribution."""
 
 NORMALISER = Arg(
-    "a change is divided by its local updates, or as (16) prints it by its local steps; the same where a step is one "
-    "update"
+    "divide a change by its local updates, or, as (16) prints it, by its local steps; the same if a step is one update"
 )
 
 
@@ -213,31 +212,34 @@ def scores(sent: Tensor, parent: Tensor, receivers: int, chi: float) -> Tensor:
 @register("algorithm", "osafl", paper="OSAFL, eqs. (14)-(21) and Algorithm 2")
 def osafl(
     *,
-    server_lr: Annotated[float, Arg("global learning rate, times the local one: eta~", gt=0, le=1e4)] = 10.0,
-    chi: Annotated[float, Arg("chi of the scores: at 1 a client opposite to the mean counts 0", ge=1, le=1e6)] = 1.0,
+    server_lr: Annotated[float, Arg("global learning rate eta~, multiplied by the local one", gt=0, le=1e4)] = 10.0,
+    chi: Annotated[
+        float, Arg("chi of the scores: at 1, a client whose update opposes the mean has score 0", ge=1, le=1e6)
+    ] = 1.0,
     never_seen: Annotated[NeverSeen, NEVER_SEEN] = "nothing",
     normalise: Annotated[Normaliser, NORMALISER] = "updates",
     score: Annotated[
-        Score, Arg("similarity (35); the exact minimiser (34) for the constants below; or none: every score is 1")
+        Score, Arg("similarity (35); the exact minimiser (34) for the constants below; or none, where every score is 1")
     ] = "similarity",
     smoothness: Annotated[float, Arg("beta of the exact score: smoothness of the costs", gt=0, le=1e9)] = 1.0,
     variance: Annotated[float, Arg("sigma^2 of the exact score: variance of a batch's gradient", ge=0, le=1e9)] = 1.0,
-    shift: Annotated[float, Arg("Phi of the exact score: how far new data move a gradient, squared", ge=0, le=1e9)] = (
-        0.0
-    ),
-    divergence: Annotated[float, Arg("rho_2 delta of the exact score: how clients differ", ge=0, le=1e9)] = 0.0,
+    shift: Annotated[
+        float, Arg("Phi of the exact score: squared change of a gradient caused by new data", ge=0, le=1e9)
+    ] = (0.0),
+    divergence: Annotated[float, Arg("rho_2 delta of the exact score: how much clients differ", ge=0, le=1e9)] = 0.0,
     rho_1: Annotated[float, Arg("rho_1 of the exact score (Assumption 3)", ge=1, le=1e9)] = 1.0,
 ) -> Osafl:
-    """Online-score-aided averaging: every client's last mean update, weighed by its similarity to their mean.
+    """OSAFL, online-score-aided averaging: every client's last mean update, weighted by its similarity to their mean.
 
-    ``w -= eta~ eta sum_u lambda_u d_u / U`` over all clients, whether they could take part in this round or not. The
-    receiver knows no client's data size or number of steps. The exact score (34) is the similarity times a factor below
-    1 that depends on constants which no server knows, and on every client's steps and rate, which are then revealed.
+    ``w -= eta~ eta sum_u lambda_u d_u / U`` over all clients, whether or not they could take part in this round. The
+    receiver does not know any client's data size or number of steps. The exact score (34) is the similarity times a
+    factor below 1 that depends on constants unknown to any real server, and on every client's steps and rate, which it
+    reveals.
     """
     constants = Constants(smoothness, variance, shift, divergence, rho_1)
     if score != "exact" and constants != Constants():
-        reason = "constants of Theorem 1 enter the exact score only"
-        raise SpecError(Problem("algorithm.score", reason, "exact, or leave the constants out", score))
+        reason = "the constants of Theorem 1 are used by the exact score only"
+        raise SpecError(Problem("algorithm.score", reason, "use exact, or leave the constants out", score))
     return Osafl(
         server_lr=server_lr, chi=chi, never_seen=never_seen, normalise=normalise, score=score, constants=constants
     )
@@ -246,13 +248,13 @@ def osafl(
 @register("algorithm", "afa_cd", paper="Yang et al., ICML 2022, Algorithm 2; OSAFL, Algorithm 9 (buffer: gradients)")
 def afa_cd(
     *,
-    server_lr: Annotated[float, Arg("global rate over local rate, eta / eta_L", gt=0, le=1e4)] = 10.0,
+    server_lr: Annotated[float, Arg("ratio of global to local rate, eta / eta_L", gt=0, le=1e4)] = 10.0,
     buffer: Annotated[
         Literal["none", "gradients"], Arg("whether receivers remember each client's last mean update")
     ] = "gradients",
     never_seen: Annotated[NeverSeen, NEVER_SEEN] = "nothing",
     normalise: Annotated[Normaliser, NORMALISER] = "updates",
 ) -> AfaCd:
-    """Anarchic federated averaging, cross-device: the plain mean of the mean updates, ``w -= eta mean_u d_u``."""
+    """AFA-CD, anarchic federated averaging, cross-device: the mean of the mean updates, ``w -= eta mean_u d_u``."""
     refuse_literal(never_seen, buffer)
     return AfaCd(server_lr, buffer, never_seen, normalise)

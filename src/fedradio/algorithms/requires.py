@@ -12,5 +12,5 @@ def require_sgd(kind: str, rule: LocalRule) -> None:
         reason = f"{kind} divides changes by their number of gradient steps, which only plain or momentum SGD defines"
         raise SpecError(Problem("rule.kind", reason, "use sgd", rule.optimiser))
     if rule.keep_state:
-        reason = f"{kind} needs changes of this round's gradients alone, kept momentum carries older ones"
+        reason = f"{kind} needs changes made of this round's gradients only, but kept momentum contains older ones"
         raise SpecError(Problem("rule.keep_state", reason, "set it to false", True))

@@ -107,5 +107,5 @@ def scaffold(
     *,
     server_lr: Annotated[float, SERVER_LR] = 1.0,
 ) -> Scaffold:
-    """Averaging with control variates against client drift: gradients corrected by ``c - c_i``, two vectors sent."""
+    """SCAFFOLD, control variates against client drift: gradients corrected by ``c - c_i``, two vectors sent."""
     return Scaffold(server_lr=server_lr)

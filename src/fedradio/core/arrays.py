@@ -1,4 +1,4 @@
-"""Arrays that users give, as samples: checked, and what is wrong in them told with its place.
+"""Checks of the arrays that users pass in as samples; every error names the place.
 
 Arrays may be numpy's, torch's, pandas' or lists. Everything wrong with them is a :class:`DataError`, so that it is
 never met later, as a loss that is not a number.
@@ -27,22 +27,22 @@ SHOWN = 5
 def check_options(classes: Any, test_fraction: Any, rng: Any, sample_bits: Any) -> None:
     """Refuse what stands beside the arrays and is no number, or no generator of random numbers."""
     if classes is not None and (isinstance(classes, bool) or not isinstance(classes, int | np.integer)):
-        raise DataError(f"classes is the number of classes, a whole number, and is {classes!r:.40}")
+        raise DataError(f"classes must be the number of classes, a whole number, but is {classes!r:.40}")
     if isinstance(test_fraction, bool) or not isinstance(test_fraction, int | float | np.number):
-        raise DataError(f"test_fraction must be a share from 0 to below 1, and is {test_fraction!r:.40}")
+        raise DataError(f"test_fraction must be at least 0 and below 1, but is {test_fraction!r:.40}")
     if rng is not None and not isinstance(rng, Rng):
-        raise DataError(f"rng must be a fedradio.Rng, such as Rng(1), and is {type(rng).__name__}")
+        raise DataError(f"rng must be a fedradio.Rng, such as Rng(1), but is {type(rng).__name__}")
     if sample_bits is not None and not (isinstance(sample_bits, int | float | np.number) and 0 < sample_bits < np.inf):
-        raise DataError(f"sample_bits must be a number above 0, and is {sample_bits!r:.40}")
+        raise DataError(f"sample_bits must be a number above 0, but is {sample_bits!r:.40}")
 
 
 def as_array(value: Any, name: str) -> Array:
     """What a user gives as a numpy array of at least one sample."""
     if hasattr(value, "toarray"):
-        raise DataError(f"{name} is a sparse matrix: give {name}.toarray()")
+        raise DataError(f"{name} is a sparse matrix: pass {name}.toarray()")
     if isinstance(value, Tensor):
         if value.layout is not torch.strided:
-            raise DataError(f"{name} is a sparse tensor: give {name}.to_dense()")
+            raise DataError(f"{name} is a sparse tensor: pass {name}.to_dense()")
         array: Array = _plain(value, name)
     elif hasattr(value, "to_numpy"):
         array = value.to_numpy()
@@ -52,10 +52,10 @@ def as_array(value: Any, name: str) -> Array:
         array = _stacked(value, name)
     if isinstance(array, np.ma.MaskedArray):
         if np.ma.getmaskarray(array).any():
-            raise DataError(f"{name} is masked at {_place(np.ma.getmaskarray(array))}: fill it, or leave it out")
+            raise DataError(f"{name} is masked at {_place(np.ma.getmaskarray(array))}: fill it in, or leave it out")
         array = np.asarray(array)
     if array.ndim == 0:
-        raise DataError(f"{name} must be an array of samples, and is {type(value).__name__}")
+        raise DataError(f"{name} must be an array of samples, but is {type(value).__name__}")
     if len(array) == 0:
         raise DataError(f"{name} has no samples")
     return array
@@ -65,14 +65,16 @@ def features(value: Any, name: str, ids: bool = False) -> Tensor:
     """The inputs ``[n, *shape]`` of ``n`` samples as float32, or as int64 where they are ``ids``; all finite."""
     array = _numbers(as_array(value, name), name)
     if array.ndim == 1:
-        raise DataError(f"{name} has shape {array.shape}: a row a sample is needed; of a single value {name}[:, None]")
+        raise DataError(
+            f"{name} has shape {array.shape}, but needs one row per sample; for a single feature use {name}[:, None]"
+        )
     if array.size == 0:
         raise DataError(f"{name} has shape {array.shape}: its samples have no values")
     if ids:
         return _ids(array, name)
     bad = ~np.isfinite(array)
     if bad.any():
-        raise DataError(f"{name} is {array[bad][0]} at {_place(bad)}: fill it, or leave the sample out")
+        raise DataError(f"{name} is {array[bad][0]} at {_place(bad)}: fill it in, or leave the sample out")
     with np.errstate(over="ignore"):
         single = np.array(array, dtype=np.float32, order="C")
     if not np.isfinite(single).all():
@@ -90,33 +92,35 @@ def labels(given: Mapping[str, Any], classes: int | None, relabel: bool) -> tupl
     arrays = {name: _label_array(value, name) for name, value in given.items()}
     words = {name for name, array in arrays.items() if array.dtype.kind == "U"}
     if words and len(words) < len(arrays):
-        raise DataError(f"{' and '.join(arrays)} must be of one kind: {' and '.join(sorted(words))} has words")
+        raise DataError(f"{' and '.join(arrays)} must have the same type, but {' and '.join(sorted(words))} has words")
     if words or relabel:
         known = np.unique(np.concatenate(list(arrays.values())))
         arrays = {name: np.searchsorted(known, array) for name, array in arrays.items()}
         if classes is not None and len(known) > classes:
             shown = ", ".join(str(each) for each in known[:SHOWN])
-            raise DataError(f"{len(known)} labels ({shown}...), and classes is {classes}")
+            raise DataError(f"there are {len(known)} labels ({shown}...), but classes is {classes}")
     count = _class_count(arrays) if classes is None else classes
     for name, array in arrays.items():
         outside = (array < 0) | (array >= count)
         if outside.any():
             reason = f"{name} is {array[outside][0]} at {_place(outside)}"
-            remedy = "; relabel numbers any labels" if bool((array < 0).any()) and not relabel else ""
-            raise DataError(f"{reason}: labels are 0 to {count - 1}, for {count} classes{remedy}")
+            remedy = "; relabel accepts any labels" if bool((array < 0).any()) and not relabel else ""
+            raise DataError(f"{reason}: labels must be 0 to {count - 1} for {count} classes{remedy}")
     if count < 2:
-        raise DataError(f"all of {' and '.join(arrays)} is one label: there is nothing to tell apart")
+        raise DataError(f"all of {' and '.join(arrays)} has the same label: there is nothing to classify")
     return {name: torch.from_numpy(array.astype(np.int64)) for name, array in arrays.items()}, count
 
 
 def drawn_test(y: Tensor, fraction: float, rng: Rng) -> Tensor:
     """Which of the samples ``[n]`` are the test part: ``fraction`` of every class, rounded, but never its last one."""
     if not 0 <= fraction < 1:
-        raise DataError(f"test_fraction must be a share from 0 to below 1, and is {fraction}")
+        raise DataError(f"test_fraction must be at least 0 and below 1, but is {fraction}")
     count = torch.bincount(y)
     size = torch.minimum(torch.round(fraction * count), (count - 1).clamp(min=0))
     if fraction > 0 and not bool(size.any()):
-        raise DataError(f"test_fraction {fraction} of every class leaves the test part empty: a larger one, or test_x")
+        raise DataError(
+            f"test_fraction {fraction} of every class leaves the test set empty: use a larger one, or pass test_x"
+        )
     return group_rank(torch.from_numpy(rng.numpy().random(len(y))), y) < size[y]
 
 
@@ -133,24 +137,26 @@ def standardised(x: Tensor, test_x: Tensor) -> tuple[Tensor, Tensor]:
 def check_arrays(x: Tensor, y: Tensor, classes: int, prefix: str = "") -> None:
     """Refuse samples ``x [n, *shape]``, ``y [n]`` that no model can learn from, however they were made."""
     if len(x) != len(y):
-        raise DataError(f"{prefix}x has {len(x)} samples, {prefix}y {len(y)} labels: one label a sample is needed")
+        raise DataError(
+            f"{prefix}x has {len(x)} samples and {prefix}y has {len(y)} labels: one label per sample is needed"
+        )
     if y.ndim != 1 or y.dtype != torch.int64:
         raise DataError(f"{prefix}y is {y.dtype} of shape {tuple(y.shape)}: int64 of shape [n] is needed")
     if x.ndim < 2:
-        raise DataError(f"{prefix}x has shape {tuple(x.shape)}: a row a sample is needed")
+        raise DataError(f"{prefix}x has shape {tuple(x.shape)}: one row per sample is needed")
     if x.dtype not in (torch.float32, torch.int64):
-        raise DataError(f"{prefix}x is {x.dtype}: float32 is needed, or int64 of ids")
+        raise DataError(f"{prefix}x is {x.dtype}: float32 is needed, or int64 for ids")
     if not x.numel():
         return
     low, high = x.aminmax()
     if not bool(torch.isfinite(low + high)):
         bad = ~torch.isfinite(x).cpu().numpy()
         if bad.any():
-            raise DataError(f"{prefix}x is not finite at {_place(bad)}: the data are wrong, not the learning")
+            raise DataError(f"{prefix}x is not finite at {_place(bad)}: the data is wrong, not the training")
     if not 0 <= int(y.min()) <= int(y.max()) < classes:
         outside = ((y < 0) | (y >= classes)).cpu().numpy()
         found = int(y[int(outside.argmax())])
-        raise DataError(f"{prefix}y is {found} at {_place(outside)}: labels are 0 to {classes - 1}")
+        raise DataError(f"{prefix}y is {found} at {_place(outside)}: labels must be 0 to {classes - 1}")
 
 
 def sample_bits(array: Array) -> float:
@@ -162,7 +168,7 @@ def _plain(value: Tensor, name: str) -> Array:
     """A tensor as an array; one without values, of parts or in codes is refused."""
     if value.is_nested or value.is_quantized or value.is_meta:
         kind = "nested" if value.is_nested else "quantised" if value.is_quantized else "meta"
-        raise DataError(f"{name} is a {kind} tensor: give a plain one")
+        raise DataError(f"{name} is a {kind} tensor: pass a plain one")
     plain = value.detach().cpu()
     array: Array = (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
     return array
@@ -176,9 +182,9 @@ def _stacked(value: Any, name: str) -> Array:
         shapes = [np.shape(np.asarray(item, dtype=object)) for item in value] if isinstance(value, list | tuple) else []
     odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
     if odd is None:
-        raise DataError(f"{name} must be an array of samples, and is {type(value).__name__}") from None
+        raise DataError(f"{name} must be an array of samples, but is {type(value).__name__}") from None
     reason = f"sample {odd} of {name} has shape {shapes[odd]}, sample 0 has {shapes[0]}"
-    raise DataError(f"{reason}: all must be of one shape") from None
+    raise DataError(f"{reason}: all samples must have the same shape") from None
 
 
 def _numbers(array: Array, name: str) -> Array:
@@ -189,7 +195,7 @@ def _numbers(array: Array, name: str) -> Array:
         for place, item in np.ndenumerate(array):
             if not isinstance(item, int | float | np.number):
                 at = _words(place)
-                raise DataError(f"{name} is {item!r:.40} at {at}: numbers are needed, all samples of one shape")
+                raise DataError(f"{name} is {item!r:.40} at {at}: numbers are needed, in samples of the same shape")
         return _objects(array, name)
     if array.dtype.kind == "U":
         raise DataError(f"{name} is text, such as {str(array.flat[0])!r:.40}: numbers are needed")
@@ -201,7 +207,7 @@ def _objects(array: Array, name: str) -> Array:
     try:
         return array.astype(np.float64)
     except OverflowError:  # Python's whole numbers have no end
-        raise DataError(f"{name} has a whole number that is too large for any float: scale it") from None
+        raise DataError(f"{name} has a whole number that is too large for a float: scale it") from None
 
 
 def _ids(array: Array, name: str) -> Tensor:
@@ -218,8 +224,8 @@ def _label_array(value: Any, name: str) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        reason = f"{name} has shape {array.shape}: one label a sample is needed"
-        raise DataError(f"{reason}; of one-hot rows {name}.argmax(1)" if array.ndim == 2 else reason)
+        reason = f"{name} has shape {array.shape}: one label per sample is needed"
+        raise DataError(f"{reason}; for one-hot rows use {name}.argmax(1)" if array.ndim == 2 else reason)
     if array.dtype.kind == "O":
         _check_label_objects(array, name)
     if array.dtype.kind in "OS" and all(isinstance(item, str | bytes) for item in array):

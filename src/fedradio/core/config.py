@@ -27,7 +27,9 @@ def configured_parts() -> list[Path]:
     try:
         return [path.parent / Path(each).expanduser() for each in listed]
     except RuntimeError:  # ~ of somebody whom this machine does not know
-        raise SpecError(Problem(f"{path}: parts", "there is no such home folder", "a full path", str(listed))) from None
+        raise SpecError(
+            Problem(f"{path}: parts", "there is no such home folder", "use a full path", str(listed))
+        ) from None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -48,5 +50,5 @@ def _read(path: Path) -> dict[str, Any]:
         raise SpecError(Problem(str(path), f"not valid YAML: {error}")) from None
     unknown = [str(key) for key in plain if key not in KEYS] if isinstance(plain, dict) else [str(plain)]
     if unknown:
-        raise SpecError(Problem(str(path), "unknown settings", f"known: {', '.join(KEYS)}", ", ".join(unknown)))
+        raise SpecError(Problem(str(path), "unknown setting", f"known: {', '.join(KEYS)}", ", ".join(unknown)))
     return plain

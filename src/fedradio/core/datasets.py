@@ -25,10 +25,10 @@ def arrays_of(dataset: Any, name: str, keys: Keys | None) -> tuple[NDArray[Any],
     mappings, else guessed."""
     if isinstance(dataset, Mapping):
         parts = ", ".join(map(str, list(dataset)[:8]))
-        raise DataError(f"{name} is a mapping of parts ({parts}): give one of them, such as data['train']")
+        raise DataError(f"{name} is a mapping of parts ({parts}): pass one of them, such as data['train']")
     if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
         reason = f"{name} is {type(dataset).__name__}: an object with a length and numbered items is needed"
-        raise DataError(f"{reason}; of a stream take a list of its first items")
+        raise DataError(f"{reason}; for a stream, pass a list of its first items")
     if len(dataset) == 0:
         raise DataError(f"{name} has no samples")
     inputs, labels = [], []
@@ -38,7 +38,7 @@ def arrays_of(dataset: Any, name: str, keys: Keys | None) -> tuple[NDArray[Any],
         labels.append(y.item() if hasattr(y, "item") and np.ndim(y) == 0 else y)
         if inputs[-1].shape != inputs[0].shape:
             reason = f"item {i} of {name} has shape {inputs[-1].shape}, item 0 has {inputs[0].shape}"
-            raise DataError(f"{reason}: give a transform that makes all of one shape")
+            raise DataError(f"{reason}: use a transform that gives all of them the same shape")
     return np.stack(inputs), labels
 
 
@@ -61,11 +61,11 @@ def _pair(item: Any, i: int, name: str, keys: Keys | None) -> tuple[Any, Any]:
     if isinstance(item, Mapping):
         for key in keys or ():
             if key not in item:
-                raise DataError(f"item {i} of {name} has no key {key!r}: one of {', '.join(map(str, item))}")
+                raise DataError(f"item {i} of {name} has no key {key!r}, only {', '.join(map(str, item))}")
         x, y = keys or (next((key for key in wanted if key in item), None) for wanted in (INPUTS, LABELS))
         if x is None or y is None:
             raise DataError(
-                f"items of {name} have the keys {', '.join(map(str, item))}: say which, keys=(input, label)"
+                f"items of {name} have the keys {', '.join(map(str, item))}: choose with keys=(input, label)"
             )
         return item[x], item[y]
     if not isinstance(item, tuple | list) or len(item) != 2:

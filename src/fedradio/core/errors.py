@@ -1,4 +1,4 @@
-"""Errors that users can meet. Problems of an input are reported all at once; missed deadlines and outages are data."""
+"""Errors shown to users. All problems of an input are reported at once; missed deadlines and outages are data."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def unsealed(data: bytes, path: Path) -> dict[str, Any]:
     except ValueError:  # an infinite number, which JSON cannot hold
         whole = False
     if not whole:
-        raise StoreError(f"{path}: was changed after it was written (its checksum is wrong)")
+        raise StoreError(f"{path}: has changed since it was written (its checksum is wrong)")
     return document
 
 
@@ -145,7 +145,7 @@ def parse_json(data: bytes, path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise StoreError(f"{path}, line {_line(data, error.start)}: not UTF-8 text") from None
     except json.JSONDecodeError as error:
-        raise StoreError(f"{path}, line {error.lineno}: not whole JSON ({error.msg})") from None
+        raise StoreError(f"{path}, line {error.lineno}: not complete JSON ({error.msg})") from None
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path}: not plain JSON ({error})") from None
     if not isinstance(document, dict):
@@ -171,7 +171,7 @@ def nested_deeper(data: Any, most: int) -> bool:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"it holds {name}")
+    raise ValueError(f"it contains {name}")
 
 
 def _line(data: bytes, position: int) -> int:

@@ -113,12 +113,12 @@ def _bytes(path: Path) -> bytes:
     except OSError as error:
         reason = f"cannot be read: {error.strerror or error}"
     except UnicodeDecodeError:
-        reason = "is not a text in UTF-8"
+        reason = "is not UTF-8 text"
     except ValueError as error:  # a path with a null character
         reason = f"cannot be read: {error}"
     else:
         return data
-    raise SpecError(Problem(OPTION, reason, "a Python file that registers parts", str(path)))
+    raise SpecError(Problem(OPTION, reason, "give a Python file that registers parts", str(path)))
 
 
 def _execute(name: str, path: Path, data: bytes) -> None:
@@ -132,7 +132,7 @@ def _execute(name: str, path: Path, data: bytes) -> None:
         raise
     except (Exception, SystemExit) as error:
         relative = isinstance(error, ImportError) and "relative import" in str(error)
-        remedy = "import a file beside it by its name, without a dot" if relative else "mend the file"
+        remedy = "import files from the same folder by name, without a dot" if relative else "fix the file"
         raise SpecError(Problem(OPTION, reason_in(error, path), remedy, str(path))) from error
 
 

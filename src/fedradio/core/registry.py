@@ -19,21 +19,21 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from fedradio.core.errors import Problem, SpecError
 
 FAMILIES: dict[str, str] = {
-    "topology": "who exists, where, and who reports to whom",
-    "channel": "what the air does to a signal",
-    "fleet": "what the devices can do and what it costs",
+    "topology": "the nodes, their positions, and who reports to whom",
+    "channel": "what happens to a signal on the air",
+    "fleet": "what the devices can do, and what it costs",
     "link": "how payloads become a sum at the receiver",
-    "transform": "what a sender does to its payload first",
-    "receiver": "what a receiver makes of the merged change",
+    "transform": "what a sender does to its payload before sending it",
+    "receiver": "what a receiver does with the merged change",
     "policy": "who takes part, with which resources",
     "source": "where samples come from",
     "partition": "how samples are split over clients",
     "stream": "how samples arrive over time",
-    "model": "what is learnt, as a flat vector",
+    "model": "what is learned, as a flat vector",
     "rule": "one local update",
     "schedule": "the learning rate over time",
     "algorithm": "what clients send and receivers do with it",
-    "metric": "what predictions are judged by",
+    "metric": "how predictions are scored",
     "placement": "which files an edge keeps",
 }
 """Families of parts, in the order in which people meet them."""
@@ -148,15 +148,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 def register(family: str, kind: str, *, paper: str = "") -> Callable[[F], F]:
     """Make a factory known under ``kind``; ``paper`` says where its equations stand."""
     if family not in FAMILIES:
-        raise ValueError(f"unknown family {family!r}: one of {', '.join(FAMILIES)}")
+        raise ValueError(f"unknown family {family!r}: use one of {', '.join(FAMILIES)}")
 
     def decorate(factory: F) -> F:
         if (family, kind) in _PARTS:
             raise ValueError(f"{family} {kind!r} is registered twice")
         if "kind" in inspect.signature(factory).parameters:
-            raise ValueError(f"{family} {kind!r} has a keyword 'kind', which names the part itself: call it otherwise")
+            raise ValueError(
+                f"{family} {kind!r} has a keyword 'kind', which is reserved for the part's name: rename it"
+            )
         if not inspect.getdoc(factory):
-            raise ValueError(f"{family} {kind!r} needs a docstring: it is its documentation")
+            raise ValueError(f"{family} {kind!r} needs a docstring, which is its documentation")
         _PARTS[family, kind] = Part(family, kind, factory, paper)
         return factory
 

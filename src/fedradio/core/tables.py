@@ -1,4 +1,4 @@
-"""CSV files that users give: read and checked, what is wrong in them told with file and line.
+"""CSV files from users: read and checked; every error names the file and line.
 
 The first line names the columns. ``where`` is the key of the spec that names the file; problems are told at its path.
 """
@@ -43,7 +43,7 @@ class Table:
         for row, cells in enumerate(self.rows):
             values[row] = number(cells[at])
             if not math.isfinite(values[row]):
-                raise self.wrong(f"{column} is no finite number: {cells[at]!r:.40}", row)
+                raise self.wrong(f"{column} is not a finite number: {cells[at]!r:.40}", row)
             if not low <= values[row] <= high:
                 raise self.wrong(f"{column} must be from {low:g} to {high:g}: {cells[at]!r:.40}", row)
         return values
@@ -54,7 +54,7 @@ class Table:
         for row, cells in enumerate(self.rows):
             text = cells[at].strip()
             if not (text.isascii() and text.isdecimal()) or len(text) > MOST_DIGITS:
-                raise self.wrong(f"{column} is no number of {of}, from 0: {cells[at]!r:.40}", row)
+                raise self.wrong(f"{column} is not the number of {of}, counted from 0: {cells[at]!r:.40}", row)
             values[row] = int(text)
         return values
 
@@ -84,11 +84,11 @@ def open_table(path: str, where: str, delimiter: str = ",") -> tuple[list[str], 
     rows = _rows(reader, path, where)
     head = next(rows, None)
     if head is None:
-        raise wrong(where, path, "the first line must be the names of the columns", 1)
+        raise wrong(where, path, "the first line must contain the names of the columns", 1)
     columns = [name.strip() for name in head[1]]
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
-        raise wrong(where, path, f"two columns are called {twice[0]!r:.40}", head[0])
+        raise wrong(where, path, f"two columns are named {twice[0]!r:.40}", head[0])
     return columns, _of_width(rows, len(columns), path, where)
 
 
@@ -129,7 +129,7 @@ def read_given(path: str, where: str) -> bytes:
     place = Path(path)
     try:
         if place.exists() and not place.is_file():
-            raise OSError("it is no file")
+            raise OSError("it is not a file")
         return place.read_bytes()
     except (OSError, ValueError) as error:
         raise unreadable(path, where, error) from None
@@ -138,7 +138,9 @@ def read_given(path: str, where: str) -> bytes:
 def unreadable(path: str, where: str, error: Exception) -> SpecError:
     """The problem of a file or folder that cannot be read."""
     reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-    return SpecError(Problem(where, reason, "a file that is there, seen from where the run is started", path))
+    return SpecError(
+        Problem(where, reason, "use the path of an existing file, relative to where the run is started", path)
+    )
 
 
 def given_sha256(path: str, where: str) -> str:
@@ -177,5 +179,5 @@ def _of_width(
     """The same rows; one of another width is refused."""
     for line, row in rows:
         if len(row) != width:
-            raise wrong(where, path, f"{len(row)} values, {width} are needed", line)
+            raise wrong(where, path, f"{len(row)} values, but {width} are needed", line)
         yield line, row

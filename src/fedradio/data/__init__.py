@@ -4,7 +4,7 @@
 samples; ``partition`` splits these over clients; ``tapes`` puts each client's samples in order; ``streams`` are windows
 on the tapes, ``growing`` and bounded ``fifo`` ones among them, from which ``draw`` takes mini-batches. ``video`` and
 ``video_files`` (its samples are in ``video_features``) are video services whose clients produce their own samples, by
-the Markov chain of ``requests``. ``own`` reads data of one's own.
+the Markov chain of ``requests``. ``own`` reads your own data.
 """
 
 from fedradio.data import fifo, growing, own, partition, sources, streams, tapes, video, video_files

@@ -75,7 +75,9 @@ def load(name: str) -> Arrays:
     """Verified arrays of a fetched data set; a :class:`DataError` with the remedy when it is absent or damaged."""
     dataset = find(name)
     if status(dataset) == "absent":
-        raise DataError(f"The data set {name} is not on this machine; run `fedradio data fetch {name}` once.")
+        raise DataError(
+            f"The data set {name} is not on this machine; run `fedradio data fetch {name}` once to download it."
+        )
     arrays = read(dataset)
     if arrays is None:
         raise DataError(f"The stored data set {name} is damaged; run `fedradio data fetch {name}` to replace it.")

@@ -70,7 +70,7 @@ def parse_idx(raw: bytes) -> Bytes:
     axes = raw[3]
     shape = tuple(int.from_bytes(raw[4 + 4 * i : 8 + 4 * i], "big") for i in range(axes))
     if len(raw) != 4 + 4 * axes + math.prod(shape):
-        raise ValueError(f"an IDX file of shape {shape} must not have {len(raw)} bytes")
+        raise ValueError(f"an IDX file of shape {shape} cannot have {len(raw)} bytes")
     return np.frombuffer(raw, np.uint8, offset=4 + 4 * axes).reshape(shape)
 
 

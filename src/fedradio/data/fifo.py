@@ -1,4 +1,4 @@
-"""Bounded buffers, in which new samples replace the oldest, or others, between rounds (OSAFL)."""
+"""Bounded buffers in which new samples replace older ones between rounds (OSAFL)."""
 
 from __future__ import annotations
 
@@ -31,37 +31,42 @@ def fifo(
     /,
     *,
     capacity: Annotated[
-        tuple[int, int], Arg("range of the number of samples that a client keeps, drawn uniformly", ge=1, le=10**9)
+        tuple[int, int], Arg("range of a client's buffer size in samples, drawn uniformly", ge=1, le=10**9)
     ] = (320, 640),
     activity: Annotated[
-        tuple[float, float], Arg("range of a client's probability to use a slot, drawn uniformly", ge=0, le=1)
+        tuple[float, float], Arg("range of a client's probability of using a slot, drawn uniformly", ge=0, le=1)
     ] = (0.3, 0.8),
-    slots: Annotated[int, Arg("chances of a new sample between two rounds, see scaled", ge=0, le=10**6)] = 32,
+    slots: Annotated[int, Arg("chances of a new sample between two rounds; see scaled", ge=0, le=10**6)] = 32,
     scaled: Annotated[
-        bool, Arg("a client that uses slots with probability p has ceil(slots * p) of them, not slots")
+        bool, Arg("give a client that uses slots with probability p only ceil(slots * p) of them")
     ] = True,
-    arrivals: Annotated[Arrivals, Arg("every slot is used or not by itself, or all slots are or none is")] = "single",
+    arrivals: Annotated[
+        Arrivals, Arg("whether slots are used independently of each other, or all or none of them")
+    ] = "single",
     spread_rounds: Annotated[
-        int | None, Arg("rounds that a tape must last: fewer slots where it would not", ge=1, le=10**9)
+        int | None, Arg("rounds that a tape must last; clients whose tape is too short get fewer slots", ge=1, le=10**9)
     ] = None,
-    at_end: Annotated[AtEnd, Arg("refuse runs for which a tape may be too short, or begin it again")] = "refuse",
+    at_end: Annotated[
+        AtEnd, Arg("if a tape may be too short for the run: refuse the run, or start the tape again")
+    ] = "refuse",
     removal: Annotated[
-        Removal, Arg("which samples make room: the oldest, random ones, or the oldest of the most frequent class")
+        Removal, Arg("which samples are removed: the oldest, random ones, or the oldest of the most frequent class")
     ] = "fifo",
 ) -> Stream:
-    """Bounded first-in-first-out buffers: full at the start; between rounds new samples replace the oldest.
+    """Bounded first-in-first-out buffers: full at the start; between rounds, new samples replace the oldest.
 
-    The buffer of client ``c`` holds ``D_c`` samples, at first the first ``D_c`` of its tape. Before every round but the
-    first ``Binomial(E_c, p_c)`` samples arrive or, with ``block``, ``E_c`` with probability ``p_c`` and none otherwise.
-    Within a round buffers never change, however many edge rounds it has. ``E_c`` is ``ceil(slots * p_c)``, or
-    ``slots``; with ``spread_rounds`` no more than ``floor((n_c - D_c) / spread_rounds)`` for a tape of ``n_c`` samples.
+    The buffer of client ``c`` holds ``D_c`` samples, initially the first ``D_c`` of its tape. Before every round except
+    the first, ``Binomial(E_c, p_c)`` samples arrive; with ``block``, ``E_c`` arrive with probability ``p_c`` and none
+    otherwise. Buffers never change within a round, however many edge rounds it has. ``E_c`` is ``ceil(slots * p_c)``,
+    or ``slots``; with ``spread_rounds`` no more than ``floor((n_c - D_c) / spread_rounds)`` for a tape of ``n_c``
+    samples.
 
-    Tapes that may be too short for the run are refused beforehand; with ``repeat`` a tape has no end: its first sample
-    follows its last one.
+    Tapes that may be too short for the run are refused before it starts. With ``repeat`` a tape has no end: its first
+    sample follows its last one.
 
-    The paper removes the oldest samples and leaves other rules open. ``random`` removes old samples by lot;
-    ``balanced`` makes room for one new sample after the other by removing the oldest of the class that the buffer has
-    most of. Arrivals are the same under every rule.
+    The paper removes the oldest samples and leaves other rules open. ``random`` removes old samples at random.
+    ``balanced`` makes room for one new sample at a time by removing the oldest sample of the most frequent class in the
+    buffer. Arrivals are the same under every rule.
     """
     problems = _range_problems(capacity, activity)
     if problems:
@@ -126,8 +131,8 @@ class Fifo(Window):
             return ""
         need = int(self.capacity[worst]) + times * int(self.chances[worst])
         return (
-            f"client {worst} has {self._size[worst]} samples, {rounds} rounds may need {need}: raise "
-            "data.source.requests (or samples), lower data.stream.capacity, data.stream.slots or the rounds, or set "
+            f"client {worst} has {self._size[worst]} samples, but {rounds} rounds may need {need}: increase "
+            "data.source.requests (or samples), reduce data.stream.capacity, data.stream.slots or the rounds, or set "
             "data.stream.spread_rounds or data.stream.at_end=repeat"
         )
 
@@ -138,8 +143,8 @@ class Fifo(Window):
         lo, hi = state["lo"] + new, state["hi"] + new
         over = hi > self._tensor(self._size)
         if self.at_end == "refuse" and bool(over.any()):  # the next client's samples would follow
-            reason = f"the samples of client {int(over.nonzero()[0])} have run out in round {clock.t}"
-            remedy = "fewer rounds, more samples per client, or data.stream.at_end=repeat"
+            reason = f"the samples of client {int(over.nonzero()[0])} ran out in round {clock.t}"
+            remedy = "use fewer rounds, more samples per client, or data.stream.at_end=repeat"
             raise SpecError(Problem("data.stream", reason, remedy))
         return state | {"lo": lo, "hi": hi}
 
@@ -265,10 +270,10 @@ def _twice(tapes: Tapes) -> Tapes:
 def _range_problems(capacity: tuple[int, int], activity: tuple[float, float]) -> list[Problem]:
     problems = []
     if not 1 <= capacity[0] <= capacity[1]:
-        reason = "the lowest and the highest number of samples that a client keeps, at least one"
+        reason = "must be the lowest and highest number of samples that a client keeps, at least 1"
         problems.append(Problem("data.stream.capacity", reason, "such as [320, 640]", capacity))
     if not 0 <= activity[0] <= activity[1] <= 1:
-        reason = "the lowest and the highest of probabilities"
+        reason = "must be the lowest and highest probability"
         problems.append(Problem("data.stream.activity", reason, "such as [0.3, 0.8]", activity))
     return problems
 
@@ -279,10 +284,10 @@ def _buffer_problems(size: Ints, capacity: Ints, chances: Ints) -> list[Problem]
     if (size < capacity).any():
         c = int((capacity - size).argmax())
         reason = f"client {c} has only {size[c]} samples"
-        remedy = f"at most {size.min()}, or more samples per client"
+        remedy = f"use at most {size.min()}, or more samples per client"
         problems.append(Problem("data.stream.capacity", reason, remedy, int(capacity[c])))
     if (chances > capacity).any():
         c = int((chances - capacity).argmax())
-        reason = f"client {c} keeps only {capacity[c]} samples, {chances[c]} may arrive at once"
-        problems.append(Problem("data.stream.slots", reason, "fewer slots, or a larger data.stream.capacity"))
+        reason = f"client {c} keeps only {capacity[c]} samples, but {chances[c]} may arrive at once"
+        problems.append(Problem("data.stream.slots", reason, "use fewer slots, or a larger data.stream.capacity"))
     return problems

@@ -1,4 +1,4 @@
-"""Growing stream: samples arrive before every edge round and are kept for ever (RawHFL)."""
+"""Growing stream: samples arrive before every edge round and are kept forever (RawHFL)."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def growing(
     rng: Rng,
     /,
     *,
-    history: Annotated[int, Arg("samples of every client before the first round", ge=0, le=10**9)] = 200,
+    history: Annotated[int, Arg("samples per client before the first round", ge=0, le=10**9)] = 200,
     slots: Annotated[int, Arg("chances of a new sample before every edge round", ge=0, le=10**6)] = 1,
     activity: Annotated[
-        tuple[float, float], Arg("range of a client's probability to use a slot, drawn uniformly", ge=0, le=1)
+        tuple[float, float], Arg("range of a client's probability of using a slot, drawn uniformly", ge=0, le=1)
     ] = (0.2, 0.8),
 ) -> Stream:
-    """Growing data sets: a history at the start, new samples before every edge round, nothing is ever removed.
+    """Growing data sets: a history at the start and new samples before every edge round; nothing is ever removed.
 
-    Client ``c`` uses each of its ``slots`` chances with its probability ``p_c``, so that ``Binomial(slots, p_c)``
-    samples arrive. Tapes that may be too short for the run are refused beforehand.
+    Client ``c`` uses each of its ``slots`` chances with probability ``p_c``, so that ``Binomial(slots, p_c)`` samples
+    arrive. Tapes that may be too short for the run are refused before it starts.
     """
     low, high = activity
     problems = []
     if not 0 <= low <= high <= 1:
-        reason = "the lowest and the highest of probabilities"
+        reason = "must be the lowest and highest probability"
         problems.append(Problem("data.stream.activity", reason, "such as [0.2, 0.8]", activity))
     size = tapes.offset.diff()
     if int(size.min()) < history:
         reason = f"client {int(size.argmin())} has only {int(size.min())} samples"
-        remedy = f"at most {int(size.min())}, or more samples per client"
+        remedy = f"use at most {int(size.min())}, or more samples per client"
         problems.append(Problem("data.stream.history", reason, remedy, history))
     if problems:
         raise SpecError(problems)
@@ -69,16 +69,16 @@ class Growing(Window):
             return ""
         size = self._offset[worst + 1] - self._offset[worst]
         return (
-            f"client {worst} has {size} samples, {rounds * exchanges} edge rounds may need {self.history + need}: "
-            "raise data.source.requests (or samples), or lower data.stream.history, data.stream.slots or the rounds"
+            f"client {worst} has {size} samples, but {rounds * exchanges} edge rounds may need {self.history + need}: "
+            "increase data.source.requests (or samples), or reduce data.stream.history, data.stream.slots or the rounds"
         )
 
     def arrive(self, state: Slots, clock: Clock, rng: Rng) -> Slots:
         grown = state["hi"] + self._tensor(rng.numpy().binomial(self.chances, self.activity))
         over = grown > self.tapes.offset.diff()
         if bool(over.any()):  # the next client's samples would follow
-            reason = f"the samples of client {int(over.nonzero()[0])} have run out in round {clock.t}"
-            raise SpecError(Problem("data.stream", reason, "fewer rounds, or more samples per client"))
+            reason = f"the samples of client {int(over.nonzero()[0])} ran out in round {clock.t}"
+            raise SpecError(Problem("data.stream", reason, "use fewer rounds, or more samples per client"))
         return state | {"hi": grown}
 
     @property

@@ -26,7 +26,7 @@ DIRICHLET_TRIES = 1000
 
 @register("partition", "iid")
 def iid(labels: Tensor, classes: int, parent: Tensor, rng: Rng, /) -> list[Tensor]:
-    """Independent and identically distributed: equal random shares, sizes differ by at most one."""
+    """Independent and identically distributed (i.i.d.): equal random shares whose sizes differ by at most one."""
     _enough(len(labels), len(parent), "clients", "data.partition")
     order = rng.child("order").numpy().permutation(len(labels))
     return _tensors(np.array_split(order, len(parent)), labels)
@@ -40,14 +40,15 @@ def shards(
     rng: Rng,
     /,
     *,
-    per_client: Annotated[int, Arg("shards of each client", ge=1, le=10_000)] = 2,
-    pure: Annotated[bool, Arg("cut inside the classes, so that a shard has one label only")] = False,
+    per_client: Annotated[int, Arg("shards per client", ge=1, le=10_000)] = 2,
+    pure: Annotated[bool, Arg("cut within classes, so that every shard has a single label")] = False,
 ) -> list[Tensor]:
-    """Label skew by shards: samples sorted by label, cut into shards, dealt out at random; few labels per client.
+    """Label skew by shards: samples are sorted by label, cut into shards and dealt at random; few labels per client.
 
-    Plain shards are cut from the whole sorted list (sizes differ by at most one, some straddle two labels). Pure
-    shards are cut inside each class; a class gets shards in proportion to its samples, by the largest remainder, and at
-    least one (20 clients with 2 shards of 10 equal classes: 4 shards per class). A client may be dealt one label twice.
+    Plain shards are cut from the whole sorted list (sizes differ by at most one, and some contain two labels). Pure
+    shards are cut within each class; a class gets shards in proportion to its samples (largest remainder method), and
+    at least one (20 clients with 2 shards each and 10 equal classes: 4 shards per class). A client may get the same
+    label twice.
     """
     clients = len(parent)
     total = clients * per_client
@@ -71,12 +72,16 @@ def dirichlet(
     rng: Rng,
     /,
     *,
-    alpha: Annotated[float, Arg("concentration: small is uneven, large is iid", ge=1e-3, le=1e6)] = 0.5,
-    min_samples: Annotated[int, Arg("redraw until every client has so many", ge=1, le=1_000_000)] = 10,
+    alpha: Annotated[
+        float, Arg("concentration: small values are uneven, large ones approach i.i.d.", ge=1e-3, le=1e6)
+    ] = 0.5,
+    min_samples: Annotated[
+        int, Arg("redraw until every client has at least this many samples", ge=1, le=1_000_000)
+    ] = 10,
 ) -> list[Tensor]:
     """Label skew by Dirichlet shares: each class is split over the clients by a symmetric Dirichlet draw."""
     clients = len(parent)
-    _enough(len(labels), clients * min_samples, "samples asked for", "data.partition.min_samples")
+    _enough(len(labels), clients * min_samples, "samples requested", "data.partition.min_samples")
     order, count = _by_label(labels, classes, rng.child("order"))
     draws = rng.child("shares").numpy()
     for _ in range(DIRICHLET_TRIES):
@@ -84,8 +89,10 @@ def dirichlet(
         if sizes.sum(axis=0).min() >= min_samples:
             return _tensors(_gather(order, sizes), labels)
     worst = int(sizes.sum(axis=0).argmin())
-    reason = f"no draw in {DIRICHLET_TRIES} gave every client {min_samples} samples (last: client {worst} had too few)"
-    raise SpecError(Problem("data.partition.alpha", reason, "a larger alpha or a smaller min_samples", alpha))
+    reason = (
+        f"none of {DIRICHLET_TRIES} draws gave every client {min_samples} samples (last: client {worst} had too few)"
+    )
+    raise SpecError(Problem("data.partition.alpha", reason, "use a larger alpha or a smaller min_samples", alpha))
 
 
 @register("partition", "label_gaps", paper="W-HFL, Section V")
@@ -97,24 +104,30 @@ def label_gaps(
     /,
     *,
     missing: Annotated[
-        int, Arg("labels that each edge's clients lack; a pair of edges lacks twice as many", ge=1, le=1000)
+        int, Arg("labels missing at each edge; a pair of edges misses twice as many", ge=1, le=1000)
     ] = 2,
     labels: Annotated[
         Gaps,
-        Arg("lack_two: every edge lacks labels of its own; six_common: all share the same labels and own the rest"),
+        Arg(
+            "lack_two: every edge misses different labels; six_common: all edges share the same labels, and each of "
+            "the others belongs to one edge"
+        ),
     ] = "lack_two",
     inside: Annotated[
-        Inside, Arg("what an edge's clients share at random: its samples, or its labels, so that each has few")
+        Inside,
+        Arg(
+            "what is divided at random among an edge's clients: its samples, or its labels, so that each client has few"
+        ),
     ] = "samples",
-    drawn: Annotated[bool, Arg("draw from the seed which labels are lacked, instead of 0, 1, 2...")] = False,
+    drawn: Annotated[bool, Arg("draw the missing labels from the seed instead of taking 0, 1, 2...")] = False,
 ) -> list[Tensor]:
-    """Label skew between edges: every pair of edges shares all labels but ``2 missing``, six of ten by default.
+    """Label skew between edges: every pair of edges shares all but ``2 missing`` labels, by default six of ten.
 
-    The paper says no more than that, and that an edge's labels "are distributed randomly" over its clients.
-    ``lack_two``: edge ``j`` lacks the labels ``j*missing..(j+1)*missing-1``. ``six_common``: all edges have the first
-    ``classes - 2 missing`` labels, and the others are dealt out, one edge each. The samples of a label are spread over
-    the edges that have it, in proportion to their clients. ``inside: labels`` puts an edge's labels in a random order
-    and cuts the row into equal parts.
+    The paper only says this, and that an edge's labels "are distributed randomly" over its clients. ``lack_two``: edge
+    ``j`` misses the labels ``j*missing..(j+1)*missing-1``. ``six_common``: all edges have the first ``classes - 2
+    missing`` labels, and each of the others belongs to one edge. The samples of a label are spread over the edges that
+    have it, in proportion to their clients. ``inside: labels`` shuffles the labels of an edge and cuts the list into
+    equal parts.
     """
     edge, members = np.unique(parent.cpu().numpy(), return_inverse=True, return_counts=True)[1:]
     _check_gaps(classes, len(members), missing, labels)
@@ -149,14 +162,16 @@ def _check_gaps(classes: int, edges: int, missing: int, labels: Gaps) -> None:
     """Refuse gaps that these classes do not allow."""
     path = "data.partition.missing"
     if edges == 1:
-        reason = "with a single edge nobody would have the missing labels"
-        raise SpecError(Problem("data.partition", reason, "a topology with two or more edges, or another partition"))
+        reason = "with a single edge, no client would have the missing labels"
+        raise SpecError(
+            Problem("data.partition", reason, "use a topology with two or more edges, or another partition")
+        )
     if labels == "lack_two" and edges * missing > classes:
-        reason = f"{edges} edges that each lack {missing} labels of their own need {edges * missing} classes"
+        reason = f"{edges} edges that each miss {missing} different labels need {edges * missing} classes"
         remedy = f"at most {classes // edges}" if edges <= classes else f"at most {classes} edges"
-        raise SpecError(Problem(path, f"{reason}, there are {classes}", remedy, missing))
+        raise SpecError(Problem(path, f"{reason}, but there are {classes}", remedy, missing))
     if labels == "six_common" and 2 * missing >= classes:
-        reason = f"of {classes} classes, all but {2 * missing} would be common"
+        reason = f"all but {2 * missing} of the {classes} classes would be shared"
         raise SpecError(Problem(path, reason, f"at most {(classes - 1) // 2}", missing))
 
 
@@ -187,8 +202,8 @@ def _shards_per_class(count: Ints, total: int) -> Ints:
     the largest remainder (or, if those single shards were too many, taken back by the smallest)."""
     present = count > 0
     if total < present.sum():
-        reason = f"{total} pure shards cannot hold {present.sum()} labels"
-        raise SpecError(Problem("data.partition.per_client", reason, "more shards per client, or pure: false"))
+        reason = f"{total} pure shards cannot contain {present.sum()} labels"
+        raise SpecError(Problem("data.partition.per_client", reason, "use more shards per client, or pure: false"))
     quota = total * count / count.sum()
     shard = np.where(present, np.maximum(np.floor(quota), 1), 0).astype(np.int64)
     while (rest := total - int(shard.sum())) != 0:
@@ -199,8 +214,8 @@ def _shards_per_class(count: Ints, total: int) -> Ints:
 
 def _enough(samples: int, needed: int, noun: str, path: str) -> None:
     if samples < needed:
-        reason = f"{samples} samples are fewer than the {needed} {noun}"
-        raise SpecError(Problem(path, reason, "more samples or fewer clients"))
+        reason = f"there are only {samples} samples, fewer than the {needed} {noun}"
+        raise SpecError(Problem(path, reason, "use more samples or fewer clients"))
 
 
 def _tensors(parts: list[Ints], labels: Tensor) -> list[Tensor]:
@@ -208,5 +223,7 @@ def _tensors(parts: list[Ints], labels: Tensor) -> list[Tensor]:
     empty = [client for client, part in enumerate(parts) if len(part) == 0]
     if empty:
         names = ", ".join(map(str, empty[:8])) + (f" and {len(empty) - 8} more" if len(empty) > 8 else "")
-        raise SpecError(Problem("data.partition", f"no data for client(s) {names}", "more samples or fewer clients"))
+        raise SpecError(
+            Problem("data.partition", f"no data for client(s) {names}", "use more samples or fewer clients")
+        )
     return [torch.from_numpy(part.astype(np.int64, copy=False)).to(labels.device) for part in parts]

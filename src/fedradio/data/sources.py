@@ -42,11 +42,12 @@ def digits(
     rng: Rng,
     /,
     *,
-    test_fraction: Annotated[float, Arg("share of every class that becomes the test part", ge=0.01, le=0.99)] = 0.2,
+    test_fraction: Annotated[float, Arg("fraction of every class held out as the test set", ge=0.01, le=0.99)] = 0.2,
 ) -> Samples:
-    """1797 handwritten digits of 8x8 pixels that come with scikit-learn: nothing to fetch.
+    """1797 handwritten digits of 8x8 pixels that come with scikit-learn; nothing to download.
 
-    Standardised with the mean and deviation of the whole set; the split is drawn from the seed, class by class.
+    Standardised with the mean and standard deviation of the whole set; the split is drawn from the seed, class by
+    class.
     """
     images, labels = _embedded_digits()
     x = torch.from_numpy(images).float().div_(16).sub_(DIGITS_MEAN).div_(DIGITS_STD).unsqueeze(1)
@@ -64,12 +65,14 @@ def synthetic_images(
     *,
     samples: Annotated[int, Arg("training samples", ge=1, le=1_000_000)] = 2000,
     test_samples: Annotated[int, Arg("test samples", ge=1, le=1_000_000)] = 500,
-    classes: Annotated[int, Arg("classes, equally frequent", ge=2, le=1000)] = 10,
+    classes: Annotated[int, Arg("number of equally frequent classes", ge=2, le=1000)] = 10,
     channels: Annotated[int, Arg("channels", ge=1, le=64)] = 1,
     height: Annotated[int, Arg("height", unit="pixels", ge=1, le=256)] = 8,
     width: Annotated[int, Arg("width", unit="pixels", ge=1, le=256)] = 8,
-    noise: Annotated[float, Arg("deviation of the noise where the templates' is 1", ge=0, le=100)] = 2.0,
-    shift: Annotated[int, Arg("largest random shift along each axis, around the border", ge=0, le=128)] = 0,
+    noise: Annotated[
+        float, Arg("standard deviation of the noise relative to that of the templates", ge=0, le=100)
+    ] = 2.0,
+    shift: Annotated[int, Arg("largest random shift along each axis, with wrap-around", ge=0, le=128)] = 0,
 ) -> Samples:
     """Synthetic images of any size: a smooth random template per class, shifted, plus white noise.
 
@@ -79,8 +82,8 @@ def synthetic_images(
     total = samples + test_samples
     values = total * channels * height * width
     if values > MAX_VALUES:
-        reason = f"{total} images of {channels}x{height}x{width} are more than {MAX_VALUES} values"
-        raise SpecError(Problem("data.source.samples", reason, "fewer samples or smaller images", samples))
+        reason = f"{total} images of {channels}x{height}x{width} exceed {MAX_VALUES} values"
+        raise SpecError(Problem("data.source.samples", reason, "use fewer samples or smaller images", samples))
     y = torch.from_numpy(rng.child("labels").numpy().permutation(total) % classes)
     x = _shifted(_templates(classes, (channels, height, width), rng.child("templates")), y, shift, rng.child("shift"))
     if noise > 0:
@@ -95,9 +98,9 @@ def mnist(
     rng: Rng,
     /,
     *,
-    samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=60_000)] = None,
+    samples: Annotated[int | None, Arg("use only this many training samples, drawn at random", ge=1, le=60_000)] = None,
 ) -> Samples:
-    """MNIST: 60,000 + 10,000 handwritten digits of 28x28 pixels, as ``(x/255 - .1307)/.3081``."""
+    """MNIST: 60,000 + 10,000 handwritten digits of 28x28 pixels, standardised as ``(x/255 - .1307)/.3081``."""
     return _stored("mnist", samples, rng)
 
 
@@ -107,9 +110,9 @@ def fashion_mnist(
     rng: Rng,
     /,
     *,
-    samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=60_000)] = None,
+    samples: Annotated[int | None, Arg("use only this many training samples, drawn at random", ge=1, le=60_000)] = None,
 ) -> Samples:
-    """Fashion-MNIST: 60,000 + 10,000 pictures of clothes of 28x28 pixels, as ``(x/255 - .2860)/.3530``."""
+    """Fashion-MNIST: 60,000 + 10,000 images of clothing of 28x28 pixels, standardised as ``(x/255 - .2860)/.3530``."""
     return _stored("fashion_mnist", samples, rng)
 
 
@@ -119,9 +122,9 @@ def cifar10(
     rng: Rng,
     /,
     *,
-    samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=50_000)] = None,
+    samples: Annotated[int | None, Arg("use only this many training samples, drawn at random", ge=1, le=50_000)] = None,
 ) -> Samples:
-    """CIFAR-10: 50,000 + 10,000 colour pictures of 3x32x32 pixels in ten classes, as ``(x/255 - .5)/.25``."""
+    """CIFAR-10: 50,000 + 10,000 colour images of 32x32 pixels in ten classes, scaled as ``(x/255 - .5)/.25``."""
     return _stored("cifar10", samples, rng)
 
 
@@ -131,9 +134,9 @@ def cifar100(
     rng: Rng,
     /,
     *,
-    samples: Annotated[int | None, Arg("use only so many training samples, drawn", ge=1, le=50_000)] = None,
+    samples: Annotated[int | None, Arg("use only this many training samples, drawn at random", ge=1, le=50_000)] = None,
 ) -> Samples:
-    """CIFAR-100: 50,000 + 10,000 colour pictures of 3x32x32 pixels in a hundred classes, as ``(x/255 - .5)/.25``."""
+    """CIFAR-100: 50,000 + 10,000 colour images of 32x32 pixels in a hundred classes, scaled as ``(x/255 - .5)/.25``."""
     return _stored("cifar100", samples, rng)
 
 

@@ -21,7 +21,7 @@ from fedradio.data.draw import Ints, Segments, draw_epochs
 
 @register("stream", "static")
 def static(tapes: Tapes, rng: Rng, /) -> Stream:
-    """Static data sets: all samples are there from the start and stay."""
+    """Static data sets: all samples are available from the start and never change."""
     return Window(tapes)
 
 

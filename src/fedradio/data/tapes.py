@@ -49,7 +49,9 @@ def make_tapes(
     _check_shares(test_fraction, unlabelled, held_out)
     samples.check()
     if test == "source" and len(samples.test_y) == 0:
-        raise SpecError(Problem("data.test", "the source has no test part", "data.test=client, or a test part"))
+        raise SpecError(
+            Problem("data.test", "the source has no test set", "set data.test=client, or give the source a test set")
+        )
     device = samples.y.device
     size = np.array([len(part) for part in parts])  # [C]
     owner = np.repeat(np.arange(len(parts)), size)
@@ -59,7 +61,7 @@ def make_tapes(
     if len(empty := np.flatnonzero(size <= test_size)):
         names = ", ".join(map(str, empty[:8])) + (f" and {len(empty) - 8} more" if len(empty) > 8 else "")
         reason = f"no training sample left for client(s) {names}"
-        raise SpecError(Problem("data.partition", reason, "more samples per client, or a smaller test share"))
+        raise SpecError(Problem("data.partition", reason, "use more samples per client, or a smaller test fraction"))
     in_test = _rank(owner, size) < test_size[owner]
     pool = Pool(samples.x, samples.y)
     train, client, train_size = index[~in_test], owner[~in_test], size - test_size
@@ -107,9 +109,9 @@ def _check_shares(test_fraction: float, unlabelled: float, held_out: float) -> N
     if not 0 < test_fraction < 1:
         problems.append(Problem("data.test_fraction", "must lie between 0 and 1", "such as 0.2", test_fraction))
     if not 0 <= unlabelled <= 1:
-        problems.append(Problem("data.unlabelled", "must be a share from 0 to 1", "such as 0.9", unlabelled))
+        problems.append(Problem("data.unlabelled", "must be between 0 and 1", "such as 0.9", unlabelled))
     if not 0 <= held_out < 1:
-        problems.append(Problem("data.held_out", "must be a share from 0 to below 1", "such as 0.1", held_out))
+        problems.append(Problem("data.held_out", "must be at least 0 and below 1", "such as 0.1", held_out))
     if problems:
         raise SpecError(problems)
 

@@ -41,46 +41,51 @@ def videos(
     /,
     *,
     genres: Annotated[int, Arg("genres", ge=1, le=100)] = 8,
-    contents_per_genre: Annotated[int, Arg("contents of every genre", ge=2, le=200)] = 32,
-    content_features: Annotated[int, Arg("random features of a content, behind the similarities", ge=1, le=1000)] = 16,
-    preference: Annotated[float, Arg("Dirichlet concentration of a client's genres", ge=1e-3, le=1e6)] = 0.3,
+    contents_per_genre: Annotated[int, Arg("contents per genre", ge=2, le=200)] = 32,
+    content_features: Annotated[
+        int, Arg("random features per content, from which similarities are computed", ge=1, le=1000)
+    ] = 16,
+    preference: Annotated[float, Arg("Dirichlet concentration of a client's genre preferences", ge=1e-3, le=1e6)] = 0.3,
     preferences: Annotated[
-        tuple[float, ...] | None, Arg("every client's taste, one share a genre, instead of drawn ones", ge=0, le=1)
+        tuple[float, ...] | None,
+        Arg("genre preferences of every client, one share per genre, instead of random ones", ge=0, le=1),
     ] = None,
     similarity: Annotated[
-        float | Range, Arg("probability v that the next request is the most similar content; or its range", ge=0, le=1)
+        float | Range, Arg("probability v that the next request is the most similar content, or its range", ge=0, le=1)
     ] = (0.1, 0.8),
-    requests: Annotated[int, Arg("samples of every client, history and future together", ge=1, le=10**6)] = 600,
-    test_requests: Annotated[int, Arg("held-out samples of every client", ge=1, le=10**6)] = 1000,
+    requests: Annotated[int, Arg("samples per client, past and future together", ge=1, le=10**6)] = 600,
+    test_requests: Annotated[int, Arg("held-out samples per client", ge=1, le=10**6)] = 1000,
     entry: Annotated[
-        Entry, Arg("how a genre is entered: by its most popular content, or by any, in proportion to popularity")
+        Entry, Arg("first content of a new genre: its most popular one, or any, in proportion to popularity")
     ] = "favourite",
-    zipf_gamma: Annotated[float, Arg("skewness of the popularity (Zipf), where entry is zipf", ge=0, le=1e6)] = 1.0,
+    zipf_gamma: Annotated[float, Arg("skewness of the popularity (Zipf) if entry is zipf", ge=0, le=1e6)] = 1.0,
     drift: Annotated[
-        float, Arg("probability that a genre swaps two neighbouring ranks of its popularity before a slot", ge=0, le=1)
+        float,
+        Arg("probability that two neighbouring popularity ranks of a genre are swapped before a slot", ge=0, le=1),
     ] = 0.0,
 ) -> Tapes:
     """Next-request prediction for a video service: 43 features, 256 contents, one test group per client.
 
-    A client's first request is the most popular content of a genre drawn by its preferences. Then with probability
-    ``v`` it requests the single most similar other content of the same genre; otherwise another genre, in proportion
-    to its preferences, and its most popular content. A client that likes no other genre returns to the most popular
-    content of its own. Preferences are Dirichlet, ``v`` is uniform in a range or the same for all; similarities are
-    cosines of standard normal features; which content of a genre is most popular is drawn too.
+    A client's first request is the most popular content of a genre drawn from its preferences. After that, with
+    probability ``v`` it requests the most similar other content of the same genre; otherwise it moves to another genre,
+    drawn in proportion to its preferences, and requests the most popular content there. A client that likes no other
+    genre returns to the most popular content of its own. Preferences are Dirichlet; ``v`` is uniform in a range or the
+    same for all clients; similarities are cosines of standard normal features; the most popular content of a genre is
+    drawn too.
 
     The features of a request are ``v`` (1), the preferences (``genres``), ``g/genres`` (1), the similarities to all
     contents of its genre, itself included (``contents_per_genre``), and ``i/contents_per_genre`` (1) for content ``i``
-    of genre ``g``; the label is the next request ``g*contents_per_genre + i``. 32 bits a feature.
+    of genre ``g``; the label is the next request ``g*contents_per_genre + i``. Each feature has 32 bits.
 
     ``bayes`` is the best expected accuracy on the test samples, the mean of
-    ``max(v, (1-v) * max_{h != g} p_h / (1 - p_g))``; ``top_popular`` that of always predicting the content that is
-    requested most often on all tapes together.
+    ``max(v, (1-v) * max_{h != g} p_h / (1 - p_g))``; ``top_popular`` is that of always predicting the content
+    that is requested most often on all tapes together.
 
-    With ``entry: zipf`` a genre is entered by its content of popularity rank ``r`` with probability in proportion to
-    ``r^-zipf_gamma``; with ``favourite`` only the favourites and the few that follow them are ever asked for. With
-    ``drift`` the popularity changes from slot to slot, where a slot is a place on the tapes: a client that asks twice
-    as often lives through twice as many changes. Test requests live through the same slots, and ``bayes`` is the mean
-    over them of the best accuracy in the slot of each.
+    With ``entry: zipf`` a client enters a genre at the content of popularity rank ``r`` with probability proportional
+    to ``r^-zipf_gamma``; with ``favourite`` only the favourites and the few that follow them are ever requested. With
+    ``drift`` the popularity changes from slot to slot, where a slot is a position on the tapes: a client that makes
+    twice as many requests sees twice as many changes. Test requests go through the same slots, and ``bayes`` is the
+    mean of the best accuracies in their slots.
     """
     v = (similarity, similarity) if isinstance(similarity, int | float) else similarity
     slots = max(requests, test_requests) + 1
@@ -206,17 +211,19 @@ def _check(
 ) -> None:
     problems = []
     if not 0 <= v[0] <= v[1] <= 1:
-        reason = "a probability, or the lowest and the highest one"
+        reason = "must be a probability, or the lowest and highest one"
         problems.append(Problem("data.source.similarity", reason, "such as 0.3 or [0.1, 0.8]", v))
     if preferences is not None:
         problems += _check_preferences(preferences, genres)
     if clients * requests > MAX_REQUESTS:
-        reason = f"{clients} clients with {requests} requests are more than {MAX_REQUESTS:,} in all"
-        problems.append(Problem("data.source.requests", reason, "fewer requests, test_requests or clients"))
+        reason = f"{clients} clients with {requests} requests each exceed {MAX_REQUESTS:,} in total"
+        problems.append(Problem("data.source.requests", reason, "use fewer requests, test_requests or clients"))
     if (values := clients * genres * contents * (genres + contents + 3)) > MAX_VALUES:
-        reason = f"{clients} clients and {genres * contents} contents have {values:,} features, above {MAX_VALUES:,}"
+        reason = (
+            f"{clients} clients and {genres * contents} contents have {values:,} features, more than {MAX_VALUES:,}"
+        )
         problems.append(
-            Problem("data.source.contents_per_genre", reason, "fewer contents, genres or clients", contents)
+            Problem("data.source.contents_per_genre", reason, "use fewer contents, genres or clients", contents)
         )
     if problems:
         raise SpecError(problems)
@@ -225,17 +232,19 @@ def _check(
 def check_drift(drift: float, ranks: int) -> None:
     """Refuse a drift whose ``ranks`` of all slots would fill the memory."""
     if drift > 0 and ranks > MAX_RANKS:
-        reason = f"the popularity of all slots has {ranks:,} ranks, above {MAX_RANKS:,}"
-        raise SpecError(Problem("data.source.drift", reason, "fewer requests, test_requests or contents", drift))
+        reason = f"the popularity of all slots has {ranks:,} ranks, more than {MAX_RANKS:,}"
+        raise SpecError(Problem("data.source.drift", reason, "use fewer requests, test_requests or contents", drift))
 
 
 def _check_preferences(preferences: tuple[float, ...], genres: int) -> list[Problem]:
     path = "data.source.preferences"
     if len(preferences) != genres:
-        return [Problem(path, f"{len(preferences)} shares for {genres} genres", "one share a genre", preferences)]
+        return [
+            Problem(path, f"{len(preferences)} shares for {genres} genres", "give one share per genre", preferences)
+        ]
     if min(preferences) < 0:
-        return [Problem(path, "a share is negative", "shares from 0 to 1", preferences)]
+        return [Problem(path, "a share is negative", "use shares from 0 to 1", preferences)]
     if not math.isclose(math.fsum(preferences), 1, abs_tol=1e-6):
         reason = f"the shares sum to {math.fsum(preferences):g}"
-        return [Problem(path, reason, "shares that sum to 1", preferences)]
+        return [Problem(path, reason, "use shares that sum to 1", preferences)]
     return []

@@ -47,64 +47,72 @@ def video_files(
     /,
     *,
     genres: Annotated[int, Arg("genres", ge=1, le=100)] = 5,
-    files_per_genre: Annotated[int, Arg("files of every genre", ge=2, le=200)] = 20,
-    preference: Annotated[float, Arg("Dirichlet concentration of a client's genres", ge=1e-3, le=1e6)] = 0.3,
-    stay: Annotated[Range, Arg("range of a client's probability to stay in the genre, drawn uniformly", ge=0, le=1)] = (
+    files_per_genre: Annotated[int, Arg("files per genre", ge=2, le=200)] = 20,
+    preference: Annotated[float, Arg("Dirichlet concentration of a client's genre preferences", ge=1e-3, le=1e6)] = 0.3,
+    stay: Annotated[
+        Range, Arg("range of a client's probability of staying in the genre, drawn uniformly", ge=0, le=1)
+    ] = (
         0.4,
         0.9,
     ),
-    top_k: Annotated[int, Arg("most similar other files of the genre that may follow", ge=1, le=199)] = 1,
+    top_k: Annotated[int, Arg("number of most similar files of the genre that may come next", ge=1, le=199)] = 1,
     zipf_gamma: Annotated[float, Arg("skewness of the popularity (Zipf-Mandelbrot)", ge=0, le=1e6)] = 1.0,
     zipf_q: Annotated[float, Arg("shift of the popularity rank (Zipf-Mandelbrot)", gt=-1, le=1e9)] = 0.0,
     sample: Annotated[
-        Literal["features", "history"], Arg("features of the last request, or the numbers of the last ones")
+        Literal["features", "history"],
+        Arg("features: those of the last request; history: the ids of the last requests"),
     ] = "features",
-    history: Annotated[int, Arg("requests in a history sample", ge=1, le=10**5)] = 10,
-    requests: Annotated[int, Arg("requests of every client; the first samples need those before", ge=1, le=10**6)] = (
-        3300
-    ),
-    test_requests: Annotated[int, Arg("held-out requests of every client", ge=1, le=10**6)] = 500,
+    history: Annotated[int, Arg("requests per history sample", ge=1, le=10**5)] = 10,
+    requests: Annotated[int, Arg("requests per client; the first ones only serve as history", ge=1, le=10**6)] = (3300),
+    test_requests: Annotated[int, Arg("held-out requests per client", ge=1, le=10**6)] = 500,
     images: Annotated[
-        Images, Arg("images of the files: generated, or CIFAR-100's as in the paper (fedradio data fetch cifar100)")
+        Images, Arg("images of the files: generated, or from CIFAR-100 as in the paper (fedradio data fetch cifar100)")
     ] = "generated",
     image_std: Annotated[
-        float, Arg("deviation of an image's pixels; below 1 it is a fit to the published pace", gt=0, le=1e3)
+        float,
+        Arg(
+            "standard deviation of an image's pixels; values below 1 are a fit to the published learning speed",
+            gt=0,
+            le=1e3,
+        ),
     ] = 1.0,
-    genre: Annotated[Genre, Arg("the genre among the features: its number over genres, or as printed its number")] = (
-        "unit"
-    ),
+    genre: Annotated[
+        Genre, Arg("how the genre enters the features: its number divided by genres, or its number as printed")
+    ] = ("unit"),
     drift: Annotated[
-        float, Arg("probability that a genre swaps two neighbouring ranks of its popularity before a slot", ge=0, le=1)
+        float,
+        Arg("probability that two neighbouring popularity ranks of a genre are swapped before a slot", ge=0, le=1),
     ] = 0.0,
 ) -> Tapes:
     """Next-request prediction for a video service: images or past requests, 100 files, one test group per client.
 
-    A client's first request is a file of a genre drawn by its preferences. Then with probability ``stay`` it requests
-    one of the ``top_k`` most similar other files of the same genre, in proportion to ``exp(cosine)``; otherwise
-    another genre, in proportion to its preferences, and a file of it. Files that are not chosen by similarity are
-    chosen by popularity, ``p(rank) = (rank + q)^-gamma / sum_r (r + q)^-gamma``, the order of a genre being random. A
-    client that likes no other genre chooses in its own one. File ``i`` of genre ``g`` has the number
+    A client's first request is a file of a genre drawn from its preferences. After that, with probability ``stay`` it
+    requests one of the ``top_k`` most similar other files of the same genre, in proportion to ``exp(cosine)``;
+    otherwise it moves to another genre, drawn in proportion to its preferences. Files that are not chosen by similarity
+    are chosen by popularity, ``p(rank) = (rank + q)^-gamma / sum_r (r + q)^-gamma``, where the ranking within a genre
+    is random. A client that likes no other genre chooses from its own. File ``i`` of genre ``g`` has the number
     ``g*files_per_genre + i``.
 
-    ``features``: the last request to the next one. A file is an image of 3 x 32 x 32 smooth random numbers with mean 0
-    and variance 1, or the first training image of a fine label of CIFAR-100, standardised likewise; the similarities
-    are cosines of images. The columns beside it hold the client's preferences, the similarities to all files of the
-    genre, itself included, ``g/genres`` again and again, and the client's ``stay``: with 5 genres of 20 files one
-    column, in which ``g/5`` stands 70 times. 32 bits a number, 3 * 32 * 33 of them.
+    ``features`` predicts the next request from the last one. A file is an image of 3 x 32 x 32 smooth random numbers
+    with mean 0 and variance 1, or the first training image of a fine label of CIFAR-100, standardised in the same way;
+    similarities are cosines between images. Extra columns contain the client's preferences, the similarities to all
+    files of the genre, itself included, ``g/genres`` repeated, and the client's ``stay``: with 5 genres of 20 files
+    this is one column, in which ``g/5`` is repeated 70 times. A sample has 3 * 32 * 33 numbers of 32 bits.
 
-    The paper does not print the scale of the pixels, and repeats the genre's ID, 0 to 4. Both may set the pace of
-    learning: ``image_std`` and ``genre: printed`` are there to try. Neither changes the requests.
+    The paper does not state the scale of the pixels, and repeats the genre's ID, 0 to 4. Both can affect the speed of
+    learning; use ``image_std`` and ``genre: printed`` to try this. Neither changes the requests.
 
-    ``history``: the numbers of the last ``history`` requests to the next one, ``ceil(log2 files)`` bits each. Both
-    kinds of samples are made of the same requests; the tapes hold ``requests - 1`` or ``requests - history`` samples.
+    ``history`` predicts the next request from the numbers of the last ``history`` requests, ``ceil(log2 files)`` bits
+    each. Both kinds of samples are made from the same requests; the tapes contain ``requests - 1`` or ``requests -
+    history`` samples.
 
-    ``bayes`` is the best expected accuracy on the test samples: the mean, over the last requests, of the highest
-    probability of the next one. ``top_popular`` is that of always predicting the file that is requested most often on
+    ``bayes`` is the best expected accuracy on the test samples: the mean, over the last requests, of the largest
+    probability of a next one. ``top_popular`` is that of always predicting the file that is requested most often on
     all tapes together.
 
-    With ``drift`` the popularity orders change from slot to slot, where a slot is a place in a client's requests: a
-    client that asks twice as often lives through twice as many changes. Test requests live through the same slots, and
-    ``bayes`` takes the law of the slot of each.
+    With ``drift`` the popularity ranking changes from slot to slot, where a slot is a position in a client's requests:
+    a client that makes twice as many requests sees twice as many changes. Test requests go through the same slots, and
+    ``bayes`` uses the distribution in the slot of each.
     """
     window = 1 if sample == "features" else history
     problems = _law_problems(files_per_genre, stay, top_k, zipf_q)
@@ -203,14 +211,14 @@ def _starts(shape: tuple[int, ...], window: int, first: int) -> Ints:
 def _law_problems(files: int, stay: Range, top_k: int, q: float) -> list[Problem]:
     problems = []
     if not 0 <= stay[0] <= stay[1] <= 1:
-        reason = "the lowest and the highest of probabilities"
+        reason = "must be the lowest and highest probability"
         problems.append(Problem("data.source.stay", reason, "such as [0.4, 0.9]", stay))
     if not 1 <= top_k < files:
         reason = f"a genre has {files - 1} other files"
-        problems.append(Problem("data.source.top_k", reason, f"from 1 to {files - 1}, or more files_per_genre", top_k))
+        problems.append(Problem("data.source.top_k", reason, f"use 1 to {files - 1}, or more files_per_genre", top_k))
     if not q > -1:
         reason = "the first rank would have no popularity"
-        problems.append(Problem("data.source.zipf_q", reason, "above -1, such as 0", q))
+        problems.append(Problem("data.source.zipf_q", reason, "use a value above -1, such as 0", q))
     return problems
 
 
@@ -218,10 +226,10 @@ def _image_problems(files: int, sample: str, images: Images, image_std: float, g
     """More files than there are photographs, and a scale for images where samples have none."""
     problems = []
     if images == "cifar100" and files > PHOTOGRAPHS:
-        reason = f"{files} files, and CIFAR-100 has {PHOTOGRAPHS} labels"
-        problems.append(Problem("data.source.images", reason, "generated, or fewer genres or files", images))
+        reason = f"there are {files} files, but CIFAR-100 has only {PHOTOGRAPHS} labels"
+        problems.append(Problem("data.source.images", reason, "use generated images, or fewer genres or files", images))
     if sample == "history":
-        reason, remedy = "a history holds numbers of files only", "leave it out, or sample: features"
+        reason, remedy = "a history contains only file numbers", "leave it out, or set sample: features"
         problems += [Problem("data.source.image_std", reason, remedy, image_std)] if image_std != 1 else []
         problems += [Problem("data.source.genre", reason, remedy, genre)] if genre != "unit" else []
     return problems
@@ -236,12 +244,16 @@ def _size_problems(
         problems.append(Problem("data.source.history", "a sample needs a request", "such as 10", window))
     for name, length in (("requests", requests), ("test_requests", test_requests)):
         if length <= window:
-            reason = f"a sample takes {window + 1} successive requests"
-            problems.append(Problem(f"data.source.{name}", reason, f"more than {window}, or a shorter history", length))
+            reason = f"a sample needs {window + 1} successive requests"
+            problems.append(
+                Problem(f"data.source.{name}", reason, f"use more than {window}, or a shorter history", length)
+            )
     if clients * (requests + test_requests) > MAX_REQUESTS:
-        reason = f"{clients} clients with {requests + test_requests} requests are more than {MAX_REQUESTS:,} in all"
-        problems.append(Problem("data.source.requests", reason, "fewer requests, test_requests or clients"))
+        reason = f"{clients} clients with {requests + test_requests} requests each exceed {MAX_REQUESTS:,} in total"
+        problems.append(Problem("data.source.requests", reason, "use fewer requests, test_requests or clients"))
     if (values := clients * max(genres * files, genres**2)) > MAX_VALUES:
-        reason = f"the law of {clients} clients and {genres * files} files has {values:,} numbers, above {MAX_VALUES:,}"
-        problems.append(Problem("data.source.files_per_genre", reason, "fewer files, genres or clients", files))
+        reason = (
+            f"the law of {clients} clients and {genres * files} files has {values:,} numbers, more than {MAX_VALUES:,}"
+        )
+        problems.append(Problem("data.source.files_per_genre", reason, "use fewer files, genres or clients", files))
     return problems

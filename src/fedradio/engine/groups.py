@@ -61,7 +61,7 @@ def check_groups(updates: Sequence[int], groups: Sequence[Sequence[int]]) -> Non
     if sorted(chain.from_iterable(groups)) != [row for row, n in enumerate(updates) if n > 0]:
         raise ValueError("groups must name every client with updates once, and nobody else")
     if any(updates[a] < updates[b] for rows in groups for a, b in pairwise(rows)):
-        raise ValueError("the clients of a group must be sorted by falling number of updates")
+        raise ValueError("the clients of a group must be sorted by decreasing number of updates")
 
 
 def job_of_rows(job: TrainJob, rows: list[int]) -> TrainJob:

@@ -170,17 +170,17 @@ def check_objective(objective: Objective, rule: LocalRule, model: Model, start: 
             Problem("rule.kind", "the algorithm's local updates are defined for sgd only", "rule.kind=sgd", "adam")
         )
     if rule.keep_state:
-        reason = "the algorithm's momentum starts from 0 in every round"
+        reason = "the algorithm resets momentum to 0 in every round"
         problems.append(Problem("rule.keep_state", reason, "rule.keep_state=false", rule.keep_state))
     if objective.pair and (model.local.fields or model.buffers.fields):
-        reason = "a client's own model shares no norm layers with the global one, and a row holds those of one model"
-        problems.append(Problem("model", reason, "a model without norm layers, or an algorithm without own models"))
+        reason = "a client's own model shares no norm layers with the global one, but a row has room for one set only"
+        problems.append(Problem("model", reason, "use a model without norm layers, or an algorithm without own models"))
     if problems:
         raise SpecError(problems)
     if objective.unlabelled_batch > 0 and batches.unlabelled is None:
-        raise ValueError("the objective wants unlabelled samples: Batches.unlabelled is missing")
+        raise ValueError("the objective needs unlabelled samples: Batches.unlabelled is missing")
     if objective.keeps_labels and start.labels is None:
-        raise ValueError("the objective goes on from kept pseudo-labels: Start.labels is missing")
+        raise ValueError("the objective continues from stored pseudo-labels: Start.labels is missing")
     if objective.pair and (start.own is None or start.mixture is None):
         raise ValueError("the objective trains pairs of models: Start.own or Start.mixture is missing")
 

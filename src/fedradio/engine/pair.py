@@ -183,7 +183,7 @@ def _check_counts(training: Training, semi: Semi, row: int) -> None:
     counts = (training.count + semi.unlabelled.count)[row, : training.updates[row]]
     if bool((counts == 1).any()):
         reason = (
-            f"client {training.start.client(row)} has a mini-batch of one sample, too few for the model's batch norm"
+            f"client {training.start.client(row)} has a mini-batch of one sample, too small for the model's batch norm"
         )
-        remedy = "another batch, that leaves no rest of one sample; or a model with group or layer norm"
+        remedy = "use a batch size that does not leave a single sample over, or a model with group or layer norm"
         raise SpecError(Problem("rule.batch", reason, remedy, training.rule.batch))

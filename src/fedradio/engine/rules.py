@@ -9,26 +9,28 @@ from fedradio.core.registry import Arg, register
 
 MOST_BATCH = 1_000_000
 
-EPOCHS = Arg("samples an epoch of the policy runs over: labelled, unlabelled, or as many as there are of both")
+EPOCHS = Arg("samples that count towards an epoch: labelled, unlabelled, or the total number of both")
 
 
 @register("rule", "sgd")
 def sgd(
     *,
     lr: Annotated[float, Arg("learning rate", gt=0, le=1e4)] = 0.1,
-    batch: Annotated[int, Arg("samples of a mini-batch", ge=1, le=MOST_BATCH)] = 32,
+    batch: Annotated[int, Arg("samples per mini-batch", ge=1, le=MOST_BATCH)] = 32,
     momentum: Annotated[float, Arg("heavy-ball momentum gamma", ge=0, lt=1)] = 0.0,
-    keep_state: Annotated[bool, Arg("keep each client's momentum across rounds (otherwise it starts from 0)")] = False,
-    updates_per_step: Annotated[int, Arg("mini-batches of one local step", ge=1, le=10_000)] = 1,
+    keep_state: Annotated[
+        bool, Arg("keep each client's momentum across rounds (otherwise it restarts from 0)")
+    ] = False,
+    updates_per_step: Annotated[int, Arg("mini-batches per local step", ge=1, le=10_000)] = 1,
     lr_per_step: Annotated[
-        bool, Arg("divide the rate by a client's number of local steps of the round (OSAFL, Remark 3)")
+        bool, Arg("divide the rate by the client's number of local steps in the round (OSAFL, Remark 3)")
     ] = False,
     epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
 ) -> LocalRule:
     """Stochastic gradient descent: ``v = gamma v + g + mu (w - w0) + shift;  w -= lr v``.
 
-    With ``lr_per_step`` a client that makes ``kappa`` local steps in a round makes them at ``lr/kappa``: whoever makes
-    more steps does not go farther.
+    With ``lr_per_step``, a client that takes ``kappa`` local steps in a round takes them at rate ``lr/kappa``, so that
+    more steps do not move it farther.
     """
     return LocalRule(
         lr=lr,
@@ -45,12 +47,12 @@ def sgd(
 def adam(
     *,
     lr: Annotated[float, Arg("learning rate", gt=0, le=1e4)] = 0.001,
-    batch: Annotated[int, Arg("samples of a mini-batch", ge=1, le=MOST_BATCH)] = 32,
+    batch: Annotated[int, Arg("samples per mini-batch", ge=1, le=MOST_BATCH)] = 32,
     beta1: Annotated[float, Arg("decay of the first moment", ge=0, lt=1)] = 0.9,
     beta2: Annotated[float, Arg("decay of the second moment", ge=0, lt=1)] = 0.999,
     eps: Annotated[float, Arg("added to the root of the second moment", gt=0, le=1)] = 1e-7,
-    keep_state: Annotated[bool, Arg("keep each client's moments across rounds, never sent")] = True,
-    updates_per_step: Annotated[int, Arg("mini-batches of one local step", ge=1, le=10_000)] = 1,
+    keep_state: Annotated[bool, Arg("keep each client's moments across rounds; they are never sent")] = True,
+    updates_per_step: Annotated[int, Arg("mini-batches per local step", ge=1, le=10_000)] = 1,
     epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
 ) -> LocalRule:
     """Adam with bias correction on ``g + mu (w - w0) + shift``."""

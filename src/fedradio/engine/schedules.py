@@ -32,11 +32,11 @@ class Step:
 def step(
     *,
     at: Annotated[tuple[int, ...], Arg("rounds at which the rate drops", ge=1)],
-    factor: Annotated[float, Arg("what the rate is multiplied with at each of them", gt=0, le=1)] = 0.1,
+    factor: Annotated[float, Arg("factor on the rate at each of them", gt=0, le=1)] = 0.1,
 ) -> Schedule:
-    """Step decay: the learning rate drops by a factor at given rounds."""
+    """Step decay: the learning rate is multiplied by a factor at given rounds."""
     if list(at) != sorted(set(at)):
-        raise SpecError(Problem("schedule.at", "rounds must increase", "sort them, each once", list(at)))
+        raise SpecError(Problem("schedule.at", "rounds must increase", "list each once, in increasing order", list(at)))
     return Step(tuple(at), factor)
 
 
@@ -54,10 +54,10 @@ class Linear:
 @register("schedule", "linear", paper="W-HFL, Fig. 4")
 def linear(
     *,
-    rounds: Annotated[int, Arg("rounds until the last factor is reached", ge=1)],
-    last: Annotated[float, Arg("factor from then on", ge=0, le=1)] = 0.0,
+    rounds: Annotated[int, Arg("rounds until the final factor is reached", ge=1)],
+    last: Annotated[float, Arg("final factor", ge=0, le=1)] = 0.0,
 ) -> Schedule:
-    """Linear decay of the learning rate, from 1 down to a last factor."""
+    """Linear decay of the learning rate, from factor 1 down to a final factor."""
     return Linear(rounds, last)
 
 
@@ -75,10 +75,10 @@ class Cosine:
 @register("schedule", "cosine")
 def cosine(
     *,
-    rounds: Annotated[int, Arg("rounds until the last factor is reached", ge=1)],
-    last: Annotated[float, Arg("factor from then on", ge=0, le=1)] = 0.0,
+    rounds: Annotated[int, Arg("rounds until the final factor is reached", ge=1)],
+    last: Annotated[float, Arg("final factor", ge=0, le=1)] = 0.0,
 ) -> Schedule:
-    """Cosine decay of the learning rate, from 1 down to a last factor."""
+    """Cosine decay of the learning rate, from factor 1 down to a final factor."""
     return Cosine(rounds, last)
 
 
@@ -97,7 +97,7 @@ class Inverse:
 def inverse(
     *,
     decay: Annotated[float, Arg("how fast the rate falls: 1 / (1 + decay * n)", ge=0, le=1e6)] = 0.01,
-    per: Annotated[Literal["round", "update"], Arg("what n counts: rounds, or local updates of this round")] = "round",
+    per: Annotated[Literal["round", "update"], Arg("what n counts: rounds, or local updates within a round")] = "round",
 ) -> Schedule:
-    """Inverse decay of the learning rate, ``1 / (1 + decay n)``, in rounds or in the local updates of a round."""
+    """Inverse decay of the learning rate, ``1 / (1 + decay n)``, over rounds or over the local updates of a round."""
     return Inverse(decay, per)

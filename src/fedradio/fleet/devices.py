@@ -1,4 +1,4 @@
-"""Hardware of devices from a file: one line a sender."""
+"""Device hardware from a file, one row per sender."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ def devices(
     rng: Rng,
     /,
     *,
-    path: Annotated[str, Arg("CSV file cycles_per_bit,f_max_hz,p_max_dbm,energy_j, one line a sender", file=True)],
+    path: Annotated[
+        str, Arg("CSV file with columns cycles_per_bit,f_max_hz,p_max_dbm,energy_j and one row per sender", file=True)
+    ],
     capacitance: Annotated[float, Arg("effective switched capacitance zeta", unit="F", ge=0, le=1.0)] = 2e-28,
     cpu_min_hz: Annotated[float, Arg("lowest CPU frequency", unit="Hz", ge=0)] = 0.0,
     tx_min_w: Annotated[float, Arg("lowest transmit power", unit="W", ge=0)] = 0.0,
     circuit_w: Annotated[float, Arg("circuit power while transmitting", unit="W", ge=0, le=1e6)] = 0.0,
     cpu_static_w: Annotated[float, Arg("static power while computing", unit="W", ge=0, le=1e6)] = 0.0,
 ) -> Fleet:
-    """Devices of one's own, from a file: CPU, transmitter and energy budget of every sender of the hop, in their order.
+    """Your own devices, from a file: CPU, transmitter and energy budget of every sender of the hop, in order.
 
-    ``cycles_per_bit`` in cycles a bit of data, ``f_max_hz`` in Hz, ``p_max_dbm`` in dBm, ``energy_j`` in joules an
-    exchange.
+    ``cycles_per_bit`` is in cycles per bit of data, ``f_max_hz`` in Hz, ``p_max_dbm`` in dBm and ``energy_j`` in joules
+    per exchange.
     """
     table = read_table(path, WHERE, tuple(BOUNDS))
     if len(table.rows) != senders:
-        raise table.wrong(f"{len(table.rows)} devices, the hop has {senders} senders")
+        raise table.wrong(f"{len(table.rows)} devices, but the hop has {senders} senders")
     found = {name: torch.from_numpy(table.numbers(name, *limits)) for name, limits in BOUNDS.items()}
     p_max_w = torch.pow(10.0, (found["p_max_dbm"] - 30.0) / 10.0)
     _check_floor("cpu_min_hz", cpu_min_hz, "f_max_hz", float(found["f_max_hz"].min()))

@@ -30,7 +30,7 @@ def cellular(
         20.0,
         30.0,
     ),
-    energy_j: Annotated[Range, Arg("energy budget of one exchange, drawn uniformly", unit="J", ge=0, le=1e12)] = (
+    energy_j: Annotated[Range, Arg("energy budget per exchange, drawn uniformly", unit="J", ge=0, le=1e12)] = (
         0.8,
         1.5,
     ),
@@ -40,7 +40,7 @@ def cellular(
     circuit_w: Annotated[float, Arg("circuit power while transmitting", unit="W", ge=0, le=1e6)] = 0.0,
     cpu_static_w: Annotated[float, Arg("static power while computing", unit="W", ge=0, le=1e6)] = 0.0,
 ) -> Fleet:
-    """Mobile devices with a CPU and a transmitter; each quantity is uniform in its range ``(lowest, highest)``."""
+    """Mobile devices with a CPU and a transmitter; each value is drawn uniformly from ``[lowest, highest]``."""
     ranges = {
         "cycles_per_bit": cycles_per_bit,
         "f_max_hz": f_max_hz,
@@ -48,7 +48,7 @@ def cellular(
         "energy_j": energy_j,
     }
     problems = [
-        Problem(f"fleet.{name}", "the lowest value stands first", "swap the two", limits)
+        Problem(f"fleet.{name}", "the lowest value comes first", "swap the two values", limits)
         for name, limits in ranges.items()
         if limits[0] > limits[1]
     ]

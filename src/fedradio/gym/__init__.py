@@ -1,4 +1,4 @@
-"""Learning agents in the place of a policy: the world of a spec as an environment of Gymnasium (extra ``gym``).
+"""Learning agents instead of a policy: the world of a spec as a Gymnasium environment (extra ``gym``).
 
 >>> from fedradio import gym                                    # doctest: +SKIP
 >>> env = gym.make("rawhfl", ["rounds=4"])                      # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Small agents to begin with and to compare with: random selection, a bandit over clients, and the spec's own policy.
+"""Simple agents to start from and to compare with: random selection, a bandit over clients, and the spec's own policy.
 
 The bandit is combinatorial UCB (Chen, Wang, Yuan, ICML 2013) with a payoff for every selected client: of each
 receiver it selects the ``m`` clients with the largest ``mean_i + sqrt(explore ln n / (2 n_i))``, where client ``i``

@@ -77,7 +77,9 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
     ) -> None:
         self._run_spec, self._reward, self._workers = spec, reward, workers
         if max_steps is not None and max_steps < 1:
-            raise SpecError(Problem("max_steps", "an action allots at least one step", "1 or more", max_steps))
+            raise SpecError(
+                Problem("max_steps", "an action allots at least one local step", "use 1 or more", max_steps)
+            )
         self._begin(spec.seed)
         view = self._seen.view
         self.max_steps = most_steps(self.simulation.hops[0].policy, view) if max_steps is None else max_steps
@@ -97,7 +99,7 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
     def step(self, action: Arrays) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
         """Carry out an edge round, and all exchanges of outer hops that follow it."""
         if self._ended:
-            raise gymnasium.error.ResetNeeded("the episode has ended: call reset()")
+            raise gymnasium.error.ResetNeeded("the episode is over: call reset()")
         now, seen = self._round, self._seen
         memory = recall(now.state.parts, of_hop(0, "policy")) if self._expert is None else self._expert[1]
         planned, now.state = settle(

@@ -1,4 +1,4 @@
-"""What an agent sees and does: observations of a policy's view, and actions as allocations.
+"""What an agent sees and does: observations from the policy's view, and actions as allocations.
 
 All arrays are ``[C]``, one entry a client. An observation has what the spec defines of: ``gain_db`` of the channel to
 the client's receiver, ``budget_j`` of an edge round, ``cycles_per_step``, ``samples``, the ``loss`` of its last local

@@ -27,9 +27,7 @@ from fedradio.core.rng import Rng
 from fedradio.links.ideal import weighted_total
 from fedradio.links.rates import airtime_s, noise_over_gain, power_for_w, rayleigh_above
 
-NO_DENSITY = (
-    "rates follow from a noise density, and the noise of this channel is a variance per symbol: give noise_w_hz"
-)
+NO_DENSITY = "rates need a noise density, but this channel's noise is a variance per symbol: set noise_w_hz"
 
 
 @dataclass(frozen=True)
@@ -115,9 +113,11 @@ class Digital(Link):
 @register("link", "digital", paper="RawHFL, eqs. (12)-(16)")
 def digital(
     *,
-    bandwidth_hz: Annotated[float, Arg("band of each sender (one resource block)", unit="Hz", gt=0, le=1e12)] = 540e3,
-    bits_per_value: Annotated[float, Arg("bits that one number of a payload takes", unit="bit", gt=0, le=1024)] = 33.0,
-    erasure: Annotated[float, Arg("probability that a payload in time is lost all the same", ge=0, lt=1)] = 0.0,
+    bandwidth_hz: Annotated[
+        float, Arg("bandwidth of each sender (one resource block)", unit="Hz", gt=0, le=1e12)
+    ] = 540e3,
+    bits_per_value: Annotated[float, Arg("bits per number of the payload", unit="bit", gt=0, le=1024)] = 33.0,
+    erasure: Annotated[float, Arg("probability that a payload sent in time is lost", ge=0, lt=1)] = 0.0,
 ) -> Digital:
-    """Digital uplink: Shannon rate on a band per sender, airtime, energy, deadlines, known erasure probability."""
+    """Digital uplink: one band per sender at the Shannon rate, with airtime, energy, deadlines and erasures."""
     return Digital(bandwidth_hz, bits_per_value, erasure)

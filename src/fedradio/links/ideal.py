@@ -56,7 +56,7 @@ class Ideal(Link):
 @register("link", "ideal")
 def ideal(
     *,
-    bits_per_value: Annotated[float, Arg("bits that one number of a payload takes", unit="bit", gt=0, le=1024)] = 32.0,
+    bits_per_value: Annotated[float, Arg("bits per number of the payload", unit="bit", gt=0, le=1024)] = 32.0,
 ) -> Ideal:
     """Ideal link: exact weighted sums, no airtime, no transmit energy; bits are still counted."""
     return Ideal(bits_per_value)

@@ -64,8 +64,8 @@ class OverTheAir(Link):
         if channel.noise_w_hz is None or (not lacking and self.noise(channel) <= LOUDEST):
             return ""
         if not lacking:
-            return f"the noise of a symbol, noise_w_hz symbol_rate_hz / power_unit_w, is above {LOUDEST:g}"
-        return f"a noise density says nothing about a symbol without the link's {' and '.join(lacking)}"
+            return f"the noise variance of a symbol, noise_w_hz symbol_rate_hz / power_unit_w, is above {LOUDEST:g}"
+        return f"turning a noise density into the noise of a symbol needs the link's {' and '.join(lacking)}"
 
     def noise(self, channel: ChannelState) -> float:
         """Noise variance ``sigma_z^2`` of a symbol in units of ``|x|^2``: as the channel has it, or ``N0 rate / unit``.
@@ -154,24 +154,32 @@ def over_the_air(
     *,
     antennas: Annotated[int, Arg("receive antennas K", ge=1, le=1_000_000)] = 100,
     normaliser: Annotated[
-        Normaliser, Arg("beta-bar of (12): the mean of the gains, or their sum as printed, which shrinks by 1/M")
+        Normaliser,
+        Arg("beta-bar of (12): the mean of the gains, or their sum as printed, which shrinks the estimate by 1/M"),
     ] = "mean",
-    sampler: Annotated[Sampler, Arg("exact: one draw a symbol; direct: every antenna and channel, slow")] = "exact",
+    sampler: Annotated[
+        Sampler, Arg("exact: one draw per symbol; direct: simulate every antenna and channel (slow)")
+    ] = "exact",
     sigma_h2: Annotated[float, Arg("variance of the small-scale fading", ge=1e-12, le=1e12)] = 1.0,
     symbol_rate_hz: Annotated[
-        float | None, Arg("symbols a second; without it airtime and seconds are undefined", unit="Hz", gt=0, le=1e15)
+        float | None, Arg("symbols per second; without it, airtime and seconds are undefined", unit="Hz", gt=0, le=1e15)
     ] = None,
     power_unit_w: Annotated[
         float | None,
-        Arg("power of a symbol of size 1, for joules and for the noise of a density", unit="W", gt=0, le=1e12),
+        Arg(
+            "power of a symbol of size 1, used for joules and to turn a noise density into a variance",
+            unit="W",
+            gt=0,
+            le=1e12,
+        ),
     ] = None,
 ) -> OverTheAir:
-    """Over-the-air uplink: uncoded symbols of all senders at once, Rayleigh fading, many antennas, a noisy mean.
+    """Over-the-air uplink: all senders transmit uncoded symbols at once; Rayleigh fading, many antennas, a noisy mean.
 
-    Neighbouring cells interfere and no sender equalises its channel: each counts by its gain. Fading is fresh for every
-    symbol. Joules and noise are one physics: over a channel with a noise density ``N0`` a symbol of size 1 carries
-    ``power_unit_w / symbol_rate_hz`` joules against a noise of ``N0``. Where the channel's noise is a ratio,
-    ``noise_symbol``, that ratio is kept, and joules are those of a density of ``noise_symbol power_unit_w /
+    Neighbouring cells interfere. Senders do not equalise their channels, so each is weighted by its gain. Fading is
+    redrawn for every symbol. Energy and noise are consistent: over a channel with noise density ``N0``, a symbol of
+    size 1 carries ``power_unit_w / symbol_rate_hz`` joules against a noise of ``N0``. If the channel gives its noise as
+    a ratio, ``noise_symbol``, that ratio is kept, and joules correspond to a density of ``noise_symbol power_unit_w /
     symbol_rate_hz``.
     """
     return OverTheAir(antennas, normaliser, sampler, sigma_h2, symbol_rate_hz, power_unit_w)

@@ -1,4 +1,4 @@
-"""Accuracies of several guesses, and of the groups that are served worst."""
+"""Top-m accuracy, and the accuracy of the worst-off groups."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Top(Metric):
 @register("metric", "top")
 def top(
     *,
-    m: Annotated[int, Arg("likeliest classes among which the label counts as found", ge=1, le=10_000)] = 5,
+    m: Annotated[int, Arg("number of most likely classes that may contain the label", ge=1, le=10_000)] = 5,
 ) -> Top:
-    """Top-m accuracy: the label is among the ``m`` likeliest classes.
+    """Top-m accuracy: the label is among the ``m`` most likely classes.
 
-    ``eval_top`` reports all of them up to an m; this is one alone.
+    ``eval_top`` reports all of them up to a given m; this metric reports a single one.
     """
     return Top(m)
 
@@ -66,11 +66,11 @@ class Worst(Metric):
 @register("metric", "worst", paper="Li et al., Fair Resource Allocation in Federated Learning, arXiv:1905.10497")
 def worst(
     *,
-    share: Annotated[float, Arg("share of the groups that counts as the worst", gt=0, le=1)] = 0.1,
+    share: Annotated[float, Arg("fraction of the groups that counts as the worst", gt=0, le=1)] = 0.1,
 ) -> Worst:
-    """Worst clients: mean accuracy of the tenth of evaluation groups with the lowest.
+    """Worst clients: mean accuracy of the evaluation groups with the lowest accuracy, by default the lowest tenth.
 
-    Groups are clients where each has test samples or a model of its own; with one group it is the accuracy.
+    Groups are clients if each has its own test samples or its own model. With a single group this is the accuracy.
     """
     return Worst(share)
 

@@ -1,4 +1,4 @@
-"""Calibration: whether predictions are as sure as they are right."""
+"""Calibration: whether predictions are as confident as they are accurate."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Calibration(Metric):
 @register("metric", "calibration", paper="Guo et al., On Calibration of Modern Neural Networks, arXiv:1706.04599")
 def calibration(
     *,
-    bins: Annotated[int, Arg("bins of equal width for the confidence", ge=1, le=1000)] = 15,
+    bins: Annotated[int, Arg("number of equal-width bins of the confidence", ge=1, le=1000)] = 15,
 ) -> Calibration:
-    """Expected calibration error: how far accuracy and confidence are apart, in bins of confidence.
+    """Expected calibration error: the gap between accuracy and confidence, averaged over bins of confidence.
 
-    Confidence is the largest probability of a sample; all test samples count together. Lower is better.
+    Confidence is the largest predicted probability of a sample; all test samples are pooled. Lower is better.
     """
     return Calibration(bins)

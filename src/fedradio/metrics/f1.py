@@ -1,4 +1,4 @@
-"""F1 score, for classes of different size."""
+"""F1 score, for imbalanced classes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class MacroF1(Metric):
 
 @register("metric", "macro_f1")
 def macro_f1() -> MacroF1:
-    """Macro F1: harmonic mean of precision and recall, averaged over classes, of all test samples together.
+    """Macro F1: harmonic mean of precision and recall, averaged over classes, on all test samples pooled.
 
-    Every class counts the same, however rare it is.
+    Every class has the same weight, however rare it is.
     """
     return MacroF1()

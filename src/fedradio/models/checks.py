@@ -32,7 +32,11 @@ def check_module(module: nn.Module) -> None:
     """Refuse what a row cannot hold: lazy and non-floating parameters, none that trains, cumulative averages."""
     problems = [problem for name, p in module.named_parameters() if (problem := _parameter_problem(name, p))]
     problems += [
-        Problem(f"model.{name}", "a running average over all batches needs a count", "give momentum a number")
+        Problem(
+            f"model.{name}",
+            "a running average over all batches (momentum=None) is not supported",
+            "set momentum to a number",
+        )
         for name, layer in module.named_modules()
         if isinstance(layer, nn.modules.batchnorm._NormBase) and layer.track_running_stats and layer.momentum is None
     ]
@@ -42,7 +46,9 @@ def check_module(module: nn.Module) -> None:
         if buffer.is_meta
     ]
     if not problems and not any(p.requires_grad for p in module.parameters()):
-        problems.append(Problem("model", "no parameter of the module trains", "requires_grad_() on some of them"))
+        problems.append(
+            Problem("model", "the module has no trainable parameter", "call requires_grad_() on some of them")
+        )
     if problems:
         raise SpecError(problems)
 
@@ -59,7 +65,9 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
     expected = (2, classes)
     if not isinstance(logits, Tensor) or tuple(logits.shape) != expected:
         given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        raise SpecError(Problem("model", f"two samples must give logits of shape {expected}", "change the head", given))
+        raise SpecError(
+            Problem("model", f"two samples must give logits of shape {expected}", "change the output layer", given)
+        )
     if not logits.is_floating_point():
         raise SpecError(type_problem(logits))
     if random_layers:
@@ -67,7 +75,7 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
         raise SpecError(Problem(f"model.{random_layers[0]}".rstrip("."), reason, "use nn.Dropout, or no randomness"))
     changed = [name for name, buffer in _integers(probe).items() if not torch.equal(buffer, before[name])]
     if changed:
-        reason = "training changes an integer buffer, which a row cannot hold"
+        reason = "training changes an integer buffer, which cannot be stored in the flat parameter vector"
         raise SpecError(Problem(f"model.{changed[0]}", reason, "make it a floating-point buffer"))
 
 
@@ -137,7 +145,7 @@ def _parameter_problem(name: str, parameter: nn.Parameter) -> Problem | None:
     if isinstance(parameter, nn.UninitializedParameter):
         return Problem(path, "a lazy layer has no shape yet", "run one batch through the module before wrapping it")
     if parameter.is_meta:
-        return Problem(path, "has no values (device meta)", "module.to_empty(device='cpu'), then fill it")
+        return Problem(path, "has no values (device meta)", "call module.to_empty(device='cpu'), then initialise it")
     if not parameter.is_floating_point():
         return Problem(path, "parameters must be real floating-point numbers", value=str(parameter.dtype))
     return None
@@ -151,7 +159,7 @@ def _forward(probe: nn.Module, shape: Sequence[int]) -> object:
             return probe(torch.zeros(2, *shape, dtype=dtype))
         except (Exception, SystemExit) as error:  # whatever the user's code raises is reported below
             failures.append(f"{type(error).__name__}: {error}")
-    reason = f"the module failed on zeros of shape {[2, *shape]} ({failures[0]})"
+    reason = f"the module failed on an all-zero input of shape {[2, *shape]} ({failures[0]})"
     raise SpecError(Problem("model", reason, "check the module against the shape of the samples"))
 
 

@@ -29,20 +29,20 @@ def cnn5x5(
     /,
     *,
     padding: Annotated[
-        Literal["valid", "same"], Arg("whether convolutions shrink the image by 4 or keep it")
+        Literal["valid", "same"], Arg("valid: each convolution shrinks the image by 4 pixels; same: it keeps the size")
     ] = "valid",
     width: Annotated[
         int, Arg("channels of the first convolution; the second has twice as many", ge=1, le=MAX_CHANNELS)
     ] = 32,
     features: Annotated[int, Arg("width of the dense layer", ge=1, le=MAX_FEATURES)] = 512,
 ) -> FlatModel:
-    """Convolutions 5x5-32 and 5x5-64, each pooled 2x2, then FC 512 and the classes; ReLU between.
+    """CNN: 5x5 convolutions with 32 and 64 channels, each max-pooled 2x2, then dense layers of 512 and the classes.
 
-    878,538 parameters on CIFAR-10, 582,026 on MNIST (``valid``). The maximum is taken before the ReLU: they commute
-    exactly, and the ReLU then sees a quarter of the pixels.
+    878,538 parameters on CIFAR-10, 582,026 on MNIST (``valid``). Pooling comes before the ReLU: the two commute
+    exactly, and the ReLU then processes a quarter of the pixels.
     """
     lost, smallest = (4, 16) if padding == "valid" else (0, 4)
-    _check_image(f"cnn5x5 with {padding} padding", shape, smallest, "padding: same, or kind mlp")
+    _check_image(f"cnn5x5 with {padding} padding", shape, smallest, "use padding: same, or kind mlp")
     sides = [((side - lost) // 2 - lost) // 2 for side in shape[1:]]
     return _two_convolutions(shape, classes, 5, padding, width, features, sides)
 
@@ -58,11 +58,11 @@ def cnn3x3(
     ] = 32,
     features: Annotated[int, Arg("width of the dense layer", ge=1, le=MAX_FEATURES)] = 240,
 ) -> FlatModel:
-    """Convolutions 3x3-32 and 3x3-64 of the same size, each pooled 2x2, then FC 240 and the classes; ReLU between.
+    """CNN: padded 3x3 convolutions with 32 and 64 channels, each max-pooled 2x2, then a dense layer of 240.
 
-    1,026,772 parameters with 100 classes on inputs 3 x 32 x 33. The maximum is taken before the ReLU, as in cnn5x5.
+    1,026,772 parameters with 100 classes on inputs of 3 x 32 x 33. Pooling comes before the ReLU, as in cnn5x5.
     """
-    _check_image("cnn3x3", shape, 4, "kind mlp")
+    _check_image("cnn3x3", shape, 4, "use kind mlp")
     sides = [side // 2 // 2 for side in shape[1:]]
     return _two_convolutions(shape, classes, 3, "same", width, features, sides)
 
@@ -73,16 +73,17 @@ def squeezenet(
     classes: int,
     /,
     *,
-    dropout: Annotated[float, Arg("share of the last features dropped in training", ge=0, lt=1)] = 0.5,
+    dropout: Annotated[float, Arg("dropout rate of the last features during training", ge=0, lt=1)] = 0.5,
 ) -> FlatModel:
-    """SqueezeNet 1.1: a convolution, eight fire modules, a 1x1 convolution to the classes, mean over the image.
+    """SqueezeNet 1.1: a convolution, eight fire modules, a 1x1 convolution to the classes, global average pooling.
 
-    773,796 parameters with 100 classes, whatever the size of images with 3 channels, from 17 x 17 pixels. Weights start
-    uniform in +-sqrt(6/inputs) and biases at zero: without norm layers, the signal of 18 ReLU layers vanishes under the
-    smaller start of the other models. The last layer starts with deviation 0.01 around 1, so that its ReLU passes the
-    logits of all classes; around 0 half of the classes would get no gradient.
+    773,796 parameters with 100 classes on images with 3 channels of any size from 17 x 17 pixels. Weights are
+    initialised uniformly in +-sqrt(6/inputs) and biases at zero: without norm layers, the signal would vanish in 18
+    ReLU layers with the smaller initial weights of the other models. The last layer is initialised around 1 with
+    standard deviation 0.01, so that its ReLU passes the logits of all classes; around 0, half of the classes would get
+    no gradient.
     """
-    _check_image("squeezenet", shape, 17, "kind cnn3x3 or mlp")
+    _check_image("squeezenet", shape, 17, "use kind cnn3x3 or mlp")
     return build(lambda: SqueezeNet(shape[0], classes, dropout), shape, classes, _squeezenet_start)
 
 
@@ -93,21 +94,21 @@ def cnn_batchnorm(
     /,
     *,
     width: Annotated[
-        int, Arg("channels of the first pair of convolutions; doubled from pair to pair", ge=1, le=MAX_CHANNELS)
+        int, Arg("channels of the first pair of convolutions; each further pair doubles them", ge=1, le=MAX_CHANNELS)
     ] = 32,
-    dropout: Annotated[tuple[float, ...], Arg("share of units dropped after each pair", ge=0, lt=1)] = (0.2, 0.3, 0.4),
-    norms: Annotated[Norms, Arg("whether norm layers stay with the client or are averaged beside the payload")] = (
+    dropout: Annotated[tuple[float, ...], Arg("dropout rate after each pair", ge=0, lt=1)] = (0.2, 0.3, 0.4),
+    norms: Annotated[Norms, Arg("whether norm layers stay on the client or are averaged alongside the payload")] = (
         "shared"
     ),
 ) -> FlatModel:
-    """Three pairs of 3x3 convolutions (32, 64, 128 channels) with batch norm and ReLU, pooled 2x2, dropout, then FC.
+    """CNN: three pairs of 3x3 convolutions (32, 64, 128 channels) with batch norm, pooling and dropout.
 
-    307,498 parameters in the payload on CIFAR-10, beside it 896 of norm layers and as many running statistics. The
-    maximum is taken before the ReLU, as in cnn5x5.
+    On CIFAR-10 the payload has 307,498 parameters; in addition there are 896 parameters of norm layers and as many
+    running statistics. Pooling comes before the ReLU, as in cnn5x5.
     """
-    _check_image("cnn_batchnorm", shape, 8, "kind cnn3x3 or mlp")
+    _check_image("cnn_batchnorm", shape, 8, "use kind cnn3x3 or mlp")
     if len(dropout) != 3:
-        raise SpecError(Problem("model.dropout", "needs one share for each of the three pairs", "[0, 0, 0]", dropout))
+        raise SpecError(Problem("model.dropout", "needs one rate for each of the three pairs", "[0, 0, 0]", dropout))
     sides = [side // 8 for side in shape[1:]]
 
     def make() -> nn.Module:

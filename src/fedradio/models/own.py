@@ -42,10 +42,14 @@ def check_given(
     sizes = shape if isinstance(shape, (tuple, list, torch.Size)) else None
     if sizes is None or not all(_is_count(size) for size in sizes):
         problems.append(
-            Problem("wrap.shape", "not the shape of a sample", "such as stream.shape, or (1, 28, 28)", shape)
+            Problem(
+                "wrap.shape", "not the shape of a sample", "use stream.shape, or a tuple such as (1, 28, 28)", shape
+            )
         )
     if not _is_count(classes):
-        problems.append(Problem("wrap.classes", "not a number of classes", "such as stream.classes", classes))
+        problems.append(
+            Problem("wrap.classes", "not a number of classes", "use stream.classes, or a whole number", classes)
+        )
     if (problem := _module_problem(module)) is not None:
         problems.append(problem)
     if problems:
@@ -57,7 +61,7 @@ def copied(module: nn.Module) -> nn.Module:
     try:
         return copy.deepcopy(module)
     except Exception as error:  # whatever an attribute of the user's raises
-        remedy = "keep tensors, numbers and layers in it; torch.nn.utils.parametrizations in place of old weight_norm"
+        remedy = "store only tensors, numbers and layers; use torch.nn.utils.parametrizations, not the old weight_norm"
         raise SpecError(Problem("model", f"the module cannot be copied ({_words(error)})", remedy)) from None
 
 
@@ -139,11 +143,11 @@ def _output_problems(done: _Pass, x: Tensor, classes: int, training: bool) -> li
     if not logits.is_floating_point():
         return [type_problem(logits)]
     if not bool(torch.isfinite(logits).all()):
-        reason = "its outputs for real samples are NaN or infinite before any training"
-        return [Problem("model", reason, "look at its start values, and at divisions, roots and logarithms in it")]
+        reason = "its outputs on real samples are NaN or infinite before any training"
+        return [Problem("model", reason, "check its initial values, and any divisions, roots and logarithms")]
     if done.changed:
         reason = f"forward changes {done.changed[0]} in place"
-        return [Problem("model", reason, "compute a new tensor: x = x * 0.5 in place of x.mul_(0.5)")]
+        return [Problem("model", reason, "compute a new tensor: x = x * 0.5 instead of x.mul_(0.5)")]
     return []
 
 
@@ -152,19 +156,23 @@ def _repeat_problems(first: _Pass, second: _Pass) -> list[Problem]:
     most = SAME * float(first.logits.detach().abs().max())
     if torch.allclose(first.logits.float(), second.logits.float(), rtol=SAME, atol=most):
         return []
-    reason = "gives another output for the same input: it is random, or remembers something between batches"
-    return [Problem("model", reason, "nn.Dropout for randomness; no memory outside of floating-point buffers")]
+    reason = "gives different outputs for the same input: it is random, or keeps state between batches"
+    return [Problem("model", reason, "use nn.Dropout for randomness, and keep state in floating-point buffers only")]
 
 
 def _gradient_problems(done: _Pass) -> list[Problem]:
     """Trainable parameters that the backward pass does not reach, or whose gradients are no numbers."""
     idle = [
-        Problem(f"model.{name}", "trains, but gets no gradient", "use it, or freeze it with requires_grad_(False)")
+        Problem(
+            f"model.{name}", "is trainable, but gets no gradient", "use it, or freeze it with requires_grad_(False)"
+        )
         for name, gradient in done.gradients.items()
         if gradient is None
     ]
     broken = [
-        Problem(f"model.{name}", "its gradient on real samples is NaN or infinite", "look at roots and logarithms of 0")
+        Problem(
+            f"model.{name}", "its gradient on real samples is NaN or infinite", "check for roots and logarithms of 0"
+        )
         for name, gradient in done.gradients.items()
         if gradient is not None and not bool(torch.isfinite(gradient).all())
     ]
@@ -174,29 +182,31 @@ def _gradient_problems(done: _Pass) -> list[Problem]:
 def type_problem(logits: Tensor) -> Problem:
     """Refusal of outputs that are no real numbers."""
     given = str(logits.dtype).removeprefix("torch.")
-    return Problem("model", "its outputs must be real floating-point numbers (logits)", "return scores", given)
+    return Problem("model", "its outputs must be real floating-point numbers (logits)", "return logits", given)
 
 
 def _shape_problem(logits: object, expected: tuple[int, int], training: bool) -> Problem:
     given = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
     mode = "training" if training else "evaluation"
     reason = f"{expected[0]} samples must give logits of shape {expected}, also in {mode}"
-    return Problem("model", reason, "keep the samples apart, one row each, and one column a class", given)
+    return Problem("model", reason, "return one row per sample and one column per class", given)
 
 
 def _module_problem(module: object) -> Problem | None:
     """Why an object is no module that a single input reaches; None if it is."""
     if not isinstance(module, nn.Module):
         given = module.__name__ if isinstance(module, type) else type(module).__name__
-        remedy = "make it first: wrap(Net(), ...)" if isinstance(module, type) else "a torch.nn.Module"
+        remedy = "pass an instance: wrap(Net(), ...)" if isinstance(module, type) else "a torch.nn.Module"
         return Problem("model", "not a torch module", remedy, given)
     if "_modules" not in vars(module):
-        return Problem("model", f"{type(module).__name__}.__init__ does not call super().__init__()", "call it first")
+        return Problem(
+            "model", f"{type(module).__name__}.__init__ does not call super().__init__()", "call it first in __init__"
+        )
     if isinstance(module, torch.jit.ScriptModule):
-        return Problem("model", "TorchScript modules cannot be looked into", "the module that was scripted")
+        return Problem("model", "TorchScript modules cannot be inspected", "pass the original module instead")
     if isinstance(module, PARALLEL):
         return Problem(
-            "model", "distributes its batches by itself", "the module inside: .module", type(module).__name__
+            "model", "distributes its batches itself", "pass the wrapped module: .module", type(module).__name__
         )
     return _input_problem(module.forward)
 
@@ -210,8 +220,8 @@ def _input_problem(forward: Callable[..., Any]) -> Problem | None:
     try:
         signature.bind(None)
     except TypeError:
-        reason = f"forward{signature} cannot be called with one input, and samples have one"
-        return Problem("model", reason, "forward(self, x), all other arguments with defaults")
+        reason = f"forward{signature} cannot be called with a single input, but samples have one"
+        return Problem("model", reason, "define forward(self, x), with defaults for all other arguments")
     return None
 
 

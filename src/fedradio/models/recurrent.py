@@ -21,18 +21,18 @@ def lstm(
     classes: int,
     /,
     *,
-    ids: Annotated[int | None, Arg("number of ids that inputs may name (default: classes)", ge=1, le=MAX_IDS)] = None,
-    embedding: Annotated[int, Arg("numbers that stand for an id", ge=1, le=MAX_WIDTH)] = 32,
-    width: Annotated[int, Arg("hidden units of a layer", ge=1, le=MAX_WIDTH)] = 256,
-    layers: Annotated[int, Arg("layers on top of each other", ge=1, le=16)] = 3,
+    ids: Annotated[int | None, Arg("number of distinct ids in the inputs (default: classes)", ge=1, le=MAX_IDS)] = None,
+    embedding: Annotated[int, Arg("size of the embedding of an id", ge=1, le=MAX_WIDTH)] = 32,
+    width: Annotated[int, Arg("hidden units per layer", ge=1, le=MAX_WIDTH)] = 256,
+    layers: Annotated[int, Arg("number of stacked layers", ge=1, le=16)] = 3,
 ) -> FlatModel:
     """LSTM for sequences of ids ``[n, T]``: an embedding, LSTM layers, logits from the last time step.
 
-    1,378,532 parameters for 100 ids and classes, whatever the length ``T``.
+    1,378,532 parameters for 100 ids and classes, independent of the length ``T``.
     """
     if len(shape) != 1 or shape[0] < 1:
-        reason = "lstm needs sequences of ids, one number a time step"
-        raise SpecError(Problem("model", reason, "a source of sequences, or kind mlp", tuple(shape)))
+        reason = "lstm needs sequences of ids, one number per time step"
+        raise SpecError(Problem("model", reason, "use a source of sequences, or kind mlp", tuple(shape)))
     return build(lambda: Lstm(ids or classes, embedding, width, layers, classes), shape, classes)
 
 
@@ -54,9 +54,11 @@ class Lstm(nn.Module):
 
 def _check_ids(x: Tensor, ids: int) -> None:
     if x.is_floating_point():
-        raise SpecError(Problem("model", "reads ids, and the inputs are not integers", "a source of ids, or kind mlp"))
+        raise SpecError(
+            Problem("model", "reads ids, but the inputs are not integers", "use a source of ids, or kind mlp")
+        )
     lowest, highest = (int(edge) for edge in x.aminmax())
     if not 0 <= lowest <= highest < ids:
-        reason = f"knows the ids 0 to {ids - 1}, the inputs have {lowest} to {highest}"
-        remedy = f"ids: {highest + 1} or more" if lowest >= 0 else "number the ids from 0"
+        reason = f"accepts the ids 0 to {ids - 1}, but the inputs contain {lowest} to {highest}"
+        remedy = f"set ids: {highest + 1} or more" if lowest >= 0 else "number the ids from 0"
         raise SpecError(Problem("model.ids", reason, remedy, ids))

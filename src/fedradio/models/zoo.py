@@ -24,9 +24,11 @@ def logistic(
     classes: int,
     /,
     *,
-    init: Annotated[Literal["zeros", "uniform"], Arg("start at zero, or uniform in +-1/sqrt(inputs)")] = "zeros",
+    init: Annotated[
+        Literal["zeros", "uniform"], Arg("initial weights: zero, or uniform in +-1/sqrt(inputs)")
+    ] = "zeros",
 ) -> FlatModel:
-    """Logistic regression, one linear layer ``z = W x + b``: convex, 7850 parameters on MNIST."""
+    """Logistic regression, one linear layer ``z = W x + b``: a convex problem, with 7850 parameters on MNIST."""
     return build(lambda: _dense_stack(shape, (), classes), shape, classes, zeros if init == "zeros" else default_init)
 
 
@@ -44,7 +46,11 @@ def mlp(
     """
     if not 1 <= len(hidden) <= MAX_DEPTH or not all(1 <= width <= MAX_WIDTH for width in hidden):
         reason = f"needs 1 to {MAX_DEPTH} widths, each from 1 to {MAX_WIDTH:,}"
-        raise SpecError(Problem("model.hidden", reason, "such as [200] or [512, 256]; kind logistic has none", hidden))
+        raise SpecError(
+            Problem(
+                "model.hidden", reason, "such as [200] or [512, 256]; for no hidden layer use kind logistic", hidden
+            )
+        )
     return build(lambda: _dense_stack(shape, hidden, classes), shape, classes)
 
 

@@ -1,4 +1,4 @@
-"""Urban macro channel of 3GPP TR 38.901: power gains of all pairs of nodes, drawn anew for every exchange."""
+"""Urban macro channel of 3GPP TR 38.901: power gains between all pairs of nodes, redrawn for every exchange."""
 
 from __future__ import annotations
 
@@ -73,23 +73,29 @@ def urban_macro(
     carrier_hz: Annotated[float, Arg("carrier frequency", unit="Hz", ge=5e8, le=1e11)] = 2.4e9,
     mast_m: Annotated[float, Arg("height of the receiver's mast", unit="m", ge=5, le=200)] = 25.0,
     terminal_m: Annotated[float, Arg("height of the terminals", unit="m", gt=1, lt=13)] = 1.5,
-    los_sigma_db: Annotated[float, Arg("standard deviation of shadowing in sight", unit="dB", ge=0, le=50)] = 4.0,
+    los_sigma_db: Annotated[float, Arg("standard deviation of line-of-sight shadowing", unit="dB", ge=0, le=50)] = 4.0,
     nlos_sigma_db: Annotated[
         float,
-        Arg("deviation of shadowing out of sight; TR 38.901: 6 standard, 7.8 optional", unit="dB", ge=0, le=50),
+        Arg(
+            "standard deviation of non-line-of-sight shadowing; TR 38.901: 6 (standard) or 7.8 (optional)",
+            unit="dB",
+            ge=0,
+            le=50,
+        ),
     ] = 6.0,
     fading: Annotated[
-        SmallScale, Arg("small-scale fading, one value for a whole upload; it strikes after planning")
+        SmallScale, Arg("small-scale fading, constant during an upload and unknown when the policy plans")
     ] = "none",
     noise_dbm_hz: Annotated[float, Arg("thermal noise density", unit="dBm/Hz", ge=-250, le=0)] = -174.0,
     noise_figure_db: Annotated[float, Arg("noise figure of the receiver", unit="dB", ge=0, le=50)] = 0.0,
     nlos: Annotated[
-        OutOfSight, Arg("path loss out of sight: the standard's formula, or its optional one, 30 log d")
+        OutOfSight, Arg("non-line-of-sight path loss: the standard formula, or the optional one with 30 log d")
     ] = "standard",
 ) -> UrbanMacro:
-    """Urban macro cells: random line of sight, log-normal shadowing, optional Rayleigh fading, anew every exchange.
+    """Urban macro cells: random line of sight, log-normal shadowing, optional Rayleigh fading, redrawn every exchange.
 
-    With fading a policy plans with path loss and shadowing; whether an upload then ends before the deadline is chance.
+    The policy plans with path loss and shadowing only; with fading, whether an upload then meets its deadline is
+    random.
     """
     noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
     return UrbanMacro(carrier_hz, mast_m, terminal_m, los_sigma_db, nlos_sigma_db, fading, noise_w_hz, nlos)

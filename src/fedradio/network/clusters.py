@@ -29,25 +29,31 @@ def clusters(
     /,
     *,
     clusters: Annotated[int, Arg("clusters, one edge in the middle of each", ge=1, le=1000)] = 4,
-    clients_per_cluster: Annotated[int, Arg("clients of each cluster", ge=1, le=10_000)] = 5,
-    edge_distance: Annotated[Span, Arg("nearest and farthest an edge is from the server", ge=0, le=1e6)] = (0.5, 3.0),
-    client_distance: Annotated[Span, Arg("nearest and farthest a client is from its edge", ge=0, le=1e6)] = (0.5, 1.0),
+    clients_per_cluster: Annotated[int, Arg("clients per cluster", ge=1, le=10_000)] = 5,
+    edge_distance: Annotated[Span, Arg("smallest and largest distance of an edge from the server", ge=0, le=1e6)] = (
+        0.5,
+        3.0,
+    ),
+    client_distance: Annotated[Span, Arg("smallest and largest distance of a client from its edge", ge=0, le=1e6)] = (
+        0.5,
+        1.0,
+    ),
     min_edge_spacing: Annotated[float, Arg("layouts with edges closer than this are rejected", ge=0, le=1e6)] = 2.0,
     min_server_distance: Annotated[
         float, Arg("layouts with a client closer to the server than this are rejected", ge=0, le=1e6)
     ] = 0.5,
     layouts: Annotated[
-        Layouts, Arg("spaced: rejected by the two rules above; as_printed: the paper's, which rejects none")
+        Layouts, Arg("spaced: apply the two rejection rules above; as_printed: reject nothing, as in the paper")
     ] = "spaced",
-    layout: Annotated[int, Arg("number of the layout among those of one seed", ge=0, le=2**31)] = 0,
-    flat: Annotated[bool, Arg("no edges: the same clients send straight to the server, over one hop")] = False,
+    layout: Annotated[int, Arg("which of the layouts drawn from one seed to use", ge=0, le=2**31)] = 0,
+    flat: Annotated[bool, Arg("no edges: the same clients send directly to the server, over one hop")] = False,
 ) -> Topology:
     """Three tiers in normalised units: clusters of clients around their edges, edges around the server.
 
-    Distances and angles are uniform (not areas). A layout with two edges closer than ``min_edge_spacing`` or a client
-    closer to the server than ``min_server_distance`` is rejected as a whole: moving only the offending nodes would draw
-    from another distribution. These two rules are ours: they keep 2.56 % of the layouts that the paper describes, and
-    ``layouts: as_printed`` takes the first one drawn.
+    Distances and angles are uniform, so points are not uniform over the area. A layout with two edges closer than
+    ``min_edge_spacing`` or a client closer to the server than ``min_server_distance`` is rejected as a whole: moving
+    only the offending nodes would change the distribution. These two rules are ours. They accept 2.56 % of the layouts
+    that the paper describes; ``layouts: as_printed`` takes the first one drawn.
     """
     if layouts == "as_printed":
         min_edge_spacing = min_server_distance = 0.0
@@ -67,8 +73,8 @@ def clusters(
     raise SpecError(
         Problem(
             "topology.min_edge_spacing",
-            f"no layout of {clusters} clusters within {edge_distance[1]:g} of the server keeps its edges "
-            f"{min_edge_spacing:g} apart and its clients {min_server_distance:g} from the server in "
+            f"no layout of {clusters} clusters within {edge_distance[1]:g} of the server keeps the edges "
+            f"{min_edge_spacing:g} apart and the clients {min_server_distance:g} from the server in "
             f"{BATCHES * _layouts(clusters):,} tries",
             "lower min_edge_spacing or min_server_distance, or widen edge_distance",
             min_edge_spacing,
@@ -115,19 +121,23 @@ def _check(clusters: int, each: int, spans: dict[str, Span], spacing: float, ser
     """Refuse settings that no draw can satisfy."""
     problems = []
     if clusters * each > MOST_CLIENTS:
-        reason = f"more than {MOST_CLIENTS} clients in all"
+        reason = f"more than {MOST_CLIENTS} clients in total"
         problems.append(Problem("topology.clients_per_cluster", reason, value=clusters * each))
     for name, (low, high) in spans.items():
         if low > high:
-            problems.append(Problem(f"topology.{name}", "the nearest stands first", "swap the two", (low, high)))
+            problems.append(
+                Problem(f"topology.{name}", "the smaller distance comes first", "swap the two values", (low, high))
+            )
     farthest = max(spans["edge_distance"])
     # disjoint discs of radius s/2 around n edges fit into one of radius r + s/2: n (s/2)^2 <= (r + s/2)^2
     if (math.sqrt(clusters) - 1) * spacing > 2 * farthest:
         reason = f"{clusters} edges within {farthest:g} of the server cannot all be {spacing:g} apart"
-        problems.append(Problem("topology.min_edge_spacing", reason, "fewer clusters or less spacing", spacing))
+        problems.append(
+            Problem("topology.min_edge_spacing", reason, "use fewer clusters or a smaller spacing", spacing)
+        )
     reach = farthest + max(spans["client_distance"])
     if server > reach:
-        reason = f"no client is farther than {reach:g} from the server"
+        reason = f"no client can be farther than {reach:g} from the server"
         problems.append(Problem("topology.min_server_distance", reason, f"at most {reach:g}", server))
     if problems:
         raise SpecError(problems)

@@ -35,13 +35,18 @@ def nodes(
     /,
     *,
     path: Annotated[
-        str, Arg("CSV file tier,node,parent,x_m,y_m; or x_m,y_m of the clients around a server at 0,0", file=True)
+        str,
+        Arg(
+            "CSV file with columns tier,node,parent,x_m,y_m; or just x_m,y_m for clients around a server at 0,0",
+            file=True,
+        ),
     ],
 ) -> Topology:
-    """Nodes of one's own, from a file: positions, and who reports to whom.
+    """Your own network, from a file: positions, and who reports to whom.
 
-    Tier 0 are the clients, the last tier is the server alone. Nodes of a tier are numbered from 0, ``parent`` is the
-    number of a node of the tier above, empty for the server. With the columns ``x_m,y_m`` alone every line is a client.
+    Tier 0 contains the clients, the last tier only the server. Nodes of a tier are numbered from 0. ``parent`` is the
+    number of a node in the tier above and is empty for the server. With only the columns ``x_m,y_m``, every row is a
+    client.
     """
     columns, _ = open_table(path, WHERE)
     if sorted(columns) == sorted(POSITIONS):
@@ -58,11 +63,15 @@ def _tree(table: Table) -> Topology:
     tier, node, positions = table.whole("tier", "a tier"), table.whole("node", "a node"), _positions(table)
     tiers = int(tier.max()) + 1
     if not 2 <= tiers <= MOST_TIERS:
-        raise table.wrong(f"{tiers} tier(s), 2 to {MOST_TIERS} are needed: clients are tier 0, the server is the last")
+        raise table.wrong(
+            f"{tiers} tier(s) found, 2 to {MOST_TIERS} needed: tier 0 has the clients, the last tier the server"
+        )
     rows = [_in_order(table, tier, node, at) for at in range(tiers)]
     _check_count(table, len(rows[0]))
     if len(rows[-1]) != 1:
-        raise table.wrong(f"the last tier is the server alone, and has {len(rows[-1])} nodes", int(rows[-1][1]))
+        raise table.wrong(
+            f"the last tier must contain only the server, but has {len(rows[-1])} nodes", int(rows[-1][1])
+        )
     parents = [_parents(table, rows[at], len(rows[at + 1])) for at in range(tiers - 1)]
     at = table.columns.index("parent")
     if table.rows[server := int(rows[-1][0])][at].strip():
@@ -82,7 +91,7 @@ def _in_order(table: Table, tier: Ints, node: Ints, at: int) -> Ints:
     if len(off):
         row = int(rows[off[0]])
         twice = off[0] > 0 and node[row] == node[rows[off[0] - 1]]
-        reason = "stands there twice" if twice else f"without a node {off[0]}: nodes are numbered from 0"
+        reason = "is listed twice" if twice else f"is listed, but node {off[0]} is missing: nodes are numbered from 0"
         raise table.wrong(f"node {node[row]} of tier {at} {reason}", row)
     return rows
 
@@ -93,12 +102,12 @@ def _parents(table: Table, rows: Ints, receivers: int) -> Ints:
     for i, row in enumerate(rows.tolist()):
         text = table.rows[row][at].strip()
         if not (text.isascii() and text.isdecimal() and len(text) < 9 and int(text) < receivers):
-            raise table.wrong(f"parent is no node of the tier above, 0 to {receivers - 1}: {text!r:.40}", row)
+            raise table.wrong(f"parent is not a node of the tier above, 0 to {receivers - 1}: {text!r:.40}", row)
         parents[i] = int(text)
     idle = np.setdiff1d(np.arange(receivers), parents)
     if len(idle):
         tier = table.rows[int(rows[0])][table.columns.index("tier")].strip()
-        raise table.wrong(f"nobody of tier {tier} reports to node {idle[0]} of the tier above: leave it out")
+        raise table.wrong(f"no node of tier {tier} reports to node {idle[0]} of the tier above: remove that node")
     return parents
 
 
@@ -109,4 +118,4 @@ def _positions(table: Table) -> NDArray[np.float64]:
 
 def _check_count(table: Table, clients: int) -> None:
     if clients > MOST_CLIENTS:
-        raise table.wrong(f"{clients} clients, at most {MOST_CLIENTS} are possible")
+        raise table.wrong(f"{clients} clients, but at most {MOST_CLIENTS} are supported")

@@ -37,17 +37,18 @@ def power_law(
     *,
     exponent: Annotated[float, Arg("path loss exponent p", ge=0, le=10)] = 4.0,
     noise_symbol: Annotated[
-        float, Arg("noise variance of an analogue symbol sigma_z^2, in units of its power", ge=0, le=1e12)
+        float, Arg("noise variance sigma_z^2 of an analogue symbol, in units of the symbol's power", ge=0, le=1e12)
     ] = 10.0,
     noise_w_hz: Annotated[
         float | None,
-        Arg("noise density in place of noise_symbol, over the gain at distance 1", unit="W/Hz", ge=0, le=1e12),
+        Arg("noise density divided by the gain at distance 1; replaces noise_symbol", unit="W/Hz", ge=0, le=1e12),
     ] = None,
 ) -> PowerLaw:
-    """Path loss with exponent p: gain ``d^-p``, the same in every exchange, and white noise.
+    """Power-law path loss: gain ``d^-p``, the same in every exchange, plus white noise.
 
-    The noise is a ratio, ``noise_symbol``, for analogue symbols alone, or a density, ``noise_w_hz``, for every link: a
-    symbol then has ``noise_w_hz symbol_rate_hz / power_unit_w``, with the rate and the unit of its link.
+    Give the noise either as a ratio, ``noise_symbol``, for analogue symbols only, or as a density, ``noise_w_hz``, for
+    any link. A symbol then has the noise variance ``noise_w_hz symbol_rate_hz / power_unit_w``, with the link's rate
+    and unit.
     """
     return PowerLaw(exponent, noise_symbol, noise_w_hz)
 
@@ -61,6 +62,6 @@ def _gains(receivers_m: Tensor, senders_m: Tensor, exponent: float) -> Tensor:
         pairs = (distance == 0).nonzero().tolist()
         receiver, sender = pairs[0]
         more = f" (and {len(pairs) - 1} more such pairs)" if len(pairs) > 1 else ""
-        reason = f"sender {sender} stands on receiver {receiver}{more}: its gain is infinite"
+        reason = f"sender {sender} is at the position of receiver {receiver}{more}, so its gain is infinite"
         raise SpecError(Problem("topology", reason, "move them apart"))
     return distance**-exponent

@@ -24,22 +24,27 @@ def flat(
     rng: Rng,
     /,
     *,
-    clients: Annotated[int, Arg("clients around the server", ge=1, le=MOST_CLIENTS)] = 20,
+    clients: Annotated[int, Arg("number of clients", ge=1, le=MOST_CLIENTS)] = 20,
     radius_m: Annotated[
         float, Arg("radius of the disc, or half the diagonal of the square", unit="m", gt=0, le=1e6)
     ] = 400.0,
-    min_distance_m: Annotated[float, Arg("nearest a client may stand to the server", unit="m", ge=0)] = 10.0,
+    min_distance_m: Annotated[float, Arg("smallest distance of a client from the server", unit="m", ge=0)] = 10.0,
     area: Annotated[
-        Area, Arg("what the clients are spread over evenly; radius_m reaches its farthest points")
+        Area, Arg("area over which clients are uniformly distributed; radius_m reaches its farthest points")
     ] = "disc",
     via: Annotated[
-        int | None, Arg("cells whose masts pass every payload on to the server; null: straight to it", ge=1, le=10_000)
+        int | None,
+        Arg(
+            "cells whose base stations forward every payload to the server; null: clients send directly to it",
+            ge=1,
+            le=10_000,
+        ),
     ] = None,
 ) -> Topology:
-    """Two tiers: every client reports straight to the server in the middle of a disc or square.
+    """Two tiers: every client reports directly to the server at the centre of a disc or square.
 
-    ``via`` cells the clients stand as those of ``hierarchical`` do, at the same places for the same seed, and there are
-    two hops: access to the mast of the cell, and a backhaul that carries every payload that arrived there.
+    With ``via`` cells, clients are placed as in ``hierarchical`` (the same positions for the same seed) and there are
+    two hops: access to the base station of the cell, and a backhaul that forwards every payload received there.
     """
     _check_ring(radius_m, min_distance_m)
     if via is not None:
@@ -56,19 +61,21 @@ def hierarchical(
     rng: Rng,
     /,
     *,
-    edges: Annotated[int, Arg("edge servers, one in the middle of each cell", ge=1, le=10_000)] = 4,
-    clients_per_edge: Annotated[int, Arg("clients of each cell", ge=1, le=10_000)] = 5,
+    edges: Annotated[int, Arg("edge servers, one at the centre of each cell", ge=1, le=10_000)] = 4,
+    clients_per_edge: Annotated[int, Arg("clients per cell", ge=1, le=10_000)] = 5,
     radius_m: Annotated[float, Arg("radius of a cell", unit="m", gt=0, le=1e6)] = 400.0,
-    min_distance_m: Annotated[float, Arg("nearest a client may stand to its edge", unit="m", ge=0)] = 10.0,
+    min_distance_m: Annotated[float, Arg("smallest distance of a client from its edge", unit="m", ge=0)] = 10.0,
 ) -> Topology:
     """Three tiers: clients report to the edge of their cell, edges to the server.
 
-    Cells are discs on a square grid that touch without overlapping; the server stands in the middle of the grid.
+    Cells are discs on a square grid that touch without overlapping; the server is at the centre of the grid.
     """
     _check_ring(radius_m, min_distance_m)
     clients = edges * clients_per_edge
     if clients > MOST_CLIENTS:
-        raise SpecError(Problem("topology.clients_per_edge", f"more than {MOST_CLIENTS} clients in all", value=clients))
+        raise SpecError(
+            Problem("topology.clients_per_edge", f"more than {MOST_CLIENTS} clients in total", value=clients)
+        )
     return _cells(rng, edges, clients_per_edge, radius_m, min_distance_m)
 
 
@@ -85,7 +92,9 @@ def _relayed(rng: Rng, clients: int, via: int, radius_m: float, min_distance_m: 
     """A flat network whose clients reach the server through the masts of ``via`` cells of equal size."""
     problems = []
     if clients % via:
-        problems.append(Problem("topology.via", f"{clients} clients do not fill cells of equal size", value=via))
+        problems.append(
+            Problem("topology.via", f"{clients} clients cannot be divided into cells of equal size", value=via)
+        )
     if area != "disc":
         problems.append(Problem("topology.area", "cells are discs", "area: disc, or via: null", area))
     if problems:
@@ -102,5 +111,5 @@ def _check_ring(radius_m: float, min_distance_m: float) -> None:
 def _check_hole(radius_m: float, min_distance_m: float) -> None:
     most = radius_m / math.sqrt(2)
     if min_distance_m > most:
-        reason = f"beyond the sides of the square, {most:g} m away"
+        reason = f"reaches beyond the sides of the square, which are {most:g} m away"
         raise SpecError(Problem("topology.min_distance_m", reason, "lower it or widen the square", min_distance_m))

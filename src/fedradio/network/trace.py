@@ -62,10 +62,9 @@ class Trace(Channel):
         receivers, senders = len(site.receivers_m), len(site.senders_m)
         known = self.gains.gain_db.shape[1:]
         if known[0] > receivers or known[1] > senders:
-            reason = (
-                f"{self.path} has {known[0]} receiver(s) and {known[1]} sender(s), the hop {receivers} and {senders}"
-            )
-            raise SpecError(Problem("channel.path", reason, "the trace of this network", self.path))
+            sizes = f"{known[0]} receiver(s) and {known[1]} sender(s)"
+            reason = f"{self.path} has {sizes}, but the hop has {receivers} and {senders}"
+            raise SpecError(Problem("channel.path", reason, "use a trace of this network", self.path))
         now = site.clock.n * (self.interval_s or 0.0)
         at = max(0, int(np.searchsorted(self.gains.time_s, now, side="right")) - 1)
         gain_db = torch.full((receivers, senders), torch.nan, dtype=torch.float64)
@@ -80,26 +79,31 @@ class Trace(Channel):
         pairs = gain_db.isnan().nonzero().tolist()
         receiver, sender = pairs[0]
         more = f" and {len(pairs) - 1} more" if len(pairs) > 1 else ""
-        reason = f"{self.path} has no gain of receiver {receiver} and sender {sender}{more}"
-        raise SpecError(Problem("channel.path", reason, "every pair, or channel.missing=outage", self.path))
+        reason = f"{self.path} has no gain for receiver {receiver} and sender {sender}{more}"
+        raise SpecError(Problem("channel.path", reason, "add every pair, or set channel.missing=outage", self.path))
 
 
 @register("channel", "trace")
 def trace(
     *,
     path: Annotated[
-        str, Arg("CSV file time_s,receiver,sender,gain_db, or npz with time_s [T] and gain_db [T, R, S]", file=True)
+        str,
+        Arg(
+            "CSV file with columns time_s,receiver,sender,gain_db, or npz file with time_s [T] and gain_db [T, R, S]",
+            file=True,
+        ),
     ],
     interval_s: Annotated[
-        float | None, Arg("seconds from one exchange to the next; null: the deadline of hop 0", unit="s", gt=0, le=1e9)
+        float | None, Arg("time between two exchanges; null: the deadline of hop 0", unit="s", gt=0, le=1e9)
     ] = None,
-    missing: Annotated[Missing, Arg("pairs that the file does not have: refused, or never heard")] = "refuse",
+    missing: Annotated[Missing, Arg("pairs missing from the file: an error, or in permanent outage")] = "refuse",
     noise_dbm_hz: Annotated[float, Arg("thermal noise density", unit="dBm/Hz", ge=-250, le=0)] = -174.0,
     noise_figure_db: Annotated[float, Arg("noise figure of the receiver", unit="dB", ge=0, le=50)] = 0.0,
 ) -> Trace:
-    """Measured gains, played from a file; the last gain of a pair holds until its next.
+    """Measured gains from a file; each gain of a pair applies until the next one.
 
-    Nodes are numbered as in the topology. The file's checksum is kept in the run: to resume with another is refused.
+    Nodes are numbered as in the topology. The run stores the file's checksum and cannot be resumed with a different
+    file.
     """
     gains = _npz(path) if path.lower().endswith(".npz") else _csv(path)
     noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
@@ -114,7 +118,7 @@ def _csv(path: str) -> Gains:
     last: dict[tuple[int, int], float] = {}
     for row, pair in enumerate(zip(receiver.tolist(), sender.tolist(), strict=True)):
         if time_s[row] <= last.get(pair, -math.inf):
-            reason = f"time_s {time_s[row]:g} does not rise for receiver {pair[0]} and sender {pair[1]}"
+            reason = f"time_s {time_s[row]:g} does not increase for receiver {pair[0]} and sender {pair[1]}"
             raise table.wrong(reason, row)
         last[pair] = float(time_s[row])
     times = np.unique(time_s)
@@ -135,9 +139,9 @@ def _npz(path: str) -> Gains:
     if gain_db.ndim != 3 or time_s.shape != gain_db.shape[:1] or not gain_db.size:
         raise wrong(WHERE, path, f"time_s {time_s.shape} and gain_db {gain_db.shape} are not [T] and [T, R, S]")
     if not np.isfinite(time_s).all() or (np.diff(time_s) <= 0).any():
-        raise wrong(WHERE, path, "time_s does not rise")
+        raise wrong(WHERE, path, "time_s does not increase")
     if np.isinf(gain_db).any():
-        raise wrong(WHERE, path, "gain_db has infinite numbers; NaN is a gain that was not measured")
+        raise wrong(WHERE, path, "gain_db contains infinite values; use NaN for gains that were not measured")
     return Gains(time_s, _held(gain_db))
 
 

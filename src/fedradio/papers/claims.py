@@ -79,12 +79,12 @@ class Claim(Strict):
 def claim_problems(claims: tuple[Claim, ...], columns: Collection[str], labels: Collection[str]) -> Iterator[str]:
     """What does not fit together in the claims of an item, as sentences."""
     names = [claim.id for claim in claims]
-    yield from (f"two claims are called {name!r}" for name in dict.fromkeys(names) if names.count(name) > 1)
+    yield from (f"two claims are named {name!r}" for name in dict.fromkeys(names) if names.count(name) > 1)
     for claim in claims:
         for test in claim.tests or ():
             if test.column not in columns:
-                yield f"claim {claim.id!r}: {test.column!r} is no column"
-            yield from (f"claim {claim.id!r}: {label!r} is no row" for label in test.rows if label not in labels)
+                yield f"claim {claim.id!r}: {test.column!r} is not a column"
+            yield from (f"claim {claim.id!r}: {label!r} is not a row" for label in test.rows if label not in labels)
 
 
 def twin_claims(claims: Mapping[str, tuple[Claim, ...]]) -> Iterator[str]:

@@ -202,14 +202,14 @@ def _inconsistencies(item: Item) -> list[str]:
     """What does not fit together in an item, as sentences."""
     problems = [] if item.rows else ["no rows"]
     labels = [row.label for row in item.rows]
-    problems += [f"two rows are called {label!r}" for label in dict.fromkeys(labels) if labels.count(label) > 1]
+    problems += [f"two rows are named {label!r}" for label in dict.fromkeys(labels) if labels.count(label) > 1]
     for row in item.rows:
         keys = dict.fromkeys((*row.published, *row.notes, *row.against))
-        problems += [f"row {row.label!r}: {key!r} is no column" for key in keys if key not in item.columns]
+        problems += [f"row {row.label!r}: {key!r} is not a column" for key in keys if key not in item.columns]
     for key, column in item.columns.items():
         named = [column.against, *(row.against.get(key) for row in item.rows)]
         others = dict.fromkeys(label for label in named if label is not None)
-        problems += [f"column {key!r}: {label!r} is no row" for label in others if label not in labels]
+        problems += [f"column {key!r}: {label!r} is not a row" for label in others if label not in labels]
         if bool(others) != column.paired:
             reason = "needs against, a row to compare with" if column.paired else "is about one row: no against"
             problems.append(f"column {key!r} {reason}")
@@ -219,7 +219,7 @@ def _inconsistencies(item: Item) -> list[str]:
     if (item.axes is None) == (item.show == "curves"):
         problems.append("axes belong to curves" if item.axes else "curves need axes")
     if item.axes is not None and item.axes.legend is not None and item.axes.legend not in item.columns:
-        problems.append(f"axes: {item.axes.legend!r} is no column")
+        problems.append(f"axes: {item.axes.legend!r} is not a column")
     if item.show == "table" and not item.columns:
         problems.append("a table needs columns")
     if item.show in NEED_STUDY and item.picture is None:

@@ -132,8 +132,8 @@ def _absence(test: ClaimTest, entries: list[Entry]) -> tuple[Judgement, str]:
     }
     lasting = [text for text, why in reasons.items() if why not in NOT_YET]
     if reasons and not lasting:
-        return "not run", "its runs are still to be made"
-    return "not testable", lasting[0] if lasting else f"{', '.join(test.rows)}: the number is not defined"
+        return "not run", "its runs have not been made yet"
+    return "not testable", lasting[0] if lasting else f"{', '.join(test.rows)}: the number is undefined"
 
 
 def _undefined(result: Result, test: ClaimTest, entries: list[Entry], values: Mapping[int, float]) -> dict[int, str]:
@@ -147,5 +147,5 @@ def _undefined(result: Result, test: ClaimTest, entries: list[Entry], values: Ma
         lost = [entry.lost[seed] for entry in entries if seed in entry.lost]
         if seed in values or any("diverged" not in why for why in lost):
             continue
-        found[seed] = lost[0] if lost else "the number is not defined"
+        found[seed] = lost[0] if lost else "the number is undefined"
     return found

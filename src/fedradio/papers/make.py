@@ -114,7 +114,7 @@ def make_runs(
 def outdated(reproduction: Reproduction, specs: Mapping[Path, Spec]) -> dict[Path, Trouble]:
     """Units that are stored, but of another spec than today's."""
     stored = {unit.path: found for unit in reproduction.units if (found := unit.stored()) is not None}
-    why = "made from another spec; remove it, or choose another --out"
+    why = "made from a different spec; remove it, or choose another --out"
     return {
         path: Trouble(f"{path.name}: {why}", StoreError.exit_code)
         for path, found in stored.items()

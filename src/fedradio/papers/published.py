@@ -55,7 +55,7 @@ def matching(paper: str, name: str) -> list[Item]:
     panels = [item for key, item in known.items() if re.fullmatch(rf"{re.escape(name)}[a-z]?(_\w+)?", key)]
     if not panels:
         remedy = suggest(name.lower(), list(known)) or f"one of: {', '.join(known)}"
-        raise SpecError(Problem("ITEM", f"no such table or figure of {PAPERS[paper]}", remedy, name))
+        raise SpecError(Problem("ITEM", f"no such table or figure in {PAPERS[paper]}", remedy, name))
     return panels
 
 

@@ -12,10 +12,17 @@ from fedradio.core.registry import Arg, register
 
 MoveCost = Annotated[
     float | None,
-    Arg("price of moving a file ahead; null: nothing is moved ahead, edges keep what passes", "misses", ge=0, le=1e6),
+    Arg(
+        "cost of prefetching a file; null: nothing is prefetched, edges only keep files that pass through",
+        "misses",
+        ge=0,
+        le=1e6,
+    ),
 ]
-Name = Annotated[str | None, Arg("its name in tables; null: that of its kind")]
-Window = Annotated[int | None, Arg("count an edge's last so many requests alone; null: all of them", ge=1, le=100_000)]
+Name = Annotated[str | None, Arg("name in tables; null: the name of its kind")]
+Window = Annotated[
+    int | None, Arg("count only this many of an edge's last requests; null: all of them", ge=1, le=100_000)
+]
 
 
 def counted_demand(view: CacheView, window: int | None = None) -> Tensor:
@@ -60,11 +67,11 @@ class Popular(CellPopular):
 
 @register("placement", "cell_popular")
 def cell_popular(*, move_cost: MoveCost = None, window: Window = None, name: Name = None) -> CellPopular:
-    """The files that were asked for most often in the cell (LFU with admission), so far or in a window."""
+    """The files requested most often in the cell (LFU with admission), so far or within a window."""
     return CellPopular(move_cost, window, name or "cell_popular")
 
 
 @register("placement", "popular")
 def popular(*, move_cost: MoveCost = None, window: Window = None, name: Name = None) -> Popular:
-    """The files that were asked for most often in all cells together."""
+    """The files requested most often across all cells."""
     return Popular(move_cost, window, name or "popular")

@@ -51,14 +51,16 @@ class Predicted(Placement):
 @register("placement", "predicted", paper="RawHFL, footnote 2")
 def predicted(
     *,
-    blend: Annotated[float, Arg("share of the model in the scores; the rest are counts of the cell", ge=0, le=1)] = 1.0,
+    blend: Annotated[
+        float, Arg("weight of the model in the scores; the rest comes from the cell's request counts", ge=0, le=1)
+    ] = 1.0,
     move_cost: MoveCost = 0.001,
     window: Window = None,
     name: Name = None,
 ) -> Predicted:
-    """The files that the federated model foresees: every client runs it on its own state and tells its edge.
+    """The files predicted by the federated model: every client runs it on its own state and informs its edge.
 
-    The price of moving keeps files in place that hardly differ: probabilities are positive everywhere, and at a price
-    of 0 free room is filled with nonsense that changes from slot to slot.
+    The cost of prefetching avoids swapping files with nearly equal scores: predicted probabilities are always positive,
+    so at a cost of 0 free space is filled with arbitrary files that change from slot to slot.
     """
     return Predicted(blend, move_cost, window, name or "predicted")

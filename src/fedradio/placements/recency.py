@@ -31,5 +31,5 @@ class Lru(Placement):
 
 @register("placement", "lru")
 def lru(*, name: Name = None) -> Lru:
-    """The files that were asked for last: every missed file is kept, the least recently requested one leaves."""
+    """The most recently requested files (LRU): a missed file is kept and evicts the least recently requested one."""
     return Lru(name or "lru")

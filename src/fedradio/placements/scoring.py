@@ -16,11 +16,11 @@ def scores_of(placement: Placement, view: CacheView, files: int) -> Tensor:
     wanted = (view.receivers, files)
     if not isinstance(scores, Tensor) or tuple(scores.shape) != wanted:
         given = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
-        reason = f"the scores of {placement.name} are {given}, {wanted} are needed: edges, files"
-        raise SpecError(Problem("cache.placements", reason, "one number a file at every edge"))
+        reason = f"the scores of {placement.name} are {given}, but must be {wanted}: edges, files"
+        raise SpecError(Problem("cache.placements", reason, "return one number per file for every edge"))
     if not bool((scores >= 0).all() & scores.isfinite().all()):
-        reason = f"the scores of {placement.name} are not all finite and at least 0"
-        raise SpecError(Problem("cache.placements", reason, "expected requests of the next slot"))
+        reason = f"the scores of {placement.name} must all be finite and at least 0"
+        raise SpecError(Problem("cache.placements", reason, "return the expected requests of the next slot"))
     return scores.detach().double()
 
 

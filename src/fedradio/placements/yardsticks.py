@@ -60,11 +60,11 @@ class Random(Placement):
 
 @register("placement", "oracle")
 def oracle(*, move_cost: MoveCost = 0.0, name: Name = None) -> Oracle:
-    """The files that will most probably be asked for, by the true law of the requests: the most hits of a slot."""
+    """The files most likely to be requested under the true request distribution: the most hits possible in a slot."""
     return Oracle(move_cost, name or "oracle")
 
 
 @register("placement", "random")
 def random(*, move_cost: MoveCost = 0.0, name: Name = None) -> Random:
-    """Files drawn by lot, again at every placement."""
+    """Random files, redrawn at every placement."""
     return Random(move_cost, name or "random")

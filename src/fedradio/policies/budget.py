@@ -42,11 +42,14 @@ class Budget(Policy):
 @register("policy", "budget", paper="RawHFL, section V: H-FedAvg-M1 (all_or_nothing) and H-FedAvg-M2 (common)")
 def budget(
     *,
-    max_steps: Annotated[int, Arg("most local steps of a client, L", ge=1, le=1000)] = 50,
+    max_steps: Annotated[int, Arg("largest number of local steps per client, L", ge=1, le=1000)] = 50,
     share: Annotated[
         Share,
-        Arg("all_or_nothing: the common minimum, or nobody if one cannot; common: of those who can; own: each its own"),
+        Arg(
+            "all_or_nothing: the minimum over all clients, nobody trains if it is 0; common: the minimum over clients "
+            "that can train; own: each client its own"
+        ),
     ] = "common",
 ) -> Budget:
-    """All clients at full CPU and power, with as many local steps as deadline and budget allow, made equal or not."""
+    """All clients at full CPU and power, with as many local steps as deadline and energy budget allow."""
     return Budget(max_steps, share)

@@ -16,9 +16,10 @@ from fedradio.core.rng import Rng
 Amount = int | tuple[int, int]
 """One number for all clients, or drawn uniformly from ``lowest..highest`` for each client and exchange."""
 
-Steps = Annotated[Amount | None, Arg("local steps, or [lowest, highest] drawn per client", ge=1, le=100_000)]
+Steps = Annotated[Amount | None, Arg("local steps, or [lowest, highest] to draw them per client", ge=1, le=100_000)]
 Epochs = Annotated[
-    Amount | None, Arg("epochs over the labelled data, or as rule.epochs_over says, instead of steps", ge=1, le=1000)
+    Amount | None,
+    Arg("epochs instead of steps, over the labelled data or whatever rule.epochs_over selects", ge=1, le=1000),
 ]
 """The two keywords of policies for the amount of local training; without either it is one epoch."""
 
@@ -53,7 +54,7 @@ def _span(name: str, amount: Amount | None) -> tuple[int, int] | None:
         return None
     low, high = (amount, amount) if isinstance(amount, int) else amount
     if low > high:
-        raise SpecError(Problem(f"policy.{name}", "the lowest value stands first", "swap the two", amount))
+        raise SpecError(Problem(f"policy.{name}", "the lowest value comes first", "swap the two values", amount))
     return low, high
 
 
@@ -62,4 +63,4 @@ def too_many_clients(clients: int, parent: Tensor, receivers: int) -> str:
     smallest = int(torch.bincount(parent, minlength=receivers).min())
     if clients <= smallest:
         return ""
-    return f"clients = {clients} of a receiver that has only {smallest}; at most {smallest} can be chosen"
+    return f"cannot draw clients = {clients} for a receiver that has only {smallest}; use at most {smallest}"

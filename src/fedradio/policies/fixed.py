@@ -47,5 +47,5 @@ def fixed(
     steps: Steps = None,
     epochs: Epochs = None,
 ) -> Fixed:
-    """Full participation: every sender at full CPU and power, with given steps or epochs (default: one epoch)."""
+    """Full participation: every sender at full CPU and power, for given steps or epochs (default: one epoch)."""
     return Fixed(effort(steps, epochs))

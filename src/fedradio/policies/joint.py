@@ -75,33 +75,42 @@ class Joint(Policy):
 @register("policy", "joint", paper="RawHFL, problem (28)/(29) and Algorithm 2")
 def joint(
     *,
-    clients: Annotated[int, Arg("clients selected in each cell, Z: one resource block each", ge=1, le=10_000)] = 4,
-    max_steps: Annotated[int, Arg("most local steps of a client, L", ge=1, le=1000)] = 50,
+    clients: Annotated[int, Arg("clients selected per cell, Z, with one resource block each", ge=1, le=10_000)] = 4,
+    max_steps: Annotated[int, Arg("largest number of local steps per client, L", ge=1, le=1000)] = 50,
     mode: Annotated[
-        Mode, Arg("exact optimum; everybody at f_max and P_max; or the iterative convex programmes of Algorithm 2")
+        Mode,
+        Arg(
+            "optimal: exact optimum; paper: everyone at f_max and P_max; dc: the iterative convex programmes of "
+            "Algorithm 2"
+        ),
     ] = "optimal",
     theta: Annotated[float, Arg("weight of local steps against joules", ge=0, le=1)] = 0.4,
     overlap: Annotated[
-        int | None, Arg("most clients selected twice in a row, Psi; null: half of clients", ge=0, le=10_000)
+        int | None,
+        Arg("largest number of clients selected twice in a row, Psi; null: half of clients", ge=0, le=10_000),
     ] = None,
     rho: Annotated[
-        float, Arg("of dc: penalty of selections between 0 and 1; the paper has 1, which keeps the first ones", ge=0)
+        float,
+        Arg("mode dc: penalty on fractional selections; the paper uses 1, which freezes the first selection", ge=0),
     ] = 0.0,
-    iterations: Annotated[int, Arg("of dc: most iterations of Algorithm 2, I", ge=1, le=10_000)] = 50,
-    precision: Annotated[float, Arg("of dc: it ends when no scaled variable moves by more", ge=0, le=1)] = 1e-3,
+    iterations: Annotated[int, Arg("mode dc: largest number of iterations of Algorithm 2, I", ge=1, le=10_000)] = 50,
+    precision: Annotated[
+        float, Arg("mode dc: stop when no scaled variable changes by more than this", ge=0, le=1)
+    ] = 1e-3,
     start: Annotated[
-        Start, Arg("of dc: first point; full CPU and power, the cheapest single step, or the clients' exact optimum")
+        Start,
+        Arg("mode dc: starting point: full CPU and power, the cheapest single step, or the clients' exact optimum"),
     ] = "full_power",
 ) -> Joint:
     """Joint optimisation of client selection, local steps, CPU frequency and power within deadline and energy budgets.
 
     ``optimal`` solves the problem exactly: it separates into one convex search per client and a selection per cell.
-    ``paper`` runs all clients at full CPU and power, which comes near the published joules. ``dc`` is the published
+    ``paper`` runs all clients at full CPU and power, which comes close to the published joules. ``dc`` is the published
     difference-of-convex iteration, repaired where it fails as printed; ``rho``, ``iterations``, ``precision`` and
     ``start`` are its settings.
     """
     iteration = Iteration(rho, iterations, precision, start)
     if mode != "dc" and iteration != USUAL:
-        reason = "rho, iterations, precision and start are settings of mode dc"
-        raise SpecError(Problem("policy.mode", reason, "mode: dc, or leave them out", mode))
+        reason = "rho, iterations, precision and start apply to mode dc only"
+        raise SpecError(Problem("policy.mode", reason, "set mode: dc, or leave them out", mode))
     return Joint(clients, max_steps, mode, theta, clients // 2 if overlap is None else overlap, iteration)

@@ -51,29 +51,34 @@ class PerClient(Policy):
 @register("policy", "per_client", paper="OSAFL, problem (5), Algorithms 3 and 4")
 def per_client(
     *,
-    max_steps: Annotated[int, Arg("most local steps of a client, kappa", ge=1, le=1000)] = 5,
-    mode: Annotated[Mode, Arg("most steps for the least energy; or the published iteration, see start")] = "optimal",
+    max_steps: Annotated[int, Arg("largest number of local steps per client, kappa", ge=1, le=1000)] = 5,
+    mode: Annotated[
+        Mode, Arg("optimal: the most steps at the lowest energy; paper: the published iteration, see start")
+    ] = "optimal",
     iterations: Annotated[
-        int, Arg("passes of Algorithm 4 in mode paper; nothing changes after the first", ge=1, le=1000)
+        int, Arg("mode paper: passes of Algorithm 4; nothing changes after the first", ge=1, le=1000)
     ] = 1,
-    start: Annotated[tuple[float, float], Arg("where mode paper starts: shares of f_max and of P_max", gt=0, le=1)] = (
+    start: Annotated[
+        tuple[float, float], Arg("mode paper: starting point, as fractions of f_max and P_max", gt=0, le=1)
+    ] = (
         1.0,
         1.0,
     ),
 ) -> PerClient:
     """Every client that can do a local step takes part, with as many steps as its deadline and energy budget allow.
 
-    There is no selection; a client that cannot do a step is a straggler with a reason. ``optimal`` finds for each
-    client the largest number of steps that any frequency and power make feasible, and their least energy, exactly.
-    ``paper`` counts the steps that fit at its starting point (7), slows the CPU down (9), and leaves the power where it
-    is (Algorithm 4 as published): most of the energy, and most stragglers, are due to that. Where Algorithm 4 starts is
-    not printed; here at full CPU and power, unless ``start`` says otherwise. The notes of a round hold ``eligible`` of
-    each receiver and ``full_power_steps`` of each client, the steps that fit at full CPU and power.
+    There is no selection; a client that cannot do a single step is recorded as a straggler, with a reason. ``optimal``
+    finds, exactly, the largest number of steps that is feasible for each client at any frequency and power, and the
+    lowest energy for it. ``paper`` counts the steps that fit at its starting point (7), slows the CPU down (9) and
+    leaves the power unchanged (Algorithm 4 as published), which causes most of the energy use and most stragglers. The
+    paper does not say where Algorithm 4 starts; here it starts at full CPU and power unless you set ``start``. The
+    notes of a round contain ``eligible`` per receiver and ``full_power_steps`` per client, the steps that fit at full
+    CPU and power.
     """
     if mode == "optimal" and iterations != 1:
         reason = "the exact solution does not iterate"
-        raise SpecError(Problem("policy.iterations", reason, "leave it out, or mode: paper", iterations))
+        raise SpecError(Problem("policy.iterations", reason, "leave it out, or set mode: paper", iterations))
     if mode == "optimal" and tuple(start) != (1.0, 1.0):
-        reason = "the exact solution starts nowhere"
-        raise SpecError(Problem("policy.start", reason, "leave it out, or mode: paper", list(start)))
+        reason = "the exact solution has no starting point"
+        raise SpecError(Problem("policy.start", reason, "leave it out, or set mode: paper", list(start)))
     return PerClient(max_steps, mode, iterations, (start[0], start[1]))

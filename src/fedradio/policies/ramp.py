@@ -49,16 +49,18 @@ class Ramp(Policy):
 def ramp(
     *,
     start: Annotated[float, Arg("amplitude before the first round", ge=0, le=1e6)] = 1.0,
-    slope: Annotated[float, Arg("growth of the amplitude a round", ge=0, le=1e6)] = 0.01,
-    scale: Annotated[float, Arg("factor on both: 20 for W-HFL's edges, 0.5 for its low power", gt=0, le=1e6)] = 1.0,
+    slope: Annotated[float, Arg("increase of the amplitude per round", ge=0, le=1e6)] = 0.01,
+    scale: Annotated[
+        float, Arg("factor on both: 20 for W-HFL's edges, 0.5 for its low-power setting", gt=0, le=1e6)
+    ] = 1.0,
     steps: Steps = None,
     epochs: Epochs = None,
 ) -> Ramp:
     """Full participation over the air with amplitude ``P_t = scale (start + slope t)`` in round t = 1, 2, ...
 
-    Local steps or epochs as in ``fixed`` (default: one epoch). Over an ideal link the amplitude changes nothing.
+    Local steps and epochs work as in ``fixed`` (default: one epoch). Over an ideal link the amplitude has no effect.
     """
     if scale * (start + slope) < LEAST:
-        reason = f"the first round's amplitude is below {LEAST:g}: nothing would be heard"
-        raise SpecError(Problem("policy.start", reason, "a larger start, slope or scale", start))
+        reason = f"the amplitude of the first round is below {LEAST:g}: nothing would be received"
+        raise SpecError(Problem("policy.start", reason, "use a larger start, slope or scale", start))
     return Ramp(Fixed(effort(steps, epochs)), scale * start, scale * slope)

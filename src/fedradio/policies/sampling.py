@@ -57,9 +57,9 @@ def smallest(keys: Tensor, group: Tensor, groups: int, m: int) -> Tensor:
 @register("policy", "sampling")
 def sampling(
     *,
-    clients: Annotated[int, Arg("clients drawn of each receiver", ge=1)] = 2,
+    clients: Annotated[int, Arg("clients drawn per receiver", ge=1)] = 2,
     steps: Steps = None,
     epochs: Epochs = None,
 ) -> Sampling:
-    """Uniform sampling of clients of each receiver without replacement, at full CPU and power (default: one epoch)."""
+    """Uniform client sampling without replacement, per receiver, at full CPU and power (default: one epoch)."""
     return Sampling(clients, effort(steps, epochs))

@@ -27,7 +27,7 @@ def facts_of(service: Service, client: int, content: int) -> dict[str, Fact]:
         views[p].last(n) for p, n in (("UE", "payload_key"), ("CSP", "ticket"), ("UE", "octets_sent"))
     )
     if device.epoch is None or key is None or ticket is None or octets is None:
-        raise ValueError("this client has not asked for anything")
+        raise ValueError("this client has not requested anything")
     return {
         "subscriber": device.subscriber,
         "temp": device.temp,

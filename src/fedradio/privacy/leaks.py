@@ -1,4 +1,4 @@
-"""What the size of a payload tells: the contents that a base station can name although everything is sealed.
+"""What the size of a payload reveals: the contents that a base station can identify although everything is encrypted.
 
 Payloads of equal size look the same. Whoever knows all sizes and how popular the contents are takes a payload for the
 most popular content of its size, and is right in ``sum_s max_{n: size n = s} p_n`` of the requests. By hand: sizes 5,

@@ -15,5 +15,5 @@ def require_cryptography() -> None:
     try:
         import_module(NEEDED)
     except ImportError:
-        reason = "the library cryptography, 47 or newer, is not installed"
+        reason = "the library cryptography (version 47 or newer) is not installed"
         raise SpecError(Problem("protocol", reason, "pip install 'fedradio[protocol]'")) from None

@@ -51,5 +51,5 @@ def unpad(data: bytes, padding: Padding) -> bytes:
         return data
     found = data.rstrip(b"\0")
     if not found.endswith(MARK):
-        raise ValueError("no end of the file")
+        raise ValueError("the end of the file is missing")
     return found[:-1]

@@ -52,10 +52,12 @@ def suite_of(name: str) -> Suite:
     """The suite of that name; refused where the library is older than it."""
     kems = {"x25519": "X25519", "hybrid": "MLKEM768_X25519"}
     if name not in kems:
-        raise SpecError(Problem("--suite", "unknown suite", "x25519 or hybrid", name))
+        raise SpecError(Problem("--suite", "unknown suite", "use x25519 or hybrid", name))
     kem = getattr(hpke.KEM, kems[name], None)
     if kem is None:
-        raise SpecError(Problem("--suite", "this version of cryptography lacks it", "a newer one, or x25519", name))
+        raise SpecError(
+            Problem("--suite", "not supported by this version of cryptography", "use a newer version, or x25519", name)
+        )
     return Suite(
         "hybrid" if name == "hybrid" else "x25519",
         hpke.Suite(kem, hpke.KDF.HKDF_SHA256, hpke.AEAD.CHACHA20_POLY1305),

@@ -58,7 +58,7 @@ class SumRefused(FedradioError):
 def rounded(demand: Floats) -> Words:
     """Demands of 0 to 1 as the whole numbers that are added: ``round(2^20 v)``."""
     if not (np.isfinite(demand).all() and (demand >= 0).all() and (demand <= 1).all()):
-        raise SumRefused("a demand is from 0 to 1")
+        raise SumRefused("a demand must be between 0 and 1")
     return np.rint(demand * SCALE).astype(np.uint32)
 
 
@@ -116,10 +116,10 @@ class Member(_Party):
     def report(self, demand: Floats, slot: Slot) -> Words:
         """The masked demand ``[N]``, once a slot: two reports under one mask would tell their difference."""
         if len(self._shared) <= LEAST - 1:
-            raise SumRefused("the sum over one member is its own report")
+            raise SumRefused("the sum over a single member would be its own report")
         total = rounded(demand)
         if slot in self._reported:
-            raise SumRefused("reported in this slot already")
+            raise SumRefused("already reported in this slot")
         self._reported.add(slot)
         for who in self._shared:
             words = mask(self._seed(who, slot), len(demand))
@@ -131,9 +131,9 @@ class Member(_Party):
         missing = set(absent)
         left = len(self._shared.keys() - missing - {EDGE}) + 1
         if self.number in missing or left < LEAST:
-            raise SumRefused("what is left of the sum would be this member's own report")
+            raise SumRefused("the rest of the sum would be this member's own report")
         if slot in self._revealed:
-            raise SumRefused("revealed in this slot already")
+            raise SumRefused("already revealed in this slot")
         self._revealed.add(slot)
         return {who: self._seed(who, slot) for who in sorted(missing)}
 
@@ -159,7 +159,7 @@ class Collector(_Party):
         ``revealed``: for every member that reported, its mask seeds with all absent ones.
         """
         if len(reports) < LEAST:
-            raise SumRefused("the sum over one member is its own report")
+            raise SumRefused("the sum over a single member would be its own report")
         seeds, missing = revealed or {}, self.absent(reports)
         total = np.zeros_like(next(iter(reports.values())))
         for who, report in reports.items():

@@ -208,7 +208,7 @@ def _wrong_sim(service: Service) -> None:
 
 R = Refusal
 TRIALS = (
-    Trial("request under a name that nobody has", "BS", R.UNKNOWN_TEMP, _stranger),
+    Trial("request under an unknown name", "BS", R.UNKNOWN_TEMP, _stranger),
     Trial("request of a device with another SIM key", "UE", R.WRONG_MAC, _wrong_sim),
     Trial(
         "one bit of the request flipped",
@@ -216,7 +216,7 @@ TRIALS = (
         R.WRONG_MAC,
         lambda s: s.operator.admit(flipped(up_to_isp(s), "sealed", 300)),
     ),
-    Trial("request sent once more", "BS", R.OLD_COUNT, _twice),
+    Trial("request sent again", "BS", R.OLD_COUNT, _twice),
     Trial(
         "one bit of the sealed text flipped",
         "ISP",
@@ -233,7 +233,7 @@ TRIALS = (
     Trial("request held back until the next epoch", "ISP", R.OTHER_EPOCH, _old_epoch),
     Trial("invented tag", "UE", R.UNKNOWN_TAG, _invented_tag),
     Trial(
-        "order under a ticket of nobody",
+        "order under an unknown ticket",
         "CSP",
         R.UNKNOWN_TICKET,
         lambda s: s.operator.route(Order(bytes(16), bytes(80))),
@@ -245,9 +245,9 @@ TRIALS = (
         R.ALTERED_ORDER,
         lambda s: s.edges[0].read(flipped(up_to_es(s), "order", 200)),
     ),
-    Trial("order sent once more to the same edge server", "BS", R.SEEN_ORDER, _order_twice),
+    Trial("order sent again to the same edge server", "BS", R.SEEN_ORDER, _order_twice),
     Trial("fetch altered", "BS", R.ALTERED_FETCH, _fetch_altered),
-    Trial("fetch sent once more", "BS", R.SEEN_FETCH, _fetch_twice),
+    Trial("fetch sent again", "BS", R.SEEN_FETCH, _fetch_twice),
     Trial("file of a miss cut to its first chunk", "ISP", R.ALTERED_PAYLOAD, _file_cut),
     Trial("two chunks of the payload swapped", "BS", R.ALTERED_PAYLOAD, _payload(_swapped)),
     Trial("last chunk dropped", "BS", R.ALTERED_PAYLOAD, _payload(lambda p: p[: 2 * (CHUNK + CHUNK_TAG)])),

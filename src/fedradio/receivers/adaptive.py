@@ -19,9 +19,9 @@ from fedradio.receivers.momentum import LR, only_heard
 
 Second = Literal["adagrad", "adam", "yogi"]
 
-BETA1 = Arg("decay of the mean change, beta_1", ge=0, lt=1)
+BETA1 = Arg("decay of the mean of the changes, beta_1", ge=0, lt=1)
 BETA2 = Arg("decay of the mean square, beta_2", ge=0, lt=1)
-TAU = Arg("adaptivity: smallest scale of a step, tau", gt=0, le=1e3)
+TAU = Arg("adaptivity tau, added to the root mean square", gt=0, le=1e3)
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def adam(
     beta1: Annotated[float, BETA1] = 0.9,
     beta2: Annotated[float, BETA2] = 0.99,
     tau: Annotated[float, TAU] = 1e-3,
-    correct: Annotated[bool, Arg("correct the bias of the means in the first steps, as Adam does")] = False,
+    correct: Annotated[bool, Arg("correct the bias of the means in the first steps, as in Adam")] = False,
 ) -> Adaptive:
-    """Adam at the receiver: steps in units of the root mean square of past changes, which it forgets slowly."""
+    """Adam at the receiver: steps scaled by a decaying root mean square of past changes."""
     return Adaptive("adam", lr, beta1, beta2, tau, correct)
 
 
@@ -82,7 +82,7 @@ def yogi(
     beta2: Annotated[float, BETA2] = 0.99,
     tau: Annotated[float, TAU] = 1e-3,
 ) -> Adaptive:
-    """Yogi at the receiver: like Adam, but the mean square moves by steps of the same size up and down."""
+    """Yogi at the receiver: like Adam, but the mean square changes additively, by equal amounts up and down."""
     return Adaptive("yogi", lr, beta1, beta2, tau)
 
 
@@ -93,5 +93,5 @@ def adagrad(
     beta1: Annotated[float, BETA1] = 0.0,
     tau: Annotated[float, TAU] = 1e-3,
 ) -> Adaptive:
-    """Adagrad at the receiver: steps in units of the root of the sum of all past squares; they only get smaller."""
+    """Adagrad at the receiver: steps scaled by the root of the sum of all past squares, so they only shrink."""
     return Adaptive("adagrad", lr, beta1, 0.0, tau)

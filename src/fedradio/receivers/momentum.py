@@ -38,10 +38,10 @@ class Momentum(ReceiverRule):
 @register("receiver", "momentum", paper="Hsu, Qi, Brown, arXiv:1909.06335")
 def momentum(
     *,
-    beta: Annotated[float, Arg("momentum; 0 with rate 1 adds the change as it is", ge=0, lt=1)] = 0.9,
+    beta: Annotated[float, Arg("momentum; 0 with rate 1 adds the merged change unchanged", ge=0, lt=1)] = 0.9,
     lr: Annotated[float, LR] = 1.0,
 ) -> Momentum:
-    """Server momentum: steady directions of the merged change add up, noise cancels."""
+    """Server momentum: consistent directions of the merged change add up, noise averages out."""
     return Momentum(beta, lr)
 
 

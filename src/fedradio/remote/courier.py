@@ -72,7 +72,7 @@ class Courier:
         self._over = threading.Event()
         self._next_shipment = 0.0
         self._thread = threading.Thread(target=self._carry, daemon=True)
-        self.end = end("failed", "the run has ended without a word", 1)
+        self.end = end("failed", "the run ended without a result", 1)
 
     def __enter__(self) -> Courier:
         self._thread.start()

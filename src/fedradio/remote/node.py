@@ -50,11 +50,11 @@ def compare(asker: Node, here: Node) -> Comparison:
         theirs, ours = getattr(asker, name), getattr(here, name)
         if theirs != ours:
             remedy = "install the same version on all machines"
-            return Comparison(f"{here.name} has {name} {ours}, {asker.name} has {theirs}; {remedy}")
+            return Comparison(f"{here.name} has {name} {ours}, but {asker.name} has {theirs}; {remedy}")
     if wrong := _other_parts(asker.parts, here.name):
         return Comparison(wrong)
     if asker.capability != here.capability:
-        kinds = f"{here.name} computes with {here.capability}, {asker.name} with {asker.capability}"
+        kinds = f"{here.name} computes with {here.capability}, but {asker.name} with {asker.capability}"
         return Comparison(note=f"{kinds}: the last bits of results may differ")
     return Comparison()
 
@@ -70,13 +70,13 @@ def load_parts(parts: Sequence[Agreed]) -> None:
 def _other_parts(parts: Sequence[Agreed], name: str) -> str:
     """Which file of parts, or neighbour of one, is absent from this machine, or another one; empty if none is."""
     for path, sha256 in (file for part in parts for file in _files(part)):
-        remedy = f"copy the same file to {path} on every machine; its text is never sent"
+        remedy = f"copy the same file to {path} on every machine; it is never sent automatically"
         try:
             found = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         except OSError as error:
             return f"{path} cannot be read on {name} ({error.strerror or error}); {remedy}"
         if found != sha256:
-            return f"{path} on {name} is another file (its sha256 differs); {remedy}"
+            return f"{path} on {name} is a different file (its SHA-256 differs); {remedy}"
     return ""
 
 

@@ -103,8 +103,8 @@ class RayBackend(Backend):
         try:
             answers: list[Any] = self._ray.get(list(calls))
         except self._ray.exceptions.RayActorError as error:
-            reason = f"an actor has died, also after {RESTARTS} new starts ({_line(error)})"
-            raise FedradioError(f"{reason}; `fedradio resume` goes on from the last checkpoint") from error
+            reason = f"an actor died, even after {RESTARTS} restarts ({_line(error)})"
+            raise FedradioError(f"{reason}; `fedradio resume` continues from the last checkpoint") from error
         except self._ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, FedradioError):
                 raise error.cause from None
@@ -118,8 +118,8 @@ class RayBackend(Backend):
             self._warned = True
             training, sending = (median(each) * 1e3 for each in zip(*self.calls, strict=True))
             if sending > training:
-                costs = f"training {training:.0f} ms a call, sending {sending:.0f} ms"
-                warnings.warn(f"{costs}: --on ray slows this run", stacklevel=2)
+                costs = f"training takes {training:.0f} ms per call, sending {sending:.0f} ms"
+                warnings.warn(f"{costs}: --on ray slows this run down", stacklevel=2)
 
 
 def share_out(updates: Sequence[int], groups: Sequence[list[int]], actors: int) -> list[list[list[int]]]:
@@ -141,8 +141,8 @@ def ray_backends(actors: int | None = None) -> Iterator[Callable[[Spec], Backend
     """
     with cluster(actors) as ray:
         if actors is not None and actors > cpus_of(ray):
-            reason = f"the cluster has {cpus_of(ray)} processors, and an actor needs one"
-            raise SpecError(Problem("--actors", reason, f"at most {cpus_of(ray)}", actors))
+            reason = f"the cluster has only {cpus_of(ray)} processors, and each actor needs one"
+            raise SpecError(Problem("--actors", reason, f"use at most {cpus_of(ray)}", actors))
         made: list[RayBackend] = []
 
         def backend(spec: Spec) -> Backend:

@@ -55,7 +55,7 @@ def cluster(cpus: int | None = None) -> Iterator[Any]:
         try:
             ray.init(**(alone if not address else {"address": address}), log_to_driver=False, logging_level="error")
         except Exception as error:  # Ray has no base class for what may go wrong here
-            where = f"the Ray cluster at {address}" if address else "a Ray of this machine"
+            where = f"the Ray cluster at {address}" if address else "Ray on this machine"
             raise FedradioError(f"{where} cannot be used: {error}{_token_hint(address)}") from error
     try:
         yield ray
@@ -75,7 +75,9 @@ def check_nodes(ray: Any) -> list[str]:
     try:
         found = ray.get(asked, timeout=NODE_PATIENCE_S)
     except ray.exceptions.RayError as error:
-        raise FedradioError(f"a machine of the cluster does not answer, or has no fedradio: {error}") from error
+        raise FedradioError(
+            f"a machine of the cluster does not answer, or fedradio is not installed on it: {error}"
+        ) from error
     problems = [Problem("--on ray", refused) for refused, _ in found if refused]
     if problems:
         raise SpecError(problems)
@@ -109,7 +111,7 @@ def _token_hint(address: str | None) -> str:
     """What is missing where Ray was not told to show the cluster's token, which is its own default for clusters."""
     if not address or AUTHENTICATION in os.environ:
         return ""
-    return f"; a cluster with token authentication, Ray's default, also needs: export {AUTHENTICATION}=token"
+    return f"; a cluster with token authentication (Ray's default) also needs: export {AUTHENTICATION}=token"
 
 
 @contextmanager

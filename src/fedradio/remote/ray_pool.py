@@ -45,8 +45,8 @@ class RayPool(Pool):
         Ray would wait for such a machine for ever."""
         most = widest(self._ray)
         if (workers or 1) > most:
-            reason = f"a run needs them on one machine, and the largest of the cluster has {most}"
-            raise SpecError(Problem("--workers", reason, f"at most {most}", workers))
+            reason = f"a run needs them on one machine, but the largest machine of the cluster has {most}"
+            raise SpecError(Problem("--workers", reason, f"use at most {most}", workers))
         return self.places(workers or 1), workers or 1
 
     def places(self, workers: int) -> int:
@@ -160,9 +160,9 @@ class _Batch:
         except errors.TaskCancelledError:
             message = end("interrupted", None, 130) if task.number in self._begun else not_begun()
         except errors.RayTaskError as error:
-            message = end("failed", f"the run has crashed: {str(error).strip()[-2000:]}", 1)
+            message = end("failed", f"the run crashed: {str(error).strip()[-2000:]}", 1)
         except errors.RayError as error:
-            reason = f"its process has died, also when Ray made it again: {str(error).strip()[:2000]}"
+            reason = f"its process died, even after Ray restarted it: {str(error).strip()[:2000]}"
             message = end("interrupted", None, 130) if stop.asked else end("failed", reason, 1)
         if lock := self._locks.pop(task.number, None):
             lock.close()

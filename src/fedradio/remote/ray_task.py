@@ -84,4 +84,4 @@ def _files(number: int, ask: Ask) -> dict[str, bytes]:
             files: dict[str, bytes] = answer["files"]
             return files
         time.sleep(0.1)
-    raise StoreError(f"nobody has answered for {ANSWER_PATIENCE_S:.0f} s")
+    raise StoreError(f"no answer for {ANSWER_PATIENCE_S:.0f} s")

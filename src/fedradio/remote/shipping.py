@@ -102,7 +102,7 @@ def store(folder: Path, shipment: Mapping[str, Any]) -> None:
     names: list[str] = shipment["names"]
     strange = [name for name in (*names, *(name for name, _ in files)) if not is_of_run(name)]
     if strange:
-        raise StoreError(f"{folder}: {strange[0]!r} is no file of a run, and is not stored")
+        raise StoreError(f"{folder}: {strange[0]!r} is not a file of a run and is not stored")
     if SUMMARY_FILE not in names:
         (folder / SUMMARY_FILE).unlink(missing_ok=True)
     late = [(name, data) for name, data in files if _trust(name) > 0]
@@ -148,7 +148,7 @@ def _store_records(path: Path, offset: int, data: bytes) -> None:
         return
     with path.open("r+b") as file:
         if file.seek(0, os.SEEK_END) < offset:
-            raise StoreError(f"{path}: records are missing before those that have come")
+            raise StoreError(f"{path}: records are missing before those that have arrived")
         file.seek(offset)
         file.truncate()
         file.write(data)

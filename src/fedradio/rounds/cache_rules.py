@@ -25,7 +25,7 @@ def cache_problems(sim: Simulation) -> list[Problem]:
     if cache is None:
         return []
     if sim.pooled:
-        return [Problem("cache", "central training has no edges", "leave cache out, or a federated algorithm")]
+        return [Problem("cache", "central training has no edges", "leave cache out, or use a federated algorithm")]
     problems = _request_problems(sim) + _size_problems(cache, sim.stream.classes) + _name_problems(cache)
     return problems or _score_problems(sim, cache)
 
@@ -34,11 +34,11 @@ def _request_problems(sim: Simulation) -> list[Problem]:
     """Data of which nothing is requested."""
     stream = sim.stream
     if not isinstance(stream, RequestStream) or stream.law is None:
-        return [Problem("cache", "this source has no requests", "data.source=videos or video_files, or cache=null")]
+        return [Problem("cache", "this source has no requests", "set data.source=videos or video_files, or cache=null")]
     chances = [stream.chances_at(Clock(t, 0, t)) for t in (0, 1)]
     if not any(bool((each > 0).any()) for each in chances) or not bool((stream.request_rate > 0).any()):
-        reason = "nothing is requested while the system learns"
-        return [Problem("cache", reason, "data.stream=growing or fifo, with slots and activity above 0")]
+        reason = "no requests are made during training"
+        return [Problem("cache", reason, "set data.stream=growing or fifo, with slots and activity above 0")]
     return []
 
 
@@ -52,28 +52,28 @@ def _size_problems(cache: Cache, files: int) -> list[Problem]:
         reason = f"the catalogue has {files} files"
         problems.append(Problem("cache.top", reason, f"from 1 to {files}", cache.top))
     if len(set(cache.capacity)) < len(cache.capacity):
-        reason = "a capacity stands there twice"
-        problems.append(Problem("cache.capacity", reason, "each once", list(cache.capacity)))
+        reason = "a capacity is listed twice"
+        problems.append(Problem("cache.capacity", reason, "list each once", list(cache.capacity)))
     sizes = torch.as_tensor(cache.file_bits)
     if sizes.dim() > 1 or (sizes.dim() == 1 and len(sizes) != files) or not bool((sizes > 0).all()):
-        reason = f"sizes of the {files} files of the catalogue, above 0"
-        problems.append(Problem("cache.file_bits", reason, "one number, or one a file"))
+        reason = f"must be the sizes of the catalogue's {files} files, each above 0"
+        problems.append(Problem("cache.file_bits", reason, "give one number, or one per file"))
     return problems
 
 
 def _name_problems(cache: Cache) -> list[Problem]:
     """Names of placements by which they cannot be told apart."""
     if not cache.placements:
-        return [Problem("cache.placements", "there is none", "such as [predicted, cell_popular]")]
+        return [Problem("cache.placements", "no placement is given", "such as [predicted, cell_popular]")]
     problems, count = [], Counter(placement.name for placement in cache.placements)
     for number, placement in enumerate(cache.placements):
         path = f"cache.placements.{number}"
         if count[placement.name] > 1:
             remedy = f"give each its own name: {{kind: ..., name: {placement.name}_{number}}}"
-            problems.append(Problem(path, f"several placements are called {placement.name}", remedy))
+            problems.append(Problem(path, f"several placements are named {placement.name}", remedy))
         if not NAME.fullmatch(placement.name):
-            remedy = "letters, digits, dot, dash and underscore, at most 40"
-            problems.append(Problem(f"{path}.name", "not a name", remedy, placement.name))
+            remedy = "use letters, digits, dots, dashes and underscores, at most 40 characters"
+            problems.append(Problem(f"{path}.name", "not a valid name", remedy, placement.name))
     return problems
 
 
@@ -99,6 +99,6 @@ def _score_problems(sim: Simulation, cache: Cache) -> list[Problem]:
         except SpecError as error:
             problems += [Problem(path, each.reason, each.remedy) for each in error.problems]
         if placement.move_cost is not None and not placement.move_cost >= 0:
-            reason = "a price of moving is at least 0"
-            problems.append(Problem(f"{path}.move_cost", reason, "0 or more, or null", placement.move_cost))
+            reason = "the cost of prefetching must be at least 0"
+            problems.append(Problem(f"{path}.move_cost", reason, "use 0 or more, or null", placement.move_cost))
     return problems

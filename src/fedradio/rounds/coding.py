@@ -45,19 +45,19 @@ def coding_warnings(sim: Simulation, h: int) -> list[str]:
         )
     if SUPERPOSITION in sim.hops[h].link.offers and any(transform.conceals for transform in transforms):
         warnings.append(
-            f"hops.{h}.transforms: noise at the receiver covers weights, and on the air "
+            f"hops.{h}.transforms: noise at the receiver is matched to the weights, but over the air "
             "senders with high gains count for more"
         )
     if sim.algorithm.memory_blocks and any(transform.lossy for transform in transforms):
         warnings.append(
-            f"hops.{h}.transforms: control variates follow what receivers decode, more slowly if it is noisy"
+            f"hops.{h}.transforms: control variates follow the decoded payloads, and more slowly if these are noisy"
         )
     for i, transform in enumerate(transforms):
         if isinstance(transform, Feedback) and (found := _amplified(transforms, chain, i)) is not None:
             place, omega, contracted = found
             if contracted:
                 warnings.append(
-                    f"{_path(h, place)}: its error is up to {omega:.3g} times its input behind error feedback; "
+                    f"{_path(h, place)}: its error is up to {omega:.3g} times its input, after error feedback; "
                     "more bits, or shrink: true, make it smaller"
                 )
     return warnings
@@ -83,25 +83,27 @@ def _link_problems(sim: Simulation, h: int, i: int, transform: Transform) -> lis
     missing = transform.needs - sim.hops[h].link.offers
     if not missing:
         return []
-    reason = f"the link must offer {', '.join(sorted(missing))}: sums of what this transform sends cannot be decoded"
-    return [Problem(_path(h, i), reason, "a link that does, such as digital or ideal, or another transform")]
+    reason = f"the link must offer {', '.join(sorted(missing))}: this transform's output cannot be decoded from a sum"
+    return [Problem(_path(h, i), reason, "use a link that does, such as digital or ideal, or another transform")]
 
 
 def _algorithm_problems(sim: Simulation, h: int, i: int, transform: Transform) -> list[Problem]:
     algorithm, path, problems = sim.algorithm, _path(h, i), list[Problem]()
     if transform.conceals and "individual" in algorithm.needs:
-        reason = "noise at the receiver hides single payloads, which the algorithm needs"
-        problems.append(Problem(path, reason, "at: client, or an algorithm that needs sums only"))
+        reason = "noise at the receiver hides individual payloads, which the algorithm needs"
+        problems.append(Problem(path, reason, "set at: client, or use an algorithm that only needs sums"))
     if transform.conceals and h == 0 and algorithm.memory_blocks:
-        reason = "clients and receivers accumulate the same changes, and noise at the receiver reaches its half alone"
-        problems.append(Problem(path, reason, "at: client, or an algorithm without control variates"))
+        reason = (
+            "clients and receivers must accumulate the same changes, but noise at the receiver reaches one side only"
+        )
+        problems.append(Problem(path, reason, "set at: client, or use an algorithm without control variates"))
     if isinstance(transform, Noise) and transform.at == "receiver" and algorithm.reveals:
         equal = "algorithm.weighting=equal" if algorithm.reveals <= {"samples"} else "an algorithm with equal weights"
         reason = f"the weights of the sum depend on the clients' {', '.join(sorted(algorithm.reveals))}"
-        problems.append(Problem(path, reason, f"{equal}, or at: client"))
+        problems.append(Problem(path, reason, f"use {equal}, or set at: client"))
     if transform.lossy and algorithm.relay == "fixed" and h > 0:
-        reason = "fixed weights and control variates need exact outer hops: nobody keeps what a coder loses there"
-        problems.append(Problem(path, reason, "transforms on hop 0 only"))
+        reason = "fixed weights and control variates need exact outer hops: what a coder loses there is lost for good"
+        problems.append(Problem(path, reason, "use transforms on hop 0 only"))
     return problems
 
 
@@ -110,17 +112,21 @@ def _order_problems(transforms: tuple[Transform, ...], path: str, i: int) -> lis
     transform, before, behind = transforms[i], transforms[:i], transforms[i + 1 :]
     problems = []
     if any(type(other) is type(transform) for other in before):
-        problems.append(Problem(path, "stands twice", "once is enough"))
+        problems.append(Problem(path, "appears twice", "remove one of them"))
     if isinstance(transform, RandomK) and any(isinstance(other, TopK) for other in before):
-        problems.append(Problem(path, "random places of what top_k has chosen leave most of it out", "before top_k"))
+        problems.append(
+            Problem(path, "picking random positions from the output of top_k drops most of it", "put it before top_k")
+        )
     if transform.conceals and any(other.omega(1 << 20) is not None for other in behind):
         reason = (
-            "the noise covers payloads up to the clipping norm, and an unbiased coder behind it can make them longer"
+            "the noise is scaled to the clipping norm, but an unbiased coder after it can increase the payloads' norm"
         )
-        problems.append(Problem(path, reason, "at: client, or coders that only shorten (top_k, shrink: true)"))
+        problems.append(
+            Problem(path, reason, "set at: client, or use coders that never increase the norm (top_k, shrink: true)")
+        )
     if isinstance(transform, Feedback) and any(_adds_noise(other) for other in behind):
-        reason = "it would take the clients' noise for an error, and send it back the next time"
-        problems.append(Problem(path, reason, "noise at: receiver, or no feedback"))
+        reason = "it would treat the clients' noise as an error and add it to the next payload"
+        problems.append(Problem(path, reason, "use noise with at: receiver, or no feedback"))
     return problems
 
 
@@ -129,11 +135,11 @@ def _code_problems(transforms: tuple[Transform, ...], chain: list[Message], path
     first, before = chain[0], chain[i]
     coded = (before.size, before.sent, before.value_bits) != (first.size, first.sent, first.value_bits)
     if isinstance(transforms[i], Feedback) and coded:
-        reason = "what it adds is not among the numbers, places or levels that a coder before it has chosen"
-        return [Problem(path, reason, "feedback in front of all coders")]
+        reason = "what it adds does not fit the numbers, positions or levels chosen by a coder before it"
+        return [Problem(path, reason, "put feedback before all coders")]
     if _adds_noise(transforms[i]) and (before.sent is not None or before.value_bits is not None):
-        reason = "its noise is on all numbers, also on those that a coder before it does not send"
-        return [Problem(path, reason, "coders behind the noise, or at: receiver")]
+        reason = "it adds noise to all numbers, including those that a coder before it does not send"
+        return [Problem(path, reason, "put coders after the noise, or set at: receiver")]
     return []
 
 
@@ -149,8 +155,10 @@ def _feedback_problems(transforms: tuple[Transform, ...], chain: list[Message], 
     found = _amplified(transforms, chain, i)
     if found is None or found[2]:
         return []
-    reason = f"the unbiased coder behind it makes an error of up to {found[1]:.3g} times what it codes: it would add up"
-    remedy = "more bits, quantise with shrink: true, random_k with scale: false, or top_k in between"
+    reason = (
+        f"the unbiased coder after it makes an error of up to {found[1]:.3g} times its input, which would accumulate"
+    )
+    remedy = "use more bits, quantise with shrink: true, random_k with scale: false, or top_k in between"
     return [Problem(path, reason, remedy)]
 
 
@@ -170,9 +178,15 @@ def _receiver_problems(sim: Simulation, h: int) -> list[Problem]:
     problems = []
     own, rule = sim.hops[h].receiver, sim.algorithm.server_rule
     if own is not None and h > 0 and sim.algorithm.relay == "fixed":
-        reason = "with fixed weights and control variates outer hops must add what is relayed, and nothing else"
-        problems.append(Problem(f"hops.{h}.receiver", reason, "hops.0.receiver, or an averaging algorithm"))
+        reason = "with fixed weights and control variates, outer hops must add exactly what is relayed"
+        problems.append(Problem(f"hops.{h}.receiver", reason, "use hops.0.receiver, or an averaging algorithm"))
     if own is not None and rule is not None and h == len(sim.hops) - 1:
-        reason = "the algorithm brings an optimiser of its own for this receiver"
-        problems.append(Problem(f"hops.{h}.receiver", reason, "one of the two: algorithm=fedavg with this receiver"))
+        reason = "the algorithm has its own optimiser for this receiver"
+        problems.append(
+            Problem(
+                f"hops.{h}.receiver",
+                reason,
+                "use only one of the two: algorithm=fedavg with this receiver, or the algorithm alone",
+            )
+        )
     return problems

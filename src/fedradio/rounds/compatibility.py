@@ -62,17 +62,19 @@ def warnings_of(sim: Simulation) -> list[str]:
     if objective is not None and objective.unlabelled_batch > 0:
         stats = sim.stream.stats(sim.stream.start())
         if bool((stats["samples"] == stats["labelled"]).all()) and objective.pseudo_on == "unlabelled":
-            warnings.append("data: every sample has its label; the terms of unlabelled samples are absent")
+            warnings.append("data: every sample is labelled, so the terms for unlabelled samples have no effect")
         elif bool((stats["samples"] > 0).all() and (stats["labelled"] == 0).all()):
-            warnings.append("data: no client has a labelled sample; pseudo-labels repeat what the model says already")
+            warnings.append(
+                "data: no client has a labelled sample; pseudo-labels only repeat the model's own predictions"
+            )
         elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
             warnings.append(
-                f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} a round; "
-                "a larger alpha_r, or a smaller alpha_p, keeps them in check"
+                f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} per round; "
+                "a larger alpha_r or a smaller alpha_p keeps them in check"
             )
     for h, hop in enumerate(sim.hops):
         if hop.deadline_s is not None and "deadline" not in hop.policy.needs:
-            warnings.append(f"hops.{h}: the policy does not look at the deadline; whoever is late is lost")
+            warnings.append(f"hops.{h}: the policy ignores the deadline; late payloads are lost")
         if SUPERPOSITION in hop.link.offers and VARIATE in _initial_memory(sim).shared:
             warnings.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
     for h in range(len(sim.hops)):
@@ -87,7 +89,7 @@ def _scale_warnings(sim: Simulation) -> list[str]:
     size = float(x.double().square().mean().sqrt()) if x.is_floating_point() else 0.0
     if size <= LARGE_INPUTS:
         return []
-    return [f"data: the inputs are about {size:.3g} in size; training goes best near 1 (standardise them)"]
+    return [f"data: the inputs have a magnitude of about {size:.3g}; training works best near 1 (standardise them)"]
 
 
 def _shape_problems(sim: Simulation) -> list[Problem]:
@@ -95,19 +97,21 @@ def _shape_problems(sim: Simulation) -> list[Problem]:
     if len(sim.hops) != sim.topology.hops:
         reason = f"the topology has {sim.topology.hops} hop(s)"
         problems.append(
-            Problem("hops", reason, "one entry a hop, such as hops=[{policy: fixed}] for one", len(sim.hops))
+            Problem(
+                "hops", reason, "give one entry per hop, such as hops=[{policy: fixed}] for a single hop", len(sim.hops)
+            )
         )
     if sim.stream.clients != sim.topology.clients:
-        reason = f"the data is split over {sim.stream.clients} clients, the topology has {sim.topology.clients}"
+        reason = f"the data is split over {sim.stream.clients} clients, but the topology has {sim.topology.clients}"
         problems.append(Problem("data", reason, "use the same number"))
     if sim.model.shape != sim.stream.shape:
-        reason = f"made for inputs {sim.model.shape}, the data has {sim.stream.shape}"
-        problems.append(Problem("model", reason, "build the model for the data's shape"))
+        reason = f"built for inputs of shape {sim.model.shape}, but the data has {sim.stream.shape}"
+        problems.append(Problem("model", reason, "build the model for the shape of the data"))
     else:
         problems += _sample_problems(sim)
     if sim.model.classes < sim.stream.classes:
-        reason = f"has {sim.model.classes} outputs, the data {sim.stream.classes} classes"
-        problems.append(Problem("model", reason, "build the model for the data's classes"))
+        reason = f"has {sim.model.classes} outputs, but the data has {sim.stream.classes} classes"
+        problems.append(Problem("model", reason, "build the model for the number of classes of the data"))
     if not 1 <= sim.eval_top <= sim.stream.classes:
         reason = f"the data has {sim.stream.classes} classes"
         problems.append(Problem("eval_top", reason, f"from 1 to {sim.stream.classes}", sim.eval_top))
@@ -130,7 +134,9 @@ def _sample_problems(sim: Simulation) -> list[Problem]:
         return list(error.problems)
     except RuntimeError:
         kind = "numbers" if x.is_floating_point() else "whole numbers (ids)"
-        return [Problem("model", f"cannot read these samples, {kind} of shape {tuple(x.shape[1:])}", "another kind")]
+        return [
+            Problem("model", f"cannot take these samples, {kind} of shape {tuple(x.shape[1:])}", "use another kind")
+        ]
     return []
 
 
@@ -139,29 +145,31 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     problems = _policy_problems(sim, h)
     missing = sim.algorithm.needs - hop.link.offers
     if missing:
-        reason = f"the algorithm needs {_names(missing)}, this link offers {_names(hop.link.offers)}"
-        problems.append(Problem(f"hops.{h}.link", reason, f"links that do: {_links_with(sim.algorithm.needs)}"))
+        reason = f"the algorithm needs {_names(missing)}, but this link offers {_names(hop.link.offers)}"
+        problems.append(Problem(f"hops.{h}.link", reason, f"use a link that does: {_links_with(sim.algorithm.needs)}"))
     if hop.channel is not None and hop.channel.fading not in hop.link.takes:
         fading = hop.channel.fading
-        reason = f"its small-scale fading is {LASTING[fading]} ({fading}), this link takes {_names(hop.link.takes)}"
+        reason = (
+            f"its small-scale fading is {LASTING[fading]} ({fading}), but this link supports {_names(hop.link.takes)}"
+        )
         others = _links_where(lambda link: fading in link.takes)
-        problems.append(Problem(f"hops.{h}.channel", reason, f"fading: none, or a link that takes it: {others}"))
+        problems.append(Problem(f"hops.{h}.channel", reason, f"use fading: none, or a link that supports it: {others}"))
     problems += _channel_problems(sim, h)
     problems += coding_problems(sim, h)
     if h == last and hop.period != 1:
-        reason = "the last hop is run once a round"
-        problems.append(Problem(f"hops.{h}.period", reason, "set it on a hop below, or raise rounds", hop.period))
+        reason = "the last hop runs once per round"
+        problems.append(Problem(f"hops.{h}.period", reason, "set it on a lower hop, or increase rounds", hop.period))
     if hop.period < 1:
-        problems.append(Problem(f"hops.{h}.period", "a hop is run at least once", "use 1 or more", hop.period))
+        problems.append(Problem(f"hops.{h}.period", "a hop runs at least once", "use 1 or more", hop.period))
     if hop.deadline_s is not None and sim.hops[0].fleet is None:
-        reason = "without devices nothing takes a defined time, so a deadline cannot be kept"
+        reason = "without a fleet nothing takes any time, so a deadline is meaningless"
         problems.append(Problem(f"hops.{h}.deadline_s", reason, "set hops.0.fleet"))
     problems += _outer_problems(sim, h) if h > 0 else []
     if hop.fleet is not None and len(hop.fleet.f_max_hz) != sim.topology.senders(h):
-        reason = f"describes {len(hop.fleet.f_max_hz)} devices, the hop has {sim.topology.senders(h)} senders"
-        problems.append(Problem(f"hops.{h}.fleet", reason, "one device a sender"))
+        reason = f"describes {len(hop.fleet.f_max_hz)} devices, but the hop has {sim.topology.senders(h)} senders"
+        problems.append(Problem(f"hops.{h}.fleet", reason, "describe one device per sender"))
     if h == 0 and sim.waits == "deadline" and hop.deadline_s is None:
-        problems.append(Problem("clock", "clock 'deadline' without a deadline", "set hops.0.deadline_s", sim.waits))
+        problems.append(Problem("clock", "the clock 'deadline' needs a deadline", "set hops.0.deadline_s", sim.waits))
     return problems
 
 
@@ -171,7 +179,7 @@ def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
     if channel is None:
         return []
     if isinstance(channel, Trace) and channel.interval_s is None and sim.hops[0].deadline_s is None:
-        reason = "nothing says how many seconds pass from one exchange to the next"
+        reason = "the time between two exchanges is not defined"
         return [Problem(f"hops.{h}.channel.interval_s", reason, "set it, or hops.0.deadline_s")]
     try:
         state = channel.start(topology.senders(h), topology.receivers(h))
@@ -186,20 +194,20 @@ def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
     """Problems of outer hops: fixed weights allow no losses, and a deadline must leave time for the hops below."""
     hop, below, problems = sim.hops[h], sim.hops[h - 1], []
     if sim.algorithm.relay == "fixed":
-        reason = "control variates and fixed weights need every node of an outer hop"
+        reason = "control variates and fixed weights need every node of an outer hop to take part"
         if hop.deadline_s is not None:
             problems.append(
                 Problem(f"hops.{h}.deadline_s", reason, "remove the deadline of the outer hop", hop.deadline_s)
             )
         if "lossless" not in hop.link.offers:
-            problems.append(Problem(f"hops.{h}.link", reason, "a link without erasures, such as ideal"))
+            problems.append(Problem(f"hops.{h}.link", reason, "use a link without erasures, such as ideal"))
         if not hop.policy.everyone:
             problems.append(Problem(f"hops.{h}.policy", reason, "use fixed"))
     if sim.waits == "deadline" and hop.deadline_s is not None and below.deadline_s is not None:
         least = below.period * below.deadline_s
         if hop.deadline_s < least:
-            reason = f"the {below.period} exchange(s) below already last {least:g} s"
-            problems.append(Problem(f"hops.{h}.deadline_s", reason, f"more than {least:g}", hop.deadline_s))
+            reason = f"the {below.period} exchange(s) of the hop below already take {least:g} s"
+            problems.append(Problem(f"hops.{h}.deadline_s", reason, f"use more than {least:g}", hop.deadline_s))
     return problems
 
 
@@ -207,20 +215,20 @@ def _forwarding_problems(sim: Simulation) -> list[Problem]:
     """Problems of masts that pass on every payload: nothing may happen to it on its way, and the server averages."""
     problems = []
     if sim.algorithm.averaging is None:
-        reason = "cells that pass payloads on learn as a flat network only with plain averages"
-        problems.append(Problem("topology.via", reason, "via: null, or algorithm=fedavg"))
+        reason = "cells that forward payloads are equivalent to a flat network only for plain averaging"
+        problems.append(Problem("topology.via", reason, "set via: null, or algorithm=fedavg"))
     for h, hop in enumerate(sim.hops):
         if h < len(sim.hops) - 1 and hop.period != 1:
-            reason = "a payload is passed on as soon as it has arrived"
-            problems.append(Problem(f"hops.{h}.period", reason, "1, or topology=hierarchical", hop.period))
+            reason = "a payload is forwarded as soon as it arrives"
+            problems.append(Problem(f"hops.{h}.period", reason, "use 1, or topology=hierarchical", hop.period))
         if "individual" not in hop.link.offers:
-            reason = "payloads are passed on one by one, this link gives their sum only"
-            problems.append(Problem(f"hops.{h}.link", reason, "digital or ideal, or topology=hierarchical"))
+            reason = "payloads are forwarded one by one, but this link only delivers their sum"
+            problems.append(Problem(f"hops.{h}.link", reason, "use digital or ideal, or topology=hierarchical"))
         if h > 0 and hop.transforms:
-            reason = "a payload is passed on as it was coded by its client"
-            problems.append(Problem(f"hops.{h}.transforms", reason, "transforms of hops.0"))
+            reason = "a payload is forwarded as its client coded it"
+            problems.append(Problem(f"hops.{h}.transforms", reason, "set the transforms of hops.0 instead"))
     if sim.model.local.size + sim.model.buffers.size:
-        problems.append(Problem("model", "norm layers are not passed on by cells", "topology.via=null"))
+        problems.append(Problem("model", "cells do not forward norm layers", "topology.via=null"))
     return problems
 
 
@@ -234,11 +242,11 @@ def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
     missing = hop.policy.needs - PIECES - hop.link.offers
     if missing:
         reason = f"this policy needs a link that offers {_names(missing)}"
-        problems.append(Problem(f"hops.{h}.policy", reason, f"links that do: {_links_with(missing)}"))
+        problems.append(Problem(f"hops.{h}.policy", reason, f"use a link that does: {_links_with(missing)}"))
     published = (DATA_SIGNALS | sim.algorithm.publishes) if h == 0 else frozenset()
     unknown = hop.policy.reads - published
     if unknown:
-        reason = f"this policy reads the signal(s) {_names(unknown)} that nobody publishes"
+        reason = f"this policy reads the signal(s) {_names(unknown)}, which nothing publishes"
         problems.append(Problem(f"hops.{h}.policy", reason, f"published here: {_names(published)}"))
     return problems
 
@@ -251,7 +259,7 @@ def _missing_parts(h: int, hop: Hop, path: str, subject: str, needs: frozenset[s
             problems.append(Problem(path, f"{subject} needs a {part}", f"set hops.{h}.{key}"))
     if "steps" in needs and h > 0:
         problems.append(
-            Problem(path, f"{subject} plans local steps, which only hop 0 has", "use fixed or sampling here")
+            Problem(path, f"{subject} plans local steps, which exist only on hop 0", "use fixed or sampling here")
         )
     return problems
 
@@ -259,15 +267,15 @@ def _missing_parts(h: int, hop: Hop, path: str, subject: str, needs: frozenset[s
 def _learning_problems(sim: Simulation) -> list[Problem]:
     rule, problems = sim.rule, []
     if sim.algorithm.single_hop and len(sim.hops) > 1:
-        reason = f"is defined for clients and one receiver, this network has {len(sim.hops)} hops"
-        problems.append(Problem("algorithm", reason, "a flat topology, or another algorithm"))
+        reason = f"is defined for clients and a single receiver, but this network has {len(sim.hops)} hops"
+        problems.append(Problem("algorithm", reason, "use a flat topology, or another algorithm"))
     if rule.keep_state and not rule.state_names:
         reason = "plain SGD has no state to keep"
         problems.append(Problem("rule.keep_state", reason, "set rule.momentum, or rule.kind=adam", True))
     work = {entry.name for entry in fields(Work)}
     known = DATA_SIGNALS | {START_COUNTS, START_SEEN} | work | sim.algorithm.publishes
     if unknown := sim.algorithm.reveals - known:
-        reason = f"it reveals {_names(unknown)} to the receivers, which nobody knows"
+        reason = f"it reveals {_names(unknown)} to the receivers, but no such quantity exists"
         problems.append(Problem("algorithm", reason, f"known here: {_names(known)}"))
     return problems
 
@@ -283,7 +291,7 @@ def _metric_problems(sim: Simulation) -> list[Problem]:
     for number, metric in enumerate(sim.metrics):
         path = f"metrics.{number}"
         if known := [name for name in metric.names if name in taken]:
-            reason = f"the score {known[0]} is already that of {taken[known[0]]}"
+            reason = f"the score {known[0]} is already produced by {taken[known[0]]}"
             problems.append(Problem(path, reason, "leave one of them out"))
         taken |= dict.fromkeys(metric.names, path)
         try:
@@ -294,8 +302,8 @@ def _metric_problems(sim: Simulation) -> list[Problem]:
             ]
             continue
         if set(scores) != set(metric.names):
-            reason = f"announces the scores {_names(frozenset(metric.names))}, but gives {_names(frozenset(scores))}"
-            problems.append(Problem(path, reason, "the same in its names and its score"))
+            reason = f"declares the scores {_names(frozenset(metric.names))}, but returns {_names(frozenset(scores))}"
+            problems.append(Problem(path, reason, "make its names and its scores agree"))
     return problems
 
 
@@ -304,13 +312,13 @@ def objective_problems(sim: Simulation) -> list[Problem]:
     objective, norms = sim.rule.objective, sim.model.local.size + sim.model.buffers.size
     if sim.stream.validation() is None and any(ensemble.learned for ensemble in _predictions(sim)):
         reason = "there are no labels to learn the mixture from"
-        return [Problem("data.held_out", reason, "data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
+        return [Problem("data.held_out", reason, "set data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
     if problem := _label_problem(sim):
         return [problem]
     if objective is None or not objective.pair or norms == 0:
         return []
-    reason = "every client trains a model of its own beside the shared one, and norm layers would belong to both"
-    return [Problem("model", reason, "a model without norm layers, or an algorithm without own models")]
+    reason = "every client trains its own model besides the shared one, and norm layers would belong to both"
+    return [Problem("model", reason, "use a model without norm layers, or an algorithm without own models")]
 
 
 def _label_problem(sim: Simulation) -> Problem | None:
@@ -321,8 +329,12 @@ def _label_problem(sim: Simulation) -> Problem | None:
     stats = sim.stream.stats(sim.stream.start())
     if bool((stats["samples"] == 0).any() or (stats["labelled"] > 0).any()):
         return None
-    reason = "no client has a labelled sample, and this algorithm trains on nothing else"
-    return Problem("data.unlabelled", reason, "below 1, or an algorithm with unlabelled costs, such as fedcpsl")
+    reason = "no client has a labelled sample, but this algorithm trains on labelled samples only"
+    return Problem(
+        "data.unlabelled",
+        reason,
+        "use a value below 1, or an algorithm with a cost for unlabelled samples, such as fedcpsl",
+    )
 
 
 def _predictions(sim: Simulation) -> list[Ensemble]:
@@ -350,10 +362,9 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
     have = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
     if need <= have:
         return []
-    reason = (
-        f"{sim.topology.clients} clients of this model need about {show(need, 'B')}, the machine has {show(have, 'B')}"
-    )
-    return [Problem("model", reason, "fewer clients or a smaller model")]
+    clients = f"{sim.topology.clients} clients with this model"
+    reason = f"{clients} need about {show(need, 'B')}, but the machine has {show(have, 'B')}"
+    return [Problem("model", reason, "use fewer clients or a smaller model")]
 
 
 def _initial_memory(sim: Simulation) -> Memory:

@@ -203,10 +203,12 @@ def compose(
     receivers of hop 0, which serve the clients' requests and leave learning alone.
     """
     if not hops:
-        raise SpecError(Problem("hops", "there is none", "one entry a hop, such as hops=[Hop(ideal(), fixed())]"))
+        raise SpecError(
+            Problem("hops", "no hop is given", "give one entry per hop, such as hops=[Hop(ideal(), fixed())]")
+        )
     if isinstance(model, nn.Module):
-        remedy = "wrap(module, stream.shape, stream.classes)"
-        raise SpecError(Problem("model", "a torch module is no model yet", remedy, type(model).__name__))
+        remedy = "use wrap(module, stream.shape, stream.classes)"
+        raise SpecError(Problem("model", "a torch module must be wrapped first", remedy, type(model).__name__))
     engine = Engine(workers)
     simulation = Simulation(
         topology=topology,
@@ -265,7 +267,7 @@ def _timed(simulation: Simulation) -> Simulation:
 def _unused(hops: Sequence[Hop]) -> list[str]:
     """A warning about transforms and receiver rules that central training leaves out."""
     keys = [f"hops.{h}.{key}" for h, hop in enumerate(hops) for key in ("transforms", "receiver") if getattr(hop, key)]
-    return [f"{', '.join(keys)}: not used, central training has no network"] if keys else []
+    return [f"{', '.join(keys)}: not used, because central training has no network"] if keys else []
 
 
 def _pooled(simulation: Simulation, pooling: Pooling) -> Simulation:

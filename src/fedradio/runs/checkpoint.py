@@ -120,7 +120,7 @@ class Checkpointer:
     def message(self) -> str:
         """A sentence that names the last good checkpoint."""
         if self.last is None:
-            return "no checkpoint was written yet: a resumed run starts from the beginning"
+            return "no checkpoint has been written yet: a resumed run starts from the beginning"
         return f"last good checkpoint: {checkpoint_path(self.folder.path, self.last)} (after {self.last} rounds)"
 
 
@@ -183,8 +183,8 @@ def _read(path: Path, folder: Path, spec: Spec, wanted: Form) -> Checkpoint | Da
     except StoreError as error:
         return Damage(name, file_reason(path, error))
     if content.spec_sha256 != fingerprint(spec):
-        remedy = f"put {SPEC_FILE} back as it was, or run the new one into another folder"
-        raise StoreError(f"{path} belongs to another spec than {folder / SPEC_FILE}; {remedy}")
+        remedy = f"restore {SPEC_FILE}, or run the new one into another folder"
+        raise StoreError(f"{path} belongs to a different spec than {folder / SPEC_FILE}; {remedy}")
     if reason := beginning_differs(folder / RECORDS_FILE, content.records):
         return Damage(RECORDS_FILE, reason)
     if reason := _misfit(content.tensors, wanted):
@@ -206,7 +206,7 @@ def _misfit(stored: Form, wanted: Form) -> str | None:
                 "does not have" if name in stored else "has"
             )
         if stored[name] != wanted[name]:
-            return f"{name} is {_words(stored[name])}, the state of this spec has {_words(wanted[name])}"
+            return f"{name} is {_words(stored[name])}, but the state of this spec has {_words(wanted[name])}"
     return None
 
 

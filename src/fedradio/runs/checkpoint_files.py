@@ -121,8 +121,8 @@ def read_checkpoint_file(path: Path) -> CheckpointFile:
         document = unsealed(data, path)
     number, version = document.pop("format", None), document.pop("fedradio", None)
     if number != FORMAT:
-        reason = f"has checkpoint format {number}, fedradio {__version__} reads {FORMAT}"
-        raise OtherFormat(f"{path} {reason}; go on with fedradio {version}, or run the spec into another folder")
+        reason = f"has checkpoint format {number}, but fedradio {__version__} reads {FORMAT}"
+        raise OtherFormat(f"{path} {reason}; continue with fedradio {version}, or run the spec into another folder")
     content = fitting(CheckpointFile, document, path)
     if checkpoint_round(path.name) != content.t:
         raise StoreError(f"{path}: is the checkpoint after {content.t} rounds")
@@ -166,6 +166,6 @@ def _check(folder: Path, path: Path, spec: Spec | None, tensors: bool) -> tuple[
         RECORDS_FILE: beginning_differs(folder / RECORDS_FILE, content.records),
     }
     if spec is not None and fingerprint(spec) != content.spec_sha256:
-        reasons[name] = f"belongs to another spec than {SPEC_FILE}"
+        reasons[name] = f"belongs to a different spec than {SPEC_FILE}"
     damage = [Damage(file, reason) for file, reason in reasons.items() if reason is not None]
     return None if damage else content, damage

@@ -72,20 +72,20 @@ def same_composition(stored: Spec, simulation: Simulation | None, folder: Path) 
     """The simulation of a run that was composed in Python, if it is the one that the run was made with."""
     line = f"fedradio.resume({str(folder)!r}, simulation=...)"
     if simulation is None:
-        remedy = f"compose the same simulation in Python and go on there: {line}"
-        raise StoreError(f"{folder} was composed in Python, and no command can build it; {remedy}")
+        remedy = f"compose the same simulation in Python and continue there: {line}"
+        raise StoreError(f"{folder} was composed in Python and cannot be built by a command; {remedy}")
     if COMPOSED not in stored.plain:
-        raise StoreError(f"{folder} is the run of a spec, from which it is built: leave simulation= out")
+        raise StoreError(f"{folder} is the run of a spec and is built from it: leave simulation= out")
     if stateful := stored.plain[COMPOSED]["stateful"]:
-        reason = f"{', '.join(stateful)}: remembers something that no checkpoint keeps"
-        raise StoreError(f"{folder} cannot be resumed, {reason}; draw from the rng that a part is given")
+        reason = f"{', '.join(stateful)}: keeps state that is not in the checkpoint"
+        raise StoreError(f"{folder} cannot be resumed, {reason}; draw from the rng that is passed to the part")
     options = {key: stored.plain[key] for key in ("name", "about", "rounds", "eval_every")}
     now = composed_spec(simulation, **options)
     if now.sha256() != stored.sha256():
         keys = difference(stored.plain, now.plain)
         more = " and more" if len(keys) > MOST_KEYS else ""
         reason = f"{', '.join(keys[:MOST_KEYS])}{more} differ"
-        raise StoreError(f"{folder} was made with another simulation: {reason}; compose it as it was")
+        raise StoreError(f"{folder} was made with a different simulation: {reason}; compose the same one")
     return simulation
 
 
@@ -104,10 +104,14 @@ def _option_problems(simulation: Simulation, changes: Sequence[str], options: Ma
         problems.append(Problem("changes", reason, "compose it from other parts", list(changes)))
     if options.get("seed", simulation.seed) != simulation.seed:
         reason = f"the simulation was composed with seed {simulation.seed}"
-        problems.append(Problem("seed", reason, "compose(..., seed=...)", options["seed"]))
+        problems.append(Problem("seed", reason, "pass it to compose(..., seed=...)", options["seed"]))
     if "rounds" not in options:
         problems.append(
-            Problem("rounds", "a composed simulation does not say how many", "run(simulation, out, rounds=20)")
+            Problem(
+                "rounds",
+                "a composed simulation does not define the number of rounds",
+                "call run(simulation, out, rounds=20)",
+            )
         )
     return problems
 

@@ -142,7 +142,9 @@ class RunFolder:
         try:
             place.mkdir(exist_ok=True)
             if place.is_symlink():
-                raise StoreError(f"{place} is a symbolic link, which is not followed: damaged files have no place")
+                raise StoreError(
+                    f"{place} is a symbolic link, which is not followed: damaged files cannot be set aside"
+                )
             while os.path.lexists(target := place / f"{Path(name).name}.{number}"):
                 number += 1
             if name == RECORDS_FILE and stat.S_ISREG((self.path / name).lstat().st_mode):
@@ -196,9 +198,11 @@ class RunFolder:
 def _refuse(path: Path, resumed: bool) -> None:
     """Refuse a folder that is not empty for a new run, or holds no run to resume."""
     if resumed and not is_run(path):
-        raise StoreError(f"{path} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it")
+        raise StoreError(f"{path} is not a run folder: it has no {SPEC_FILE} and {RECORDS_FILE}")
     if not resumed and not all(left_at_start(entry) for entry in path.iterdir()):
-        raise NotEmptyError(f"{path} is not empty; choose another --out, remove it, or `fedradio resume` it")
+        raise NotEmptyError(
+            f"{path} is not empty; choose another --out, remove it, or continue it with `fedradio resume`"
+        )
 
 
 def left_at_start(entry: Path) -> bool:

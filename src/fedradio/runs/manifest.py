@@ -64,11 +64,11 @@ def difference(path: Path, *accepted: Checksum) -> str | None:
         with opened(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size not in sizes:
-                return f"has {size} bytes, the run wrote {' or '.join(map(str, dict.fromkeys(sizes)))}"
+                return f"has {size} bytes, but the run wrote {' or '.join(map(str, dict.fromkeys(sizes)))}"
             found = _beginning(file, size)
     except StoreError as error:
         return file_reason(path, error)
-    return None if found in accepted else "was changed after the run wrote it (its checksum is wrong)"
+    return None if found in accepted else "has changed since the run wrote it (its checksum is wrong)"
 
 
 def beginning_differs(path: Path, wanted: Checksum) -> str | None:
@@ -79,15 +79,15 @@ def beginning_differs(path: Path, wanted: Checksum) -> str | None:
     except StoreError as error:
         return file_reason(path, error)
     if found.size < wanted.size:
-        return f"has {found.size} bytes, {wanted.size} had been written by the checkpoint"
-    return None if found == wanted else "was changed after the run wrote it (its checksum is wrong)"
+        return f"has {found.size} bytes, but {wanted.size} had been written at the checkpoint"
+    return None if found == wanted else "has changed since the run wrote it (its checksum is wrong)"
 
 
 def manifest_damage(folder: Path, manifest: Manifest, own: Iterable[str]) -> list[Damage]:
     """Files that are missing or differ from the manifest, and ``own`` names that it does not list."""
     reasons = {name: difference(folder / name, wanted) for name, wanted in manifest.items()}
     strangers = [name for name in own if name not in manifest and os.path.lexists(folder / name)]
-    reasons |= dict.fromkeys(strangers, "does not belong to this run, whose summary does not list it")
+    reasons |= dict.fromkeys(strangers, "does not belong to this run: its summary does not list it")
     return [Damage(name, reason) for name, reason in reasons.items() if reason is not None]
 
 

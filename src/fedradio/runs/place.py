@@ -20,7 +20,7 @@ def check_place(path: Path) -> None:
     try:
         path.lstat()
         if not path.is_dir():
-            raise StoreError(f"{shown} is a {_kind(path)} where a folder is needed; choose another --out")
+            raise StoreError(f"{shown} is a {_kind(path)}, but a folder is needed; choose another --out")
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -38,10 +38,10 @@ def check_new_place(path: Path) -> None:
     """Refuse a path at which no new run can be: all of :func:`check_place`, and a folder that is not empty."""
     check_place(path)
     if path.is_dir() and not all(left_at_start(entry) for entry in path.iterdir()):
-        remedy = "choose another --out, remove it, or `fedradio resume` it"
+        remedy = "choose another --out, remove it, or continue it with `fedradio resume`"
         raise NotEmptyError(f"{short_path(path)} is not empty; {remedy}")
 
 
 def _kind(path: Path) -> str:
     """What a path leads to, which is no folder."""
-    return "link to nothing" if not path.exists() else "file"
+    return "broken link" if not path.exists() else "file"

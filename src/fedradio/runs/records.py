@@ -147,10 +147,10 @@ def _header(where: str, line: bytes) -> Header:
     """The header of a line; a :class:`StoreError` if it is one of another format."""
     header: Header = _parsed(where, line, Header)
     if header.format != FORMAT:
-        reason = f"format {header.format} of the records, fedradio {__version__} reads {FORMAT}"
+        reason = f"the records have format {header.format}, but fedradio {__version__} reads {FORMAT}"
         raise StoreError(f"{where}: {reason}; use fedradio {header.fedradio}")
     if not 0 < len(header.senders) == len(header.receivers) or min(*header.senders, *header.receivers) < 1:
-        raise StoreError(f"{where}: senders, receivers: every hop has some of both")
+        raise StoreError(f"{where}: senders, receivers: every hop must have some of both")
     return header
 
 
@@ -203,9 +203,9 @@ def _misfit(record: ExchangeRecord, header: Header) -> str:
     senders, receivers = header.senders[record.hop], header.receivers[record.hop]
     listed = [*record.ids, *chain.from_iterable(record.idle.values())]
     if len(set(listed)) < len(listed) or any(not 0 <= sender < senders for sender in listed):
-        return f"ids, idle: each names a sender from 0 to {senders - 1}, none twice"
+        return f"ids, idle: each must name a sender from 0 to {senders - 1}, none twice"
     if any(low >= high for low, high in zip(record.ids, record.ids[1:], strict=False)):
-        return "ids: not in rising order"
+        return "ids: not in increasing order"
     if unknown := {record.rest, *record.why, *record.idle} - set(REASON_NAMES.values()):
         return f"rest, why, idle: unknown reason {min(unknown)!r}"
     lengths = {"active": len(record.ids), "sender": senders, "receiver": receivers}

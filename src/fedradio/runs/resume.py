@@ -101,7 +101,7 @@ def _refuse_other_parts(folder: Path, verdict: Verdict, changed: bool) -> None:
         command = shlex.join(["fedradio", "resume", str(folder), "--parts", other.name])
         raise StoreError(f"parts of this run came from {other.name}; load it: {command}")
     if not changed:
-        remedy = "put it back as it was, or take it as it is with --changed-parts"
+        remedy = "restore it, or accept the change with --changed-parts"
         raise StoreError(f"{other.instead} is not the file that this run was made with; {remedy}")
 
 
@@ -110,7 +110,7 @@ def _refuse_other_clients(folder: Path, before: Mapping[str, Any], simulation: S
     devices = None if simulation is None or simulation.clients is None else simulation.clients.describe()
     made = before.get("federation") or {}
     if made and devices is None:
-        reason = f"{folder} is a federation of real devices, which a simulation cannot go on with"
+        reason = f"{folder} is a federation of real devices, which a simulation cannot continue"
         raise StoreError(f"{reason}; resume it with: fedradio serve SPEC --out {shlex.quote(str(folder))} --resume")
     if devices is not None and devices["run"] != made.get("run"):
         raise StoreError(f"{folder} was not made with these devices")
@@ -121,9 +121,9 @@ def _refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> No
     for path, sha256 in before.items():
         if now.get(path, sha256) != sha256:
             if path == GIVEN_VALUES:
-                reason = "the model starts from other values than this run was made with (their checksum differs)"
-                raise StoreError(f"{reason}; make it from the same, or let wrap() redraw them from the seed")
-            raise StoreError(f"{path} is not the file that this run was made with (its checksum differs); put it back")
+                reason = "the model starts from different values than this run (their checksum differs)"
+                raise StoreError(f"{reason}; use the same values, or let wrap() redraw them from the seed")
+            raise StoreError(f"{path} is not the file that this run was made with (its checksum differs); restore it")
 
 
 def _session(
@@ -154,7 +154,7 @@ def _session(
     checkpointer = Checkpointer(folder, spec, checkpoint)
     if checkpoint is None:
         folder.append(plain_header(sim))
-        observer.noted("there is no checkpoint to go on from: the run starts from the beginning")
+        observer.noted("there is no checkpoint to continue from: the run starts from the beginning")
         return Session(spec, sim, begin(sim), RunningSummary(), observer, folder, checkpointer, keep=keep)
     return Session(
         spec,
@@ -172,15 +172,15 @@ def _session(
 def _proven_spec(folder: Path, verdict: Verdict) -> Spec:
     """The spec of a run; one that is not that of its summary is refused, as is a run of version 0.1."""
     if verdict.old:
-        remedy = f"go on with that version, or run its {SPEC_FILE} into another folder"
+        remedy = f"continue with that version, or run its {SPEC_FILE} into another folder"
         raise StoreError(
-            f"{folder} is a run of fedradio 0.1, whose records and checkpoints had another format; {remedy}"
+            f"{folder} is a run of fedradio 0.1, whose records and checkpoints have a different format; {remedy}"
         )
     if verdict.spec is None:
         reason = next(str(each) for each in verdict.damage if each.file == SPEC_FILE)
-        raise StoreError(f"{folder / reason}; put {SPEC_FILE} back as it was")
+        raise StoreError(f"{folder / reason}; restore {SPEC_FILE}")
     if verdict.summary is not None and verdict.spec.sha256() != verdict.summary["spec_sha256"]:
-        remedy = "put it back as it was, or run it into another folder"
+        remedy = "restore it, or run it into another folder"
         raise StoreError(f"{folder / SPEC_FILE} is not the spec of this run (its fingerprint differs); {remedy}")
     if COMPOSED in verdict.spec.plain:
         return verdict.spec
@@ -193,9 +193,9 @@ def _proven_spec(folder: Path, verdict: Verdict) -> Spec:
 def _with_rounds(spec: Spec, rounds: int | None, done: int) -> Spec:
     """The spec, with another number of rounds if one is given; not fewer than are done."""
     if rounds is None and spec.rounds < done:
-        raise StoreError(f"{SPEC_FILE} has {spec.rounds} rounds, but {done} are made already; put it back as it was")
+        raise StoreError(f"{SPEC_FILE} has {spec.rounds} rounds, but {done} are already done; restore it")
     if rounds is not None and rounds < done:
-        raise SpecError(Problem("--rounds", f"{done} rounds are made already", f"at least {done}", rounds))
+        raise SpecError(Problem("--rounds", f"{done} rounds are already done", f"use at least {done}", rounds))
     if rounds is None:
         return spec
     longer = spec.plain | {"rounds": rounds}
@@ -249,7 +249,7 @@ def _prune_lost(folder: RunFolder, damaged: set[str]) -> None:
 
 
 def _nothing_to_do(folder: RunFolder, complete: Summary, observer: Observer) -> Summary:
-    observer.noted(f"{folder.path} is complete: nothing is left to do; `--rounds N` would make it longer")
+    observer.noted(f"{folder.path} is complete: there is nothing left to do; use `--rounds N` to extend it")
     return complete
 
 
@@ -271,5 +271,5 @@ def _note_difference(before: Mapping[str, Any], now: Mapping[str, Any], observer
     other = [key.replace("_", " ") for key in keys if (before.get(key) or now[key]) != now[key]]
     if other:
         observer.noted(
-            f"other {', '.join(other)} than at the start of the run: results may differ from a run in one go"
+            f"{', '.join(other)} differ from the start of the run: results may differ from an uninterrupted run"
         )

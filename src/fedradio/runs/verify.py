@@ -65,7 +65,7 @@ def check_run(folder: Path, thorough: bool = False) -> Verdict:
     for which there is no checksum.
     """
     if not is_run(folder):
-        raise StoreError(f"{folder} is not a run folder: no {SPEC_FILE} with {RECORDS_FILE} beside it")
+        raise StoreError(f"{folder} is not a run folder: it has no {SPEC_FILE} and {RECORDS_FILE}")
     damage: list[Damage] = []
     spec = _try(lambda: stored_spec(folder / SPEC_FILE), folder, SPEC_FILE, damage)
     old, rounds = _is_old(folder), None
@@ -81,7 +81,7 @@ def check_run(folder: Path, thorough: bool = False) -> Verdict:
     else:
         if summary is not None:
             summary = None
-            damage.append(Damage(SUMMARY_FILE, "has no checksums, which a run of this version of fedradio has"))
+            damage.append(Damage(SUMMARY_FILE, "has no checksums, unlike any run of this version of fedradio"))
         last, found = checkpoint_damage(folder, spec, tensors=thorough)
         damage += found + ([] if last is None else _start_damage(folder, last))
         rounds = None if last is None else last.t
@@ -101,16 +101,16 @@ def _old_damage(folder: Path, spec: Spec, summary: Mapping[str, Any]) -> list[Da
     """What tells in a run without checksums that spec, records and summary do not belong together."""
     damage = []
     if spec.sha256() != summary["spec_sha256"]:
-        damage.append(Damage(SPEC_FILE, "is not the spec of this run (the summary has another fingerprint)"))
+        damage.append(Damage(SPEC_FILE, "is not the spec of this run (the summary has a different fingerprint)"))
     rounds, headline = 0, b""
     with opened(folder / RECORDS_FILE) as file:
         for line in file:
             rounds += line.startswith(OLD_ROUND) and line.endswith(b"\n")
             headline = line if line.startswith(OLD_EVALUATION) else headline
     if rounds != summary["rounds"]:
-        damage.append(Damage(RECORDS_FILE, f"has {rounds} rounds, the run made {summary['rounds']}"))
+        damage.append(Damage(RECORDS_FILE, f"has {rounds} rounds, but the run made {summary['rounds']}"))
     elif summary["status"] == "complete" and _other_headline(headline, summary):
-        damage.append(Damage(RECORDS_FILE, "its last evaluation is not that of the summary"))
+        damage.append(Damage(RECORDS_FILE, "its last evaluation differs from the summary"))
     return damage
 
 

@@ -54,7 +54,7 @@ class _Builder:
         except Exception as error:  # a part of the user's own may raise anything
             if not _is_own(part):
                 raise
-            raise SpecError(Problem(part.family, _failure(part, error), "mend the part", part.kind)) from error
+            raise SpecError(Problem(part.family, _failure(part, error), "fix the part", part.kind)) from error
         if made is None:
             raise SpecError(Problem(part.family, "its factory returns nothing", "return the part", part.kind))
         named = [each.name for each in part.parameters() if each.arg.file]
@@ -175,7 +175,7 @@ def _stream(builder: _Builder, plain: Plain, topology: Topology, world: Rng, dev
         tapes = tapes.to(device)
         builder.problems += _split_problems(plain)
     elif tapes is not None:
-        reason = f"the source gives {type(tapes).__name__}, Samples or Tapes are needed"
+        reason = f"the source returns {type(tapes).__name__}, but must return Samples or Tapes"
         builder.problems.append(Problem("data.source", reason, "such as Samples.from_arrays(x, y)"))
         return None
     context = (tapes, world.child("stream"))
@@ -184,7 +184,7 @@ def _stream(builder: _Builder, plain: Plain, topology: Topology, world: Rng, dev
 
 def _split_problems(plain: Plain) -> list[Problem]:
     """Keys about splitting and labelling, refused where the source itself gives every client its samples."""
-    own, problems = "this source gives every client its own samples", []
+    own, problems = "this source already assigns samples to every client", []
     if plain["partition"] is not None:
         problems.append(Problem("data.partition", own, "leave data.partition out"))
     if plain["unlabelled"] > 0:
@@ -233,10 +233,10 @@ def _cache_problems(plain: Plain) -> list[Problem]:
     """Keys of caches that contradict each other."""
     problems, size = [], plain["file_bits"]
     if isinstance(size, list) and size[0] > size[1]:
-        problems.append(Problem("cache.file_bits", "the lowest and the highest size", "such as [4e+7, 4e+8]", size))
+        problems.append(Problem("cache.file_bits", "must be the lowest and highest size", "such as [4e+7, 4e+8]", size))
     if plain["top"] is not None and plain["sharing"] != "top":
-        reason = f"clients tell their likeliest files only with sharing: top, not {plain['sharing']}"
-        problems.append(Problem("cache.top", reason, "cache.sharing=top, or leave cache.top out", plain["top"]))
+        reason = f"clients report their most likely files only with sharing: top, not {plain['sharing']}"
+        problems.append(Problem("cache.top", reason, "set cache.sharing=top, or leave cache.top out", plain["top"]))
     return problems
 
 

@@ -1,4 +1,4 @@
-"""JSON Schema of a spec, by which editors complete keys, show their meaning and mark mistakes."""
+"""JSON Schema of a spec, with which editors complete keys, show their meaning and mark mistakes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fedradio.core.registry import FAMILIES, PART_LISTS, parts
 from fedradio.spec.schema import spec_schema
 
 BASE = {
-    "base": {"type": "string", "description": "a shipped spec or a YAML file that this one changes"},
-    "set": {"type": "object", "description": "dotted keys of the base and their values, such as {rule.lr: 0.05}"},
+    "base": {"type": "string", "description": "a shipped spec or a YAML file that this spec modifies"},
+    "set": {"type": "object", "description": "dotted keys of the base with new values, such as {rule.lr: 0.05}"},
 }
 
 

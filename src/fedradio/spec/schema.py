@@ -44,51 +44,53 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         __config__=FRAME,
         link=_part_field("link", "ideal", "how payloads become sums"),
         policy=_part_field("policy", "fixed", "who takes part"),
-        channel=_part_field("channel", None, "what the air does"),
-        fleet=_part_field("fleet", None, "what devices can do; without it seconds and joules are undefined"),
-        period=_field(int, 1, "runs of this hop for one of the hop above", ge=1, le=100_000),
-        deadline_s=_field(float | None, None, "seconds after the last broadcast when payloads are lost", gt=0, le=1e9),
+        channel=_part_field("channel", None, "what happens to signals on the air"),
+        fleet=_part_field("fleet", None, "what devices can do; without it, seconds and joules are undefined"),
+        period=_field(int, 1, "exchanges of this hop per exchange of the hop above", ge=1, le=100_000),
+        deadline_s=_field(
+            float | None, None, "seconds after the last broadcast; later payloads are lost", gt=0, le=1e9
+        ),
         transforms=_parts_field("transform", "what senders do to their payloads, in this order", most=8),
-        receiver=_part_field("receiver", None, "what the receivers make of the merged change; null: they add it"),
+        receiver=_part_field("receiver", None, "what receivers do with the merged change; null: add it"),
     )
     data = create_model(
         "Data",
         __config__=FRAME,
         source=_part_field("source", "digits", "where samples come from"),
         partition=_part_field(
-            "partition", None, "how they are split over clients; null: i.i.d., or as the source says"
+            "partition", None, "how samples are split over clients; null: i.i.d., or as the source says"
         ),
-        stream=_part_field("stream", "static", "how they arrive"),
-        test=_field(Literal["source", "client"], "source", "test on the source's own test part, or per client"),
-        test_fraction=_field(float, 0.2, "share of a client's samples held out where test is 'client'", gt=0, lt=1),
-        unlabelled=_field(float, 0.0, "share of a client's training samples whose labels are hidden", ge=0, le=1),
-        held_out=_field(float, 0.0, "share of a client's labelled samples kept out of training", ge=0, lt=1),
+        stream=_part_field("stream", "static", "how samples arrive over time"),
+        test=_field(Literal["source", "client"], "source", "test on the source's test set, or per client"),
+        test_fraction=_field(
+            float, 0.2, "fraction of a client's samples held out for testing if test is 'client'", gt=0, lt=1
+        ),
+        unlabelled=_field(float, 0.0, "fraction of a client's training samples whose labels are hidden", ge=0, le=1),
+        held_out=_field(float, 0.0, "fraction of a client's labelled samples kept out of training", ge=0, lt=1),
     )
     cache = _cache_schema()
     return create_model(
         "Spec",
         __config__=FRAME,
-        name=_field(Annotated[str, Field(pattern=NAME)], "run", "names the run"),
-        about=_field(Annotated[str, Field(max_length=1000), AfterValidator(_printable)], "", "a sentence for people"),
-        seed=_field(int, 0, "root of all randomness", ge=0, le=2**63 - 1),
+        name=_field(Annotated[str, Field(pattern=NAME)], "run", "name of the run"),
+        about=_field(Annotated[str, Field(max_length=1000), AfterValidator(_printable)], "", "a one-line description"),
+        seed=_field(int, 0, "seed of all randomness", ge=0, le=2**63 - 1),
         world_seed=_field(
-            int | None, None, "root of the world: places, devices, data; null: the same as seed", ge=0, le=2**63 - 1
+            int | None, None, "seed of the world (positions, devices, data); null: the same as seed", ge=0, le=2**63 - 1
         ),
-        rounds=_field(int, 20, "rounds of the server", ge=1, le=10_000_000),
-        eval_every=_field(int, 1, "evaluate after every so many rounds", ge=1, le=10_000_000),
-        eval_top=_field(int, 1, "report top-m accuracies up to this m", ge=1, le=100),
+        rounds=_field(int, 20, "number of rounds", ge=1, le=10_000_000),
+        eval_every=_field(int, 1, "number of rounds between evaluations", ge=1, le=10_000_000),
+        eval_top=_field(int, 1, "report top-m accuracy for every m up to this", ge=1, le=100),
         clock=_field(Literal["slowest", "deadline"], "slowest", "what a receiver waits for"),
-        grouping=_field(
-            Literal["auto", "single"], "auto", "whether clients are trained in stacks, or every client alone"
-        ),
-        topology=_part_field("topology", "flat", "who exists and who reports to whom"),
-        hops=_field(_some(hop), (hop(),), "one entry a hop, the clients' first"),
+        grouping=_field(Literal["auto", "single"], "auto", "whether clients are trained in batches, or one at a time"),
+        topology=_part_field("topology", "flat", "the nodes, and who reports to whom"),
+        hops=_field(_some(hop), (hop(),), "one entry per hop, starting at the clients"),
         data=_field(data, data(), "samples, their split and their arrival"),
-        model=_part_field("model", "mlp", "what is learnt"),
+        model=_part_field("model", "mlp", "what is learned"),
         rule=_part_field("rule", "sgd", "one local update"),
         schedule=_part_field("schedule", "constant", "the learning rate over time"),
         algorithm=_part_field("algorithm", "fedavg", "what is sent and merged"),
-        metrics=_parts_field("metric", "what predictions are judged by, beside accuracy and loss", most=16),
+        metrics=_parts_field("metric", "how predictions are scored, in addition to accuracy and loss", most=16),
         cache=_field(Optional[cache], None, "caches at the edges for the files that clients request; null: none"),  # noqa: UP045
     )
 
@@ -98,9 +100,9 @@ def _cache_schema() -> type[BaseModel]:
     prices = create_model(
         "Prices",
         __config__=FRAME,
-        backhaul_gbit=_field(float, 0.0, "price of a Gbit on the backhaul", ge=0, le=1e12),
-        storage_gbit_round=_field(float, 0.0, "price of a Gbit stored for a round", ge=0, le=1e12),
-        request=_field(float, 0.0, "income of a request", ge=0, le=1e12),
+        backhaul_gbit=_field(float, 0.0, "price per Gbit on the backhaul", ge=0, le=1e12),
+        storage_gbit_round=_field(float, 0.0, "price per Gbit stored for a round", ge=0, le=1e12),
+        request=_field(float, 0.0, "revenue per request", ge=0, le=1e12),
     )
     several: Any = int | tuple[int, ...]
     size: Any = float | tuple[float, float]
@@ -110,19 +112,27 @@ def _cache_schema() -> type[BaseModel]:
     return create_model(
         "Cache",
         __config__=FRAME,
-        capacity=_field(several, 8, "files that an edge keeps; or several, served side by side", ge=1, le=10**6),
-        placements=(listed, Field(usual, description="which files edges keep; all see the same requests")),
-        every=_field(Literal["slot", "edge_round", "round"], "slot", "when caches are placed again"),
-        file_bits=_field(size, 200e6, "bits of a file; or their range, log-uniform", gt=0, le=1e15),
-        access_bps=_field(float, 100e6, "bits a second from an edge to a client", gt=0, le=1e15),
-        backhaul_bps=_field(float, 1e9, "bits a second from the provider to an edge", gt=0, le=1e15),
-        core_s=_field(float, 0.02, "seconds of core network and propagation, on a miss", ge=0, le=1e6),
-        sharing=_field(Literal["summed", "top", "plain"], "summed", "what clients tell their edge of their forecasts"),
+        capacity=_field(
+            several, 8, "number of files that an edge keeps; or several numbers, served side by side", ge=1, le=10**6
+        ),
+        placements=(listed, Field(usual, description="which files edges keep; all placements see the same requests")),
+        every=_field(Literal["slot", "edge_round", "round"], "slot", "when caches are updated"),
+        file_bits=_field(size, 200e6, "bits per file, or their range (log-uniform)", gt=0, le=1e15),
+        access_bps=_field(float, 100e6, "bits per second from an edge to a client", gt=0, le=1e15),
+        backhaul_bps=_field(float, 1e9, "bits per second from the provider to an edge", gt=0, le=1e15),
+        core_s=_field(float, 0.02, "core-network and propagation delay on a miss, in seconds", ge=0, le=1e6),
+        sharing=_field(
+            Literal["summed", "top", "plain"], "summed", "what clients tell their edge about their forecasts"
+        ),
         top=_field(
-            int | None, None, "likeliest files that a client tells; null: 4 where sharing is top", ge=1, le=1000
+            int | None,
+            None,
+            "number of most likely files that a client reports; null: 4 if sharing is top",
+            ge=1,
+            le=1000,
         ),
         protocol=_field(bool, False, "count the control bits of the privacy protocol"),
-        prices=_field(Optional[prices], None, "prices, for the revenue of every placement; null: none"),  # noqa: UP045
+        prices=_field(Optional[prices], None, "prices, to compute the revenue of every placement; null: none"),  # noqa: UP045
     )
 
 
@@ -190,7 +200,7 @@ def _with_kind(default: str | None, value: Any) -> Any:
 def _printable(text: str) -> str:
     """The text; refused if it would steer the terminal that shows it."""
     if found := STEERING.search(text):
-        raise PydanticCustomError(STEERS, "holds the control character {code}", {"code": f"U+{ord(found[0]):04X}"})
+        raise PydanticCustomError(STEERS, "contains the control character {code}", {"code": f"U+{ord(found[0]):04X}"})
     return text
 
 

@@ -153,8 +153,8 @@ def check_spec(plain: Mapping[str, Any]) -> Spec:
         warnings.warn(failure, stacklevel=2)
     copied = plain_copy(plain)
     if COMPOSED in copied:
-        reason = "this spec describes a simulation that was composed in Python; parts cannot be built from it"
-        raise SpecError(Problem(COMPOSED, reason, "fedradio.run(simulation, out, rounds=...) in Python"))
+        reason = "this spec describes a simulation that was composed in Python and cannot be built from it"
+        raise SpecError(Problem(COMPOSED, reason, "call fedradio.run(simulation, out, rounds=...) in Python"))
     rename(copied)
     try:
         model = spec_schema().model_validate_json(json.dumps(copied))

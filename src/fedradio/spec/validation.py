@@ -33,8 +33,8 @@ def problems_of(error: ValidationError, data: dict[str, Any]) -> list[Problem]:
 
 def _unknown_key(where: str, path: Sequence[str], data: dict[str, Any]) -> Problem:
     if where == "parts":
-        remedy = "--parts FILE on the command line, or parts: in your own settings"
-        return Problem(where, "a spec does not load files of parts", remedy)
+        remedy = "use --parts FILE on the command line, or parts: in your settings"
+        return Problem(where, "a spec cannot load part files", remedy)
     keys = _known_keys(path[:-1], data)
     return Problem(where, "unknown key", suggest(path[-1], keys) or f"known here: {', '.join(keys)}")
 
@@ -49,25 +49,27 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
         kinds = [p.kind for p in parts(family)]
         given = node.get("kind") if isinstance(node, dict) else node
         remedy = suggest(str(given), kinds) or f"one of: {', '.join(kinds)}"
-        remedy += "; one of your own: --parts FILE"
+        remedy += "; load your own with --parts FILE"
         return Problem(where.removesuffix(".kind"), f"unknown {family}", remedy, given)
     if kind == "missing":
         known = _keyword(path, data)
-        return Problem(where, "is required", f"give it: {known.arg.doc}" if known else "")
+        return Problem(where, "is required", f"set it: {known.arg.doc}" if known else "")
     if kind in ("tuple_type", "list_type") and node is not None:
         alone = path[-1] in PART_LISTS and (isinstance(node, str) or (isinstance(node, dict) and "kind" in node))
         single = alone or not isinstance(node, dict)
         return Problem(where, "must be a list", f"{where}={[node]}".replace("'", "") if single else "[...]", node)
     if kind in ("too_long", "too_short") and isinstance(node, list):
         limit = f"at most {item['ctx']['max_length']} items" if kind == "too_long" else "at least 1 item"
-        return Problem(where, limit, value=len(node))
-    reason = item["msg"][0].lower() + item["msg"][1:]
+        return Problem(where, f"needs {limit}", value=len(node))
+    reason = (item["msg"][0].lower() + item["msg"][1:]).replace("input should ", "must ", 1)
     if kind == "int_type" and isinstance(node, float) and node.is_integer():
         return Problem(where, "must be a whole number", f"write it out: {int(node)}", node)
     if kind == "string_pattern_mismatch":
-        return Problem(where, "not a name", "letters, digits, dot, dash and underscore, at most 64", node)
+        return Problem(
+            where, "not a valid name", "use letters, digits, dots, dashes and underscores, at most 64 characters", node
+        )
     if kind == STEERS:
-        return Problem(where, reason, "plain text; of control characters only the newline", node)
+        return Problem(where, reason, "use plain text; the only control character allowed is the newline", node)
     if kind in ("model_type", "model_attributes_type", "tuple_type", "list_type"):
         return _no_mapping(where, family if _is_part(path) else None, node)
     if kind == "none_required":

@@ -74,15 +74,17 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
     rename(plain)
     if "base" not in plain:
         if "set" in plain:
-            raise SpecError(Problem(f"{where}: set", "changes a base, and there is none", "name it: base: osafl"))
+            raise SpecError(
+                Problem(f"{where}: set", "changes a base, but there is no base", "name one, such as base: osafl")
+            )
         return plain
     base, changes = plain["base"], plain.get("set", {})
     if not isinstance(base, str) or left == 0:
-        reason = "the name of a spec" if left else "specs that stand on each other in a circle"
-        raise SpecError(Problem(f"{where}: base", reason, "a shipped spec or a YAML file", base))
+        reason = "must be the name of a spec" if left else "specs use each other as base in a circle"
+        raise SpecError(Problem(f"{where}: base", reason, "name a shipped spec or a YAML file", base))
     if not isinstance(changes, dict) or not all(isinstance(key, str) for key in changes):
         raise SpecError(
-            Problem(f"{where}: set", "a mapping of dotted keys to values", "such as {rule.lr: 0.05}", changes)
+            Problem(f"{where}: set", "must be a mapping of dotted keys to values", "such as {rule.lr: 0.05}", changes)
         )
     beside = Path(where).parent / base  # a file beside this one, else the name as it is
     source = str(beside) if os.path.isfile(beside) else base
@@ -107,7 +109,7 @@ def _read_one(source: str | Path) -> Plain:
             raise SpecError(Problem(name, "is a folder", "name a YAML file in it"))
         if not path.is_file():
             remedy = near_specs(str(source))
-            raise SpecError(Problem(name, "no such file, and no shipped spec of that name", remedy))
+            raise SpecError(Problem(name, "no such file, and no shipped spec with that name", remedy))
         return parse_yaml(path.read_text(encoding="utf-8"), name)
     except UnicodeDecodeError:
         raise SpecError(Problem(name, "cannot be read: not a text file")) from None
@@ -129,7 +131,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases are not taken", None)
+            raise yaml.composer.ComposerError(None, None, "aliases are not supported", None)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -137,14 +139,14 @@ class _Loader(yaml.SafeLoader):
         for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} appears twice", key_node.start_mark)
             seen.add(key if isinstance(key, str) else None)
         return super().construct_mapping(node, deep)
 
     def construct_other(self, node: yaml.Node) -> Any:
         """Refuse what is no plain data."""
         tag = node.tag.replace("tag:yaml.org,2002:", "!!")
-        raise yaml.constructor.ConstructorError(None, None, f"the tag {tag} is not taken", node.start_mark)
+        raise yaml.constructor.ConstructorError(None, None, f"the tag {tag} is not supported", node.start_mark)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -180,7 +182,9 @@ def parse_yaml(text: str, where: str) -> Plain:
     if plain is None:
         raise SpecError(Problem(where, "is empty", "start from a shipped one: fedradio cp demo mine.yaml"))
     if not isinstance(plain, dict):
-        raise SpecError(Problem(where, "a spec is a mapping of keys to values", "see `fedradio cp`", plain))
+        raise SpecError(
+            Problem(where, "a spec must be a mapping of keys to values", "see `fedradio cp` for an example", plain)
+        )
     return plain
 
 
@@ -222,7 +226,7 @@ def parse_axis(text: str) -> tuple[str, list[Any]]:
     try:
         parsed: list[Any] = _load(f"[{values}]")
     except NoYaml as error:
-        remedy = "separate values by single commas; quote strings that hold commas or brackets"
+        remedy = "separate values by single commas; quote strings that contain commas or brackets"
         raise SpecError(Problem(key.strip(), f"not YAML values: {error}", remedy, values)) from None
     return key.strip(), parsed
 
@@ -249,7 +253,7 @@ def _child(node: Any, name: str) -> Any:
         return node[int(name)]
     if isinstance(node, dict):
         return node.get(name)
-    raise LookupError(f"{name!r} stands below a plain value")
+    raise LookupError(f"{name!r} is below a plain value, which has no keys")
 
 
 def _put(node: Any, name: str, value: Any) -> None:
@@ -259,7 +263,7 @@ def _put(node: Any, name: str, value: Any) -> None:
     elif isinstance(node, dict):
         node[name] = value
     else:
-        raise LookupError(f"{name!r} stands below a plain value")
+        raise LookupError(f"{name!r} is below a plain value, which has no keys")
 
 
 def _check_position(node: Any, names: Sequence[str], place: int) -> None:

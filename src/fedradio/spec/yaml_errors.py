@@ -12,14 +12,14 @@ FLOW = {"while parsing a flow mapping": "}", "while parsing a flow sequence": "]
 PLAIN = {
     "mapping values are not allowed": (
         "a colon where no key can be",
-        "one key a line; quote a text that holds a colon and a space",
+        "write one key per line; quote texts that contain a colon and a space",
     ),
     "could not find expected ':'": ("a key without a colon", "write key: value"),
     "expected <block end>": (
-        "this line is not indented like those that it belongs to",
-        "the same number of spaces in front of all of them",
+        "this line is not indented like the lines it belongs to",
+        "use the same number of spaces for all of them",
     ),
-    "cannot start any token": ("this character cannot stand here", "quote the text that holds it"),
+    "cannot start any token": ("this character is not allowed here", "quote the text that contains it"),
     "found undefined escape": ("an unknown escape in a quoted text", "double the backslash, or use single quotes"),
     "expected the node content": ("a value is missing here", "write one, or leave the comma out"),
 }
@@ -53,7 +53,7 @@ def no_yaml(error: Exception, text: str) -> NoYaml:
         )
     reason, remedy = next((words for piece, words in PLAIN.items() if piece in problem), (problem, ""))
     if "'\\t'" in problem:
-        reason, remedy = "a tab", "indent by spaces"
+        reason, remedy = "a tab", "indent with spaces"
     return NoYaml(f"{_place(mark)}: {reason}", remedy, _line(mark, text).strip())
 
 

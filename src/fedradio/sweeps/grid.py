@@ -94,7 +94,9 @@ def plan_sweep(
     axes = {key: options for key, options in values.items() if len(options) > 1}
     count = math.prod(map(len, axes.values())) * len(seeds or [0])
     if count > MOST_RUNS:
-        raise SpecError(Problem("sweep", f"{count} runs", f"at most {MOST_RUNS}: fewer values or seeds"))
+        raise SpecError(
+            Problem("sweep", f"{count} runs", f"use fewer values or seeds: at most {MOST_RUNS} runs are allowed")
+        )
     points = [dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())]
     specs = _checked(base, points, axes)
     chosen = (specs[0].seed,) if seeds is None else _checked_seeds(seeds)
@@ -113,18 +115,18 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     if "," in text:
         return _checked_seeds(numbers)
     if not 1 <= numbers[0] <= MOST_RUNS:
-        raise SpecError(_seed_problem(f"how many seeds: 1 to {MOST_RUNS}", text))
+        raise SpecError(_seed_problem(f"the number of seeds must be 1 to {MOST_RUNS}", text))
     return tuple(range(1, numbers[0] + 1))
 
 
 def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     if not seeds or len(set(seeds)) < len(seeds) or not all(0 <= seed <= HIGHEST_SEED for seed in seeds):
-        raise SpecError(_seed_problem("seeds are different whole numbers from 0", list(seeds)))
+        raise SpecError(_seed_problem("seeds must be distinct whole numbers from 0", list(seeds)))
     return tuple(seeds)
 
 
 def _seed_problem(reason: str, given: Any) -> Problem:
-    return Problem("--seeds", reason, "a number of seeds such as 5, or a list such as 1,2,7 or 7,", given)
+    return Problem("--seeds", reason, "give a number of seeds such as 5, or a list such as 1,2,7 or 7,", given)
 
 
 def merged(stored: SweepPlan, plan: SweepPlan) -> SweepPlan:
@@ -172,11 +174,15 @@ def _values(changes: Sequence[str], seeds: Sequence[int] | None) -> dict[str, li
             continue
         key = key.replace("[", ".").replace("]", "")
         if key in by_key:
-            problems.append(Problem(key, "stands twice", f"all values in one place: {key}=a,b"))
+            problems.append(Problem(key, "appears twice", f"put all values in one place: {key}=a,b"))
         if key == "seed" and (seeds is not None or len(values) > 1):
-            problems.append(Problem(key, "seeds are no axis: every variant has the same ones", "give them by --seeds"))
+            problems.append(
+                Problem(key, "the seed cannot be an axis: every variant uses the same seeds", "set them with --seeds")
+            )
         if key in ("name", "about") and len(values) > 1:
-            problems.append(Problem(key, "does not change a run, so it is no axis", f"one {key} for all"))
+            problems.append(
+                Problem(key, "does not change the results, so it cannot be an axis", f"use one {key} for all runs")
+            )
         by_key[key] = values or [None]
     if problems:
         raise SpecError(problems)

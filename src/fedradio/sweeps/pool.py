@@ -106,13 +106,13 @@ def settled_outcome(task: RunTask) -> Outcome | None:
         run = open_run(task.folder)
         if run.spec.sha256() != task.spec.sha256():
             other = _difference(run.spec, task.spec)
-            raise StoreError(f"{task.folder} holds another run{other}; remove it, or choose another folder")
+            raise StoreError(f"{task.folder} contains a different run{other}; remove it, or choose another folder")
         _refuse_changed_files(task.folder)
     except FedradioError as error:
         return Outcome(task, "failed", str(error), fresh=False, exit_code=error.exit_code)
     status = run.status
     if status == "diverged":
-        reason = "it has diverged before and would do so again"
+        reason = "it diverged before and would do so again"
         return Outcome(task, status, reason, fresh=False, exit_code=DivergenceError.exit_code)
     return Outcome(task, status, None, fresh=False) if status == "complete" else None
 
@@ -125,7 +125,7 @@ def _refuse_changed_files(folder: Path) -> None:
     of_parts = stored_part_names(folder)
     for path, sha256 in read_environment(folder).get("files", {}).items():
         if path not in of_parts and Path(path).exists() and given_sha256(path, "files") != sha256:
-            raise StoreError(f"{folder} was made with another {path}; put it back, or choose another folder")
+            raise StoreError(f"{folder} was made with a different {path}; restore it, or choose another folder")
 
 
 def _refuse_other_parts(tasks: Sequence[RunTask]) -> None:
@@ -136,9 +136,9 @@ def _refuse_other_parts(tasks: Sequence[RunTask]) -> None:
         except StoreError:  # a damaged run, which is told of in its turn
             continue
         if other is not None:
-            reason = f"{other.name}, from which its parts came, was another file then"
-            remedy = "put it back as it was, or choose another --out"
-            raise StoreError(f"{task.folder} cannot be joined: {reason}; {remedy}")
+            reason = f"its parts came from {other.name}, which has changed since"
+            remedy = "restore it, or choose another --out"
+            raise StoreError(f"{task.folder} cannot be reused: {reason}; {remedy}")
 
 
 class _Batch:
@@ -187,4 +187,4 @@ def _difference(stored: Spec, wanted: Spec, most: int = 3) -> str:
     """A clause that lists the keys in which the spec of a folder differs from the wanted one; empty if none does."""
     one, other = dict(flatten(stored.plain)), dict(flatten(wanted.plain))
     keys = [key for key in other | one if other.get(key) != one.get(key) and key not in ("name", "about")]
-    return f", with another {', '.join(keys[:most])}" + (" and more" if len(keys) > most else "") if keys else ""
+    return f", with a different {', '.join(keys[:most])}" + (" and more" if len(keys) > most else "") if keys else ""

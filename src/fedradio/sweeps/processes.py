@@ -76,7 +76,7 @@ class WorkerProcess:
         size = os.fstat(self._printed.fileno()).st_size
         tail = os.pread(self._printed.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES)).decode(errors="replace").strip()
         self._printed.close()
-        reason = f"the worker process was killed by {_signal(-code)}" if code < 0 else "the worker process has crashed"
+        reason = f"the worker process was killed by {_signal(-code)}" if code < 0 else "the worker process crashed"
         return f"{reason}: {tail}" if tail else reason
 
 

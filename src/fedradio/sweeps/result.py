@@ -135,7 +135,7 @@ def open_sweep(folder: Path | str) -> Sweep:
     """The sweep of a folder as it is now; runs that are not complete are among its ``failed``."""
     folder = Path(folder)
     if not is_sweep(folder):
-        raise StoreError(f"{folder} is not a sweep folder: no {MARKER}")
+        raise StoreError(f"{folder} is not a sweep folder: it has no {MARKER}")
     empty = Sweep(folder, ())
     return Sweep(folder, [_outcome(folder, variant, seed, empty) for variant, seed in _all(empty.plan)])
 

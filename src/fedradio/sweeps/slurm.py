@@ -31,7 +31,7 @@ def slurm_script(
         given = shlex.split(options)
     except ValueError as error:
         raise SpecError(
-            Problem("--sbatch", f"cannot be read: {error}", "options as on a command line", options)
+            Problem("--sbatch", f"cannot be read: {error}", "write options as on a command line", options)
         ) from None
     whole = folder.absolute()
     heads = [

@@ -158,19 +158,17 @@ def joined(folder: Path, plan: SweepPlan) -> SweepPlan:
     if (folder / MARKER).is_file():
         stored = read_sweep(folder)
         if _essence(stored) != _essence(plan):
-            raise StoreError(f"{folder} holds a sweep of another spec; choose another --out")
+            raise StoreError(f"{folder} contains a sweep of a different spec; choose another --out")
         return merged(stored, plan)
     if folder.exists() and not _empty(folder):
-        raise StoreError(f"{folder} is not empty and not a sweep: no {MARKER}; choose another --out")
+        raise StoreError(f"{folder} is not empty and not a sweep (it has no {MARKER}); choose another --out")
     return plan
 
 
 def _refuse_unannounced(spec: Spec) -> None:
     """Refuse parts that this process alone knows: the runs of a sweep are made by others."""
-    reason = "was registered in this process, and the processes that make the runs of a sweep do not know it"
-    remedy = (
-        "put it into a file of its own, which --parts or load_part_file() loads, or into a package (docs/extend.md)"
-    )
+    reason = "was registered in this process and is unknown to the processes that make the runs of a sweep"
+    remedy = "put it into its own file, to load with --parts or load_part_file(), or into a package (docs/extend.md)"
     loaded = {name for file in part_files() for name in file.parts}
     alone = [each for each in named_parts(spec.plain) if each[1:] not in loaded and not announced(part(*each[1:]))]
     if alone:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-NOT_BEGUN = "not begun"
+NOT_BEGUN = "not started"
 """Status of a task that was never begun, because the batch was stopped before its turn."""
 
 

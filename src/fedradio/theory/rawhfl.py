@@ -201,7 +201,7 @@ def best_rate(part: Shares, constants: Constants, gap: float) -> float:
     """
     drops = even_drops(gap, part.rounds)
     if gap <= 0:
-        raise ValueError("without a gap to close every rate is as good as standing still")
+        raise ValueError("there is no loss gap to close, so no rate is better than not moving at all")
 
     def height(log_rate: float) -> float:
         return bound_21(part, constants, math.exp(log_rate), drops).total

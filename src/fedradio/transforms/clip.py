@@ -36,7 +36,7 @@ class Clip(Transform):
 
 @register("transform", "clip", paper="McMahan, Ramage, Talwar, Zhang, arXiv:1710.06963")
 def clip(
-    *, norm: Annotated[float, Arg("largest 2-norm of a payload, C; longer ones are shortened to it", gt=0, le=1e12)]
+    *, norm: Annotated[float, Arg("largest 2-norm of a payload, C; larger ones are scaled down to it", gt=0, le=1e12)]
 ) -> Clip:
-    """Clipping: payloads longer than a norm are shortened to it, all blocks of a sender together."""
+    """Clipping: payloads with a larger 2-norm are scaled down to it, all blocks of a sender together."""
     return Clip(norm)

@@ -50,5 +50,5 @@ class Feedback(Transform):
 
 @register("transform", "feedback", paper="Seide et al., Interspeech 2014; Karimireddy et al., arXiv:1901.09847")
 def feedback() -> Feedback:
-    """Error feedback: the error of everything behind it, and lost payloads, are made up for the next time."""
+    """Error feedback: whatever later transforms or the link lose is added to the sender's next payload."""
     return Feedback()

@@ -37,7 +37,7 @@ class Noise(Transform):
         """As many numbers as before; a payload without a largest norm cannot be covered by noise, and one with the
         noise of its sender has none."""
         if before.norm is None:
-            reason = "noise is in units of the largest norm of a payload, and nothing limits it"
+            reason = "noise is in units of the largest payload norm, but nothing limits that norm"
             raise SpecError(Problem("transform", reason, "put {kind: clip, norm: ...} before it"))
         return replace(before, norm=None) if self.at == "client" else before
 
@@ -61,10 +61,12 @@ class Noise(Transform):
 @register("transform", "noise", paper="McMahan, Ramage, Talwar, Zhang, arXiv:1710.06963")
 def noise(
     *,
-    multiplier: Annotated[float, Arg("standard deviation over the clipping norm, z", ge=0, le=1e6)],
-    at: Annotated[Place, Arg("added by every client, or once to the sum by its receiver")] = "receiver",
+    multiplier: Annotated[
+        float, Arg("noise multiplier z: standard deviation divided by the clipping norm", ge=0, le=1e6)
+    ],
+    at: Annotated[Place, Arg("added by every client, or once to the sum by the receiver")] = "receiver",
 ) -> Noise:
-    """Gaussian noise in units of the clipping norm, for differential privacy; a ``clip`` must stand before it."""
+    """Gaussian noise in units of the clipping norm, for differential privacy; needs a ``clip`` before it."""
     return Noise(multiplier, at)
 
 

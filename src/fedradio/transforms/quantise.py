@@ -61,12 +61,12 @@ class Quantise(Transform):
 @register("transform", "quantise", paper="Alistarh et al., arXiv:1610.02132, with the largest number as scale")
 def quantise(
     *,
-    bits: Annotated[int, Arg("bits of a number, its sign included", ge=2, le=24)] = 8,
+    bits: Annotated[int, Arg("bits per number, including the sign", ge=2, le=24)] = 8,
     shrink: Annotated[
-        bool, Arg("divide what is decoded by 1 + omega: a smaller error, no longer unbiased; for error feedback")
+        bool, Arg("divide decoded values by 1 + omega: smaller error, but biased; use it with error feedback")
     ] = False,
 ) -> Quantise:
-    """Unbiased stochastic quantisation: every number of a block to one of a few levels up to the largest of them."""
+    """Unbiased stochastic quantisation: each number of a block is rounded at random to one of a few levels."""
     return Quantise(bits, shrink)
 
 

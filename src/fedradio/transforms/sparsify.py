@@ -19,7 +19,7 @@ from fedradio.core.contracts import Coded, LinkTrait, Message, Sent, Slots, Tran
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 
-SHARE = Arg("share of the numbers of a block that is sent", gt=0, le=1)
+SHARE = Arg("fraction of each block's numbers that is sent", gt=0, le=1)
 
 
 def kept_numbers(share: float, size: int) -> int:
@@ -89,7 +89,7 @@ class RandomK(Transform):
 
 @register("transform", "top_k", paper="Stich, Cordonnier, Jaggi, arXiv:1809.07599")
 def top_k(*, share: Annotated[float, SHARE] = 0.1) -> TopK:
-    """Top-k sparsification: the largest numbers of every block, with their places."""
+    """Top-k sparsification: sends the numbers of largest magnitude in every block, with their positions."""
     return TopK(share)
 
 
@@ -97,9 +97,9 @@ def top_k(*, share: Annotated[float, SHARE] = 0.1) -> TopK:
 def random_k(
     *,
     share: Annotated[float, SHARE] = 0.1,
-    scale: Annotated[bool, Arg("multiply by d/K, so that the mean is exact; off behind `feedback`")] = True,
+    scale: Annotated[bool, Arg("multiply by d/K, so that the mean is exact; turn it off after `feedback`")] = True,
 ) -> RandomK:
-    """Random sparsification: numbers at places that senders and receiver draw from the same seed, and need not send."""
+    """Random sparsification: sends numbers at positions that both sides draw from a shared seed."""
     return RandomK(share, scale)
 
 

@@ -23,7 +23,7 @@ def test_a_mixture_of_each_client() -> None:
         assert [ensemble.learned for ensemble in said.values()] == [learn, False, False]
     with pytest.raises(SpecError, match="there are 2 clients"):
         fedcpsl(mixture=(0.5,)).init(vector(1.0), 2, 1)
-    with pytest.raises(SpecError, match="must start between 0 and 1"):
+    with pytest.raises(SpecError, match="must start strictly between 0 and 1"):
         apfl(mixture=1.0, learn_mixture=True)
 
 
@@ -109,13 +109,13 @@ def test_two_phases_by_hand() -> None:
 def test_refused_phases() -> None:
     with pytest.raises(SpecError, match="phase 'own'"):
         apfl(phases={"global": 3})
-    with pytest.raises(SpecError, match="fine-tuning already"):
+    with pytest.raises(SpecError, match="already is fine-tuning"):
         fedcpsl(phases={"global": 3, "own": 3}, finetune_after=2)
     algorithm = apsfl(phases={"global": 3, "own": 4})
     assert (algorithm.lasts(7), apfl().lasts(1000)) == ("", "")
-    assert "7 rounds together, the run has 8" in algorithm.lasts(8)
+    assert "7 rounds in total, but the run has 8" in algorithm.lasts(8)
 
 
 def test_a_rate_of_labels_in_closed_form_is_refused() -> None:
-    with pytest.raises(SpecError, match="take no steps"):
+    with pytest.raises(SpecError, match="take no gradient steps"):
         apsfl(pseudo_rate=0.1)

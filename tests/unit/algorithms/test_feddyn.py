@@ -48,5 +48,5 @@ def test_the_correction_is_the_mean_of_the_pulls() -> None:
 
 
 def test_more_than_one_hop_is_refused() -> None:
-    with pytest.raises(SpecError, match="is defined for clients and one receiver"):
+    with pytest.raises(SpecError, match="is defined for clients and a single receiver"):
         cells(algorithm=feddyn())

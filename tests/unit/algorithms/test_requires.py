@@ -12,6 +12,6 @@ def test_only_sgd_of_this_rounds_gradients() -> None:
     with pytest.raises(SpecError, match="fednova divides changes") as caught:
         require_sgd("fednova", LocalRule(0.1, optimiser="adam"))
     assert caught.value.problems[0].path == "rule.kind"
-    with pytest.raises(SpecError, match="carries older ones") as caught:
+    with pytest.raises(SpecError, match="contains older ones") as caught:
         require_sgd("fednova", LocalRule(0.1, momentum=0.9, keep_state=True))
     assert caught.value.problems[0].path == "rule.keep_state"

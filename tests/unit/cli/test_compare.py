@@ -40,7 +40,7 @@ def test_a_damaged_run_is_left_out_and_alone_it_is_refused(call: Call, folder: P
     spec.write_text(spec.read_text().replace("lr: 0.1", "lr: 0.2"))
     refused = call("compare", other)
     assert isinstance(refused.exception, StoreError)
-    assert f"{other} is damaged: spec.yaml: was changed after the run wrote it" in str(refused.exception)
+    assert f"{other} is damaged: spec.yaml: has changed since the run wrote it" in str(refused.exception)
     both = call("compare", folder, other)
     assert both.exit_code == 0
     assert "left out, damaged: spec.yaml: was changed" in both.stdout

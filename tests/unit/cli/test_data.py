@@ -28,7 +28,7 @@ def test_fetched_from_a_folder_and_located(call: Call, tmp_path: Path, monkeypat
     assert done.exit_code == 0
     place = tmp_path / "home" / "data" / "mnist"
     assert done.stdout == f"mnist: {place}\n"
-    assert done.stderr.splitlines()[:2] == ["looking at the store", f"trying {tmp_path / 'raw'}"]
+    assert done.stderr.splitlines()[:2] == ["looking in the local store", f"trying {tmp_path / 'raw'}"]
     assert done.stderr.splitlines()[-1] == "writing"
     assert call("data", "path", "mnist").output.strip() == str(place)
 

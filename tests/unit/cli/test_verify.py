@@ -53,7 +53,7 @@ def test_damage_is_named_and_ends_with_5(call: Call, sweep: Path) -> None:
     said = call("verify", sweep, "-q")
     assert said.exit_code == 5
     first, second = said.stdout.splitlines()
-    assert first.startswith(f"{one}: damaged: model.safetensors: has 0 bytes, the run wrote ")
+    assert first.startswith(f"{one}: damaged: model.safetensors: has 0 bytes, but the run wrote ")
     assert "spec.yaml: is not the spec that the sweep lists for this run" in second
     told = json.loads(call("verify", sweep, "--json").stdout)
     assert [each["status"] for each in told] == ["damaged", "damaged", "not begun"]

@@ -40,8 +40,8 @@ def test_files_of_parts(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None
     [
         ("parts: mine.py", "must be a list of files"),
         ("parts: [1]", "must be a list of files"),
-        ("part: [mine.py]", "unknown settings"),
-        ("- parts", "unknown settings"),
+        ("part: [mine.py]", "unknown setting"),
+        ("- parts", "unknown setting"),
         ("parts: [", "not valid YAML"),
         ("parts: !!timestamp 2020-99-99", "not valid YAML"),
         (f"parts: {'[' * 3000}", "not valid YAML"),

@@ -65,15 +65,15 @@ class Stream:
 @pytest.mark.parametrize(
     ("train", "options", "words"),
     [
-        ({"train": Items(), "test": Items()}, {}, r"mapping of parts \(train, test\): give one of them"),
+        ({"train": Items(), "test": Items()}, {}, r"mapping of parts \(train, test\): pass one of them"),
         (Stream(), {}, "Stream: an object with a length and numbered items"),
         (Items(), {}, "train has no samples"),
         (Items((np.zeros(2), 0), np.zeros(2)), {}, r"item 1 of train is a ndarray: a pair"),
         (Items((np.zeros(2), 0, 1)), {}, r"item 0 of train is a tuple of 3: a pair"),
         (Items((np.zeros(2), 0), (np.zeros(3), 1)), {}, r"item 1 of train has shape \(3,\), item 0 has \(2,\)"),
         (Broken((np.zeros(2), 0), (np.zeros(2), 1)), {}, r"item 1 of train cannot be read \(OSError: disk\)"),
-        (Items({"a": 1, "b": 2}), {}, r"have the keys a, b: say which, keys=\(input, label\)"),
-        (Items({"a": 1, "b": 2}), {"keys": ("a", "c")}, "no key 'c': one of a, b"),
+        (Items({"a": 1, "b": 2}), {}, r"have the keys a, b: choose with keys=\(input, label\)"),
+        (Items({"a": 1, "b": 2}), {"keys": ("a", "c")}, "no key 'c', only a, b"),
         (Items(("cat", 0)), {}, "has the input 'cat'"),
         (Items((np.array([1.0, np.nan]), 0), (np.zeros(2), 1)), {}, "x is nan at sample 0, position 1"),
         (Items((np.zeros(2), None), (np.zeros(2), 1)), {}, "y is None at sample 0"),

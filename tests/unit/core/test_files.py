@@ -115,13 +115,13 @@ def test_sealed_files_notice_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "line 1: not whole JSON"),
-        (b'{\n"a": 1,\n', "line 3: not whole JSON"),
+        (b"", "line 1: not complete JSON"),
+        (b'{\n"a": 1,\n', "line 3: not complete JSON"),
         (b'{\n"a": "\xff"}', "line 2: not UTF-8"),
         (b"[1]", "line 1: not a mapping"),
         (b"null", "line 1: not a mapping"),
-        (b'{"a": NaN}', "it holds NaN"),
-        (b'{"a": -Infinity}', "it holds -Infinity"),
+        (b'{"a": NaN}', "it contains NaN"),
+        (b'{"a": -Infinity}', "it contains -Infinity"),
         (b'{"a": ' + b"[" * 100_000, "not plain JSON"),
         (b'{"a": ' + b"[" * 41 + b"]" * 41 + b"}", "nested too deeply"),
         (b'{"a": ' + b"9" * 5000 + b"}", "not plain JSON"),

@@ -67,7 +67,7 @@ def test_a_file_registers_its_parts_once(tmp_path: Path) -> None:
         (HALVED.replace('"shortened")', '"fedavg")'), "algorithm 'fedavg' is registered twice"),
         (HALVED.replace('"""FedAvg whose clients send a share of their change."""', ""), "needs a docstring"),
         (HALVED + "raise SystemExit(0)\n", "SystemExit: 0"),
-        (b"\xff\xfe", "not a text in UTF-8"),
+        (b"\xff\xfe", "not UTF-8 text"),
         ("x = 1\0\n", "null bytes"),
         ("from .helper import x\n", "line 1: ImportError: attempted relative import"),
         ("import nothing_beside_it\n", "line 1: ModuleNotFoundError: No module named 'nothing_beside_it'"),
@@ -129,8 +129,8 @@ def test_two_ways_to_a_file_are_one_file(tmp_path: Path) -> None:
 
 def test_only_the_bytes_that_were_agreed_on_are_run(tmp_path: Path) -> None:
     path = written(tmp_path, HALVED)
-    assert "changed in the meantime" in refused(path, "0" * 64)
+    assert "has changed since it was loaded" in refused(path, "0" * 64)
     file = load_part_file(path, hashlib.sha256(HALVED.encode()).hexdigest())
     written(tmp_path, HALVED + "\n")
-    assert "changed in the meantime" in refused(path)
+    assert "has changed since it was loaded" in refused(path)
     assert part_files.part_files() == [file]

@@ -31,17 +31,17 @@ def _read(path: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "line 1: the first line must be the names"),
+        ("", "line 1: the first line must contain the names"),
         ("a,c\n1,2\n", "line 1: the first line must be a,b"),
-        ("a,b,b\n1,2,3\n", "line 1: two columns are called 'b'"),
+        ("a,b,b\n1,2,3\n", "line 1: two columns are named 'b'"),
         ("a,b\n", "has no rows"),
-        ("a,b\n1,2\n1,2,3\n", "line 3: 3 values, 2 are needed"),
-        ("a,b\n1,2\n\nx,2\n", "line 4: a is no finite number: 'x'"),
-        ("a,b\nnan,2\n", "line 2: a is no finite number"),
+        ("a,b\n1,2\n1,2,3\n", "line 3: 3 values, but 2 are needed"),
+        ("a,b\n1,2\n\nx,2\n", "line 4: a is not a finite number: 'x'"),
+        ("a,b\nnan,2\n", "line 2: a is not a finite number"),
         ("a,b\n11,2\n", "line 2: a must be from 0 to 10: '11'"),
-        ("a,b\n1,-2\n", "line 2: b is no number of a node, from 0: '-2'"),
-        ("a,b\n1,²\n", "line 2: b is no number of a node"),
-        ("a,b\n1,9999999999\n", "line 2: b is no number of a node"),
+        ("a,b\n1,-2\n", "line 2: b is not the number of a node, counted from 0: '-2'"),
+        ("a,b\n1,²\n", "line 2: b is not the number of a node"),
+        ("a,b\n1,9999999999\n", "line 2: b is not the number of a node"),
         ('a,b\n1,"' + "x" * 200_000 + '"\n', "line 2: not a CSV file"),
     ],
 )
@@ -55,7 +55,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (str(tmp_path), str(tmp_path / "none"), "a\0b", "x" * 5000):
         with pytest.raises(SpecError, match="cannot be read"):
             read_given(path, "part.path")
-    with pytest.raises(SpecError, match="cannot be read: it is no file"):
+    with pytest.raises(SpecError, match="cannot be read: it is not a file"):
         read_given(os.devnull, "part.path")
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="not a text file in UTF-8"):

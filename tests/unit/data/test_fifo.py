@@ -231,23 +231,23 @@ def test_spread_tapes_last_for_their_rounds(tapes: Tapes) -> None:
 def test_running_out_is_said_and_never_reads_on(tapes: Tapes) -> None:
     stream = make(tapes, capacity=(11, 11), slots=1, **SURE)
     state = stream.arrive(stream.start(), Clock(1), Rng(0))
-    with pytest.raises(SpecError, match="client 1 have run out in round 7"):
+    with pytest.raises(SpecError, match="client 1 ran out in round 7"):
         stream.arrive(state, Clock(7), Rng(0))
 
 
 @pytest.mark.parametrize(
     ("keywords", "path", "words"),
     [
-        ({"capacity": (0, 0)}, "capacity", "at least one"),
-        ({"capacity": (0, 9)}, "capacity", "at least one"),
+        ({"capacity": (0, 0)}, "capacity", "at least 1"),
+        ({"capacity": (0, 9)}, "capacity", "at least 1"),
         ({"capacity": (9, 8)}, "capacity", "lowest"),
-        ({"capacity": (13, 13)}, "capacity", "client 1 has only 12 samples (given 13) -> at most 12"),
+        ({"capacity": (13, 13)}, "capacity", "client 1 has only 12 samples (given 13) -> use at most 12"),
         ({"capacity": (13, 13), "at_end": "repeat"}, "capacity", "client 1 has only 12 samples"),
-        ({"activity": (0.8, 0.3)}, "activity", "probabilities"),
-        ({"activity": (-0.1, 0.3)}, "activity", "probabilities"),
-        ({"activity": (0.5, 1.2)}, "activity", "probabilities"),
-        ({"activity": (float("nan"), 1.0)}, "activity", "probabilities"),
-        ({"slots": 11, "scaled": False}, "slots", "keeps only 10 samples, 11 may arrive at once"),
+        ({"activity": (0.8, 0.3)}, "activity", "highest probability"),
+        ({"activity": (-0.1, 0.3)}, "activity", "highest probability"),
+        ({"activity": (0.5, 1.2)}, "activity", "highest probability"),
+        ({"activity": (float("nan"), 1.0)}, "activity", "highest probability"),
+        ({"slots": 11, "scaled": False}, "slots", "keeps only 10 samples, but 11 may arrive at once"),
     ],
 )
 def test_refusals(tapes: Tapes, keywords: dict[str, Any], path: str, words: str) -> None:
@@ -296,7 +296,7 @@ def test_buffers_in_a_run() -> None:
         state, _, _ = run_round(sim, state)
         seen.append(state.signals["seen"] - state.signals["samples"])
     assert [rows.tolist() for rows in seen] == [[7 * t] * 6 for t in range(4)]
-    assert re.match(r"client \d has 2\d\d samples, 40 rounds may need", sim.stream.lasts(40, 2))
+    assert re.match(r"client \d has 2\d\d samples, but 40 rounds may need", sim.stream.lasts(40, 2))
 
 
 @pytest.mark.parametrize("removal", ["fifo", "random"])

@@ -173,7 +173,7 @@ def test_lasts_names_the_client_and_what_to_raise(tapes: Tapes) -> None:
 def test_running_out_is_said_and_never_reads_on(tapes: Tapes) -> None:
     stream = make(tapes, history=11, activity=(1.0, 1.0))
     state = stream.arrive(stream.start(), Clock(0), Rng(0))
-    with pytest.raises(SpecError, match="client 1 have run out in round 7"):
+    with pytest.raises(SpecError, match="client 1 ran out in round 7"):
         stream.arrive(state, Clock(7), Rng(0))
 
 
@@ -182,7 +182,7 @@ def test_refusals(tapes: Tapes) -> None:
         growing(tapes, Rng(0), history=13, activity=(0.8, 0.2))
     assert [problem.path for problem in caught.value.problems] == ["data.stream.activity", "data.stream.history"]
     assert "client 1 has only 12 samples" in str(caught.value)
-    with pytest.raises(SpecError, match="probabilities"):
+    with pytest.raises(SpecError, match="highest probability"):
         growing(tapes, Rng(0), history=1, activity=(0.5, 1.2))
 
 

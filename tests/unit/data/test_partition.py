@@ -121,13 +121,13 @@ def test_dirichlet_concentration() -> None:
 @pytest.mark.parametrize(
     ("part", "keywords", "where"),
     [
-        (iid, {}, "data.partition: 10 samples are fewer than the 20 clients"),
-        (shards, {}, "data.partition.per_client: 10 samples are fewer than the 40 shards"),
-        (dirichlet, {}, "data.partition.min_samples: 10 samples are fewer than the 200 samples"),
+        (iid, {}, "data.partition: there are only 10 samples, fewer than the 20 clients"),
+        (shards, {}, "data.partition.per_client: there are only 10 samples, fewer than the 40 shards"),
+        (dirichlet, {}, "data.partition.min_samples: there are only 10 samples, fewer than the 200 samples"),
     ],
 )
 def test_too_few_samples(part, keywords: dict[str, int], where: str) -> None:
-    with pytest.raises(SpecError, match="more samples or fewer clients") as error:
+    with pytest.raises(SpecError, match="use more samples or fewer clients") as error:
         part(LABELS[:10], 10, FLAT, Rng(0), **keywords)
     assert str(error.value).startswith(where)
 
@@ -138,7 +138,7 @@ def test_hopeless_dirichlet() -> None:
 
 
 def test_pure_shards_fewer_than_labels() -> None:
-    with pytest.raises(SpecError, match=r"4 pure shards cannot hold 10 labels.*pure: false"):
+    with pytest.raises(SpecError, match=r"4 pure shards cannot contain 10 labels.*pure: false"):
         shards(LABELS, 10, FLAT[:2], Rng(0), pure=True)
 
 
@@ -146,9 +146,9 @@ def test_label_gaps_refusals() -> None:
     with pytest.raises(SpecError, match="single edge"):
         label_gaps(LABELS, 10, FLAT, Rng(0))
     parent = torch.arange(4).repeat_interleave(5)
-    with pytest.raises(SpecError, match=r"need 12 classes, there are 10.*at most 2"):
+    with pytest.raises(SpecError, match=r"need 12 classes, but there are 10.*at most 2"):
         label_gaps(LABELS, 10, parent, Rng(0), missing=3)
-    with pytest.raises(SpecError, match=r"all but 10 would be common.*at most 4"):
+    with pytest.raises(SpecError, match=r"all but 10 of the 10 classes would be shared.*at most 4"):
         label_gaps(LABELS, 10, parent, Rng(0), missing=5, labels="six_common")
     with pytest.raises(SpecError, match="no data for client"):
         label_gaps(torch.arange(10) % 10, 10, parent, Rng(0))

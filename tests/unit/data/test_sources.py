@@ -97,7 +97,10 @@ def test_synthetic_refuses_what_would_not_fit() -> None:
 def test_absent_data_is_one_sentence(name: str) -> None:
     with pytest.raises(DataError) as error:
         getattr(sources, name)(1, Rng(0))
-    assert str(error.value) == f"The data set {name} is not on this machine; run `fedradio data fetch {name}` once."
+    assert (
+        str(error.value)
+        == f"The data set {name} is not on this machine; run `fedradio data fetch {name}` once to download it."
+    )
 
 
 @pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10", "cifar100"])

@@ -218,11 +218,11 @@ def test_the_same_world_with_other_habits() -> None:
     ("keywords", "path", "words"),
     [
         ({"top_k": 4}, "top_k", "a genre has 3 other files"),
-        ({"top_k": 0}, "top_k", "from 1 to 3"),
+        ({"top_k": 0}, "top_k", "use 1 to 3"),
         ({"stay": (0.9, 0.4)}, "stay", "lowest"),
-        ({"stay": (-0.1, 0.4)}, "stay", "probabilities"),
-        ({"stay": (0.4, 1.1)}, "stay", "probabilities"),
-        ({"stay": (float("nan"), 0.5)}, "stay", "probabilities"),
+        ({"stay": (-0.1, 0.4)}, "stay", "highest probability"),
+        ({"stay": (0.4, 1.1)}, "stay", "highest probability"),
+        ({"stay": (float("nan"), 0.5)}, "stay", "highest probability"),
         ({"zipf_q": -1.0}, "zipf_q", "above -1"),
         ({"zipf_q": float("nan")}, "zipf_q", "above -1"),
         ({"requests": 1}, "requests", "2 successive requests"),
@@ -231,9 +231,9 @@ def test_the_same_world_with_other_habits() -> None:
         ({"sample": "history", "test_requests": 9}, "test_requests", "11 successive requests"),
         ({"sample": "history", "history": 0}, "history", "needs a request"),
         ({"requests": 900_000}, "requests", "10,000,000"),
-        ({"sample": "history", "requests": 30, "image_std": 0.5}, "image_std", "numbers of files only"),
-        ({"sample": "history", "requests": 30, "genre": "printed"}, "genre", "numbers of files only"),
-        ({"genres": 26, "images": "cifar100"}, "images", "104 files, and CIFAR-100 has 100 labels"),
+        ({"sample": "history", "requests": 30, "image_std": 0.5}, "image_std", "contains only file numbers"),
+        ({"sample": "history", "requests": 30, "genre": "printed"}, "genre", "contains only file numbers"),
+        ({"genres": 26, "images": "cifar100"}, "images", "104 files, but CIFAR-100 has only 100 labels"),
     ],
 )
 def test_refusals(keywords: dict[str, Any], path: str, words: str) -> None:

@@ -30,10 +30,10 @@ def test_devices_by_hand(tmp_path: Path) -> None:
     ("text", "floors", "words"),
     [
         ("f_max_hz\n1\n", {}, "line 1: the first line must be cycles_per_bit,f_max_hz,p_max_dbm,energy_j"),
-        (HEAD + "25,1e9,30,1\n", {}, "1 devices, the hop has 2 senders"),
+        (HEAD + "25,1e9,30,1\n", {}, "1 devices, but the hop has 2 senders"),
         (HEAD + "25,1e9,30,1\n25,0,30,1\n", {}, "line 3: f_max_hz must be from 1 to 1e"),
         (HEAD + "25,1e9,30,1\n25,1e9,30,-1\n", {}, "line 3: energy_j must be from 0"),
-        (HEAD + "25,1e9,30,1\n25,1e9,1 W,1\n", {}, "line 3: p_max_dbm is no finite number: '1 W'"),
+        (HEAD + "25,1e9,30,1\n25,1e9,1 W,1\n", {}, "line 3: p_max_dbm is not a finite number: '1 W'"),
         (HEAD + "25,1e9,30,1\n25,1e9,20,1\n", {"cpu_min_hz": 2e9}, "fleet.cpu_min_hz: above the lowest f_max_hz"),
         (HEAD + "25,1e9,30,1\n25,1e9,20,1\n", {"tx_min_w": 0.2}, "fleet.tx_min_w: above the lowest p_max_dbm"),
     ],

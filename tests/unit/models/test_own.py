@@ -35,8 +35,8 @@ class Twice(nn.Module):
 def test_gradients_are_those_of_training() -> None:
     assert problems(Twice(training=True)) == []
     first, second = problems(Twice(training=False))
-    assert first.startswith("model.second.weight: trains, but gets no gradient")
-    assert second.startswith("model.second.bias: trains, but gets no gradient")
+    assert first.startswith("model.second.weight: is trainable, but gets no gradient")
+    assert second.startswith("model.second.bias: is trainable, but gets no gradient")
 
 
 def test_the_module_is_left_as_it_is() -> None:

@@ -34,7 +34,7 @@ def test_many_close_pairs_keep_their_distance() -> None:
 
 def test_a_sender_on_top_of_a_receiver_is_refused_by_number() -> None:
     nodes = torch.tensor([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], dtype=torch.float64)
-    with pytest.raises(SpecError, match="sender 2 stands on receiver 0") as caught:
+    with pytest.raises(SpecError, match="sender 2 is at the position of receiver 0") as caught:
         realised(power_law(), site(nodes[2:], nodes))
     assert caught.value.problems[0].path == "topology"
 

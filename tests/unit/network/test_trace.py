@@ -55,7 +55,7 @@ def test_arrays_are_the_same_gains(tmp_path: Path) -> None:
 
 def test_missing_pairs_are_refused_or_in_outage(tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text(HEAD + "0,0,0,-10\n")
-    with pytest.raises(SpecError, match="no gain of receiver 0 and sender 1 and 4 more"):
+    with pytest.raises(SpecError, match="no gain for receiver 0 and sender 1 and 4 more"):
         played(trace(path=str(tmp_path / "g.csv"), interval_s=1.0), 0, 2, 3)
     channel = trace(path=str(tmp_path / "g.csv"), interval_s=1.0, missing="outage")
     assert played(channel, 0, 2, 3) == [pytest.approx([0.1, 0.0, 0.0]), [0.0, 0.0, 0.0]]
@@ -63,25 +63,25 @@ def test_missing_pairs_are_refused_or_in_outage(tmp_path: Path) -> None:
 
 def test_a_trace_of_a_larger_network_is_refused(tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text(HEAD + "0,0,0,-10\n0,0,5,-10\n")
-    with pytest.raises(SpecError, match=r"has 1 receiver\(s\) and 6 sender\(s\), the hop 1 and 3"):
+    with pytest.raises(SpecError, match=r"has 1 receiver\(s\) and 6 sender\(s\), but the hop has 1 and 3"):
         played(trace(path=str(tmp_path / "g.csv"), interval_s=1.0), 0, 1, 3)
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "line 1: the first line must be"),
+        ("", "line 1: the first line must contain"),
         ("time,receiver,sender,gain\n0,0,0,1\n", "line 1: the first line must be"),
         (HEAD, "has no rows"),
         (HEAD + "0,0,0\n", "line 2: 3 values"),
-        (HEAD + "0,0,0,-9\n\n1,0,0,x\n", "line 4: gain_db is no finite number: 'x'"),
-        (HEAD + "0,0,0,inf\n", "line 2: gain_db is no finite number"),
-        (HEAD + "nan,0,0,1\n", "line 2: time_s is no finite number"),
-        (HEAD + "0,-1,0,1\n", "line 2: receiver is no number of a node"),
-        (HEAD + "0,0,1.5,1\n", "line 2: sender is no number of a node"),
-        (HEAD + "0,0,99999999999999,1\n", "line 2: sender is no number of a node"),
-        (HEAD + "5,0,0,1\n5,0,0,2\n", "line 3: time_s 5 does not rise for receiver 0 and sender 0"),
-        (HEAD + "5,0,0,1\n6,0,1,2\n4,0,0,2\n", "line 4: time_s 4 does not rise"),
+        (HEAD + "0,0,0,-9\n\n1,0,0,x\n", "line 4: gain_db is not a finite number: 'x'"),
+        (HEAD + "0,0,0,inf\n", "line 2: gain_db is not a finite number"),
+        (HEAD + "nan,0,0,1\n", "line 2: time_s is not a finite number"),
+        (HEAD + "0,-1,0,1\n", "line 2: receiver is not the number of a node"),
+        (HEAD + "0,0,1.5,1\n", "line 2: sender is not the number of a node"),
+        (HEAD + "0,0,99999999999999,1\n", "line 2: sender is not the number of a node"),
+        (HEAD + "5,0,0,1\n5,0,0,2\n", "line 3: time_s 5 does not increase for receiver 0 and sender 0"),
+        (HEAD + "5,0,0,1\n6,0,1,2\n4,0,0,2\n", "line 4: time_s 4 does not increase"),
     ],
 )
 def test_wrong_lines_are_told(tmp_path: Path, text: str, words: str) -> None:
@@ -101,7 +101,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     for name, arrays, words in (
         ("a", {"time_s": [0.0]}, "no array"),
         ("b", {"time_s": [0.0], "gain_db": [[1.0]]}, r"are not \[T\]"),
-        ("c", {"time_s": [1.0, 1.0], "gain_db": np.zeros((2, 1, 1))}, "does not rise"),
+        ("c", {"time_s": [1.0, 1.0], "gain_db": np.zeros((2, 1, 1))}, "does not increase"),
         ("d", {"time_s": [0.0], "gain_db": np.full((1, 1, 1), np.inf)}, "infinite"),
         ("e", {"time_s": np.array([{}], dtype=object), "gain_db": np.zeros((1, 1, 1))}, "not a readable npz"),
     ):

@@ -69,9 +69,9 @@ def test_a_claim_may_give_the_reason_why_it_has_no_tests() -> None:
         (with_test(above=None, between=[2, 1]), "claims.0.tests.0", "the lower end comes first"),
         (with_test(above=None, between=[2]), "claims.0.tests.0.between", "required"),
         (with_test(than="one"), "claims.0.tests.0", "not with itself"),
-        (with_test(row="three"), "", "claim 'better': 'three' is no row"),
-        (with_test(than="three"), "", "claim 'better': 'three' is no row"),
-        (with_test(column="joules"), "", "claim 'better': 'joules' is no column"),
+        (with_test(row="three"), "", "claim 'better': 'three' is not a row"),
+        (with_test(than="three"), "", "claim 'better': 'three' is not a row"),
+        (with_test(column="joules"), "", "claim 'better': 'joules' is not a column"),
     ],
 )
 def test_a_wrong_claim_is_refused_with_path_and_reason(wrong: dict[str, Any], path: str, reason: str) -> None:
@@ -84,7 +84,7 @@ def test_a_wrong_claim_is_refused_with_path_and_reason(wrong: dict[str, Any], pa
 
 
 def test_names_of_claims_are_unique_in_an_item_and_in_a_paper() -> None:
-    with pytest.raises(SpecError, match="two claims are called 'better'"):
+    with pytest.raises(SpecError, match="two claims are named 'better'"):
         item(CLAIM, CLAIM)
     one = (Claim.model_validate_json(json.dumps(CLAIM)),)
     other = (Claim.model_validate_json(json.dumps(claim(id="worse"))),)

@@ -64,9 +64,9 @@ def test_a_seed_that_ended_without_a_number_decides_nothing() -> None:
     diverged = judged(claim(BETTER), values=values, lost={"two": {4: "diverged: round 3"}})
     assert (diverged.judgement, diverged.tests[0].why) == ("undecided", "seed 4: diverged: round 3")
     undefined = judged(claim(BETTER), values={"one": ONE | {4: 0.8}, "two": TWO})
-    assert (undefined.judgement, undefined.tests[0].why) == ("undecided", "seed 4: the number is not defined")
+    assert (undefined.judgement, undefined.tests[0].why) == ("undecided", "seed 4: the number is undefined")
     zero = judged(claim(claim_test(over="two", above=0)), values={"one": ONE, "two": TWO | {3: 0.0}})
-    assert zero.tests[0].why == "seed 3: the number is not defined"
+    assert zero.tests[0].why == "seed 3: the number is undefined"
 
 
 def test_what_cannot_be_tested_says_why() -> None:
@@ -81,7 +81,7 @@ def test_what_cannot_be_tested_says_why() -> None:
     absent = judged(claim(BETTER), values={"one": ONE}, lost={"two": {1: "no data: fedradio data fetch mnist"}})
     assert (absent.judgement, absent.why) == ("not testable", "two: no data: fedradio data fetch mnist")
     never = judged(claim(claim_test(above=0)), values={})
-    assert (never.judgement, never.why) == ("not testable", "one: the number is not defined")
+    assert (never.judgement, never.why) == ("not testable", "one: the number is undefined")
 
 
 def test_what_is_still_to_be_run_is_not_run() -> None:

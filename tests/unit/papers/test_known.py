@@ -84,7 +84,7 @@ def test_runs_of_another_spec_do_not_count(item: Item, tmp_path: Path, tiny: Cal
     (tmp_path / "tiny.yaml").write_text(tiny("rounds=3").yaml(), encoding="utf-8")
     small = known_claims([item], out)[2]
     assert small.judged.judgement == "not testable"
-    assert "made from another spec" in small.judged.why
+    assert "made from a different spec" in small.judged.why
 
 
 def test_the_scale_that_a_claim_needs() -> None:

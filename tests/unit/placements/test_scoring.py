@@ -31,12 +31,12 @@ class Given(Placement):
 
 def test_wrong_scores_are_refused_with_their_shape() -> None:
     assert scores_of(Given(torch.ones(2, 3)), view_of(), 3).dtype == torch.float64
-    with pytest.raises(SpecError, match=r"scores of mine are \(3, 2\), \(2, 3\) are needed"):
+    with pytest.raises(SpecError, match=r"scores of mine are \(3, 2\), but must be \(2, 3\)"):
         scores_of(Given(torch.ones(3, 2)), view_of(), 3)
     with pytest.raises(SpecError, match="scores of mine are list"):
         scores_of(Given([1.0]), view_of(), 3)  # type: ignore[arg-type]
     for wrong in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(SpecError, match="not all finite"):
+        with pytest.raises(SpecError, match="must all be finite"):
             scores_of(Given(torch.full((2, 3), wrong)), view_of(), 3)
 
 

@@ -318,5 +318,5 @@ def test_settings_belong_to_dc() -> None:
     assert joint(mode="dc", rho=1.0, iterations=3, precision=0.1, start="one_step").iteration == Iteration(
         1.0, 3, 0.1, "one_step"
     )
-    with pytest.raises(SpecError, match="settings of mode dc"):
+    with pytest.raises(SpecError, match="apply to mode dc only"):
         joint(rho=1.0)

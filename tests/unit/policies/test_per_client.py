@@ -84,6 +84,6 @@ def test_defaults_and_refusals() -> None:
     assert per_client().check(torch.zeros(3).long(), 1) == ""
     with pytest.raises(SpecError, match="does not iterate"):
         per_client(iterations=2)
-    with pytest.raises(SpecError, match="starts nowhere"):
+    with pytest.raises(SpecError, match="has no starting point"):
         per_client(start=(1.0, 0.5))
     assert per_client(mode="paper", start=(1.0, 0.5)).point == (1.0, 0.5)

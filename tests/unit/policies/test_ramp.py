@@ -49,7 +49,7 @@ def test_local_work_is_that_of_fixed() -> None:
 
 def test_an_amplitude_of_nothing_is_refused() -> None:
     for keywords in ({"start": 0.0, "slope": 0.0}, {"scale": 1e-300}):
-        with pytest.raises(SpecError, match="nothing would be heard"):
+        with pytest.raises(SpecError, match="nothing would be received"):
             ramp(**keywords)
     assert ramp(start=0, slope=0.5).amplitude(1) == 1.0
 

@@ -43,5 +43,5 @@ def test_two_parties_that_put_their_views_together_know_who_asked_for_what() -> 
 
 
 def test_a_client_that_has_not_asked() -> None:
-    with pytest.raises(ValueError, match="not asked"):
+    with pytest.raises(ValueError, match="not requested"):
         facts_of(small_service(), 0, 1)

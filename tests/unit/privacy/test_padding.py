@@ -29,5 +29,5 @@ def test_files_come_back(padding: str, data: bytes) -> None:
 
 def test_a_text_without_the_mark_is_no_padded_file() -> None:
     for text in (b"", b"abc", bytes(8)):
-        with pytest.raises(ValueError, match="no end"):
+        with pytest.raises(ValueError, match="the end of the file is missing"):
             unpad(text, "padme")

@@ -102,7 +102,7 @@ def test_no_sum_is_somebodys_own_report() -> None:
 
 def test_demands_that_do_not_fit_are_refused() -> None:
     for wrong in (-0.1, 1.1, np.nan, np.inf):
-        with pytest.raises(SumRefused, match="0 to 1"):
+        with pytest.raises(SumRefused, match="between 0 and 1"):
             rounded(np.array([wrong]))
     assert MOST_MEMBERS == 4095
     with pytest.raises(SumRefused, match="4095"):

@@ -20,7 +20,7 @@ def test_other_versions_are_refused_and_other_processors_told() -> None:
     here = replace(this_node(), name="near")
     for name in ("fedradio", "torch"):
         refused = compare(here, replace(here, name="far", **{name: "0.0"})).refused
-        assert refused.startswith(f"far has {name} 0.0, near has {getattr(here, name)};")
+        assert refused.startswith(f"far has {name} 0.0, but near has {getattr(here, name)};")
     found = compare(here, replace(here, name="far", capability="SVE"))
     assert (found.refused, "far computes with SVE" in found.note) == ("", True)
 
@@ -30,8 +30,8 @@ def test_files_of_parts_must_be_there_and_be_the_same(tmp_path: Path) -> None:
     asker = replace(here, parts=[(str(path), hashlib.sha256(b"x = 1\n").hexdigest(), {})])
     assert "cannot be read" in compare(asker, here).refused
     path.write_text("x = 2\n")
-    assert "is another file (its sha256 differs)" in compare(asker, here).refused
-    with pytest.raises(SpecError, match="sha256 differs"):
+    assert "is a different file (its SHA-256 differs)" in compare(asker, here).refused
+    with pytest.raises(SpecError, match="SHA-256 differs"):
         load_parts(asker.parts)
     path.write_text("x = 1\n")
     assert compare(asker, here).refused == ""

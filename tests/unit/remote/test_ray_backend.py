@@ -143,7 +143,7 @@ def test_what_goes_wrong_there_is_told_here() -> None:
 
     spec, fake = load_spec("demo"), Dying()
     for error, expected, text in (
-        (RayActorError("The actor died\nand more"), FedradioError, "has died, also after 2 new starts"),
+        (RayActorError("The actor died\nand more"), FedradioError, "died, even after 2 restarts"),
         (RayTaskError(DivergenceError(1, [2], "training")), DivergenceError, "round 1"),
         (RayTaskError(ValueError("a bug")), RayTaskError, "a bug"),
     ):
@@ -159,7 +159,9 @@ def test_sending_that_takes_longer_than_training_is_told_once() -> None:
         warnings.simplefilter("error")
         for _ in range(2):
             backend._note(0.060, 0.015)
-        with pytest.raises(UserWarning, match="training 15 ms a call, sending 45 ms: --on ray slows this run"):
+        with pytest.raises(
+            UserWarning, match="training takes 15 ms per call, sending 45 ms: --on ray slows this run down"
+        ):
             backend._note(0.060, 0.015)
         backend._note(0.060, 0.015)
     assert backend.calls[-1] == pytest.approx((0.015, 0.045))

@@ -23,7 +23,7 @@ def test_as_many_runs_as_have_processors_unless_told_otherwise() -> None:
     assert RayPool(Ray()).share(100, None) == (8, 1)
     assert RayPool(Ray()).share(100, 3) == (2, 3)
     assert RayPool(Ray(), 5).share(100, None) == (5, 1)
-    with pytest.raises(SpecError, match="the largest of the cluster has 4"):
+    with pytest.raises(SpecError, match="the largest machine of the cluster has 4"):
         RayPool(Ray()).share(100, 5)
 
 

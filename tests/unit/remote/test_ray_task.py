@@ -78,7 +78,7 @@ def test_refusals_are_ends_of_their_own(tiny: Make, tmp_path: Path, monkeypatch:
     end = make_run(0, given, asdict(this_node()), "abc", asker)
     assert (end["status"], end["error"], end["exit_code"]) == ("failed", "it is in use", 5)
     monkeypatch.setattr(module, "ANSWER_PATIENCE_S", 0.0)
-    assert "nobody has answered" in make_run(0, given, asdict(this_node()), "abc", asker)["error"]
+    assert "no answer for" in make_run(0, given, asdict(this_node()), "abc", asker)["error"]
     asker.box.stop()
     assert make_run(0, given, asdict(this_node()), "abc", asker)["status"] == NOT_BEGUN
     assert not (tmp_path / "run").exists()

@@ -41,7 +41,7 @@ def test_only_files_of_a_run_are_stored(name: str, ours: bool, tmp_path: Path) -
     assert is_of_run(name) is ours
     if not ours:
         for shipment in ({"files": [[name, b""]], "names": []}, {"files": [], "names": [name]}):
-            with pytest.raises(StoreError, match="no file of a run"):
+            with pytest.raises(StoreError, match="not a file of a run"):
                 store(tmp_path / "run", {**shipment, "offset": 0, "records": b""})
         assert [*tmp_path.iterdir()] == []
 

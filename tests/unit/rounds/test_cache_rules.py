@@ -44,10 +44,10 @@ def problems(make: Any, **world: Any) -> dict[str, str]:
 
 def test_data_without_requests() -> None:
     assert problems(tiny, cache=LRU) == {"cache": "this source has no requests"}
-    assert "nothing is requested" in problems(requesting, stream=static, cache=LRU)["cache"]
+    assert "no requests are made" in problems(requesting, stream=static, cache=LRU)["cache"]
     for keywords in ({"slots": 0}, {"activity": (0.0, 0.0)}):
         idle = partial(growing, history=5, **keywords)  # type: ignore[arg-type]
-        assert "nothing is requested" in problems(requesting, stream=idle, cache=LRU)["cache"]
+        assert "no requests are made" in problems(requesting, stream=idle, cache=LRU)["cache"]
     assert problems(requesting, algorithm=central(), cache=LRU) == {"cache": "central training has no edges"}
 
 
@@ -55,7 +55,7 @@ def test_sizes() -> None:
     for capacity in ((13,), (0,), ()):
         found = problems(requesting, cache=Cache((lru(),), capacity))
         assert found == {"cache.capacity": "the catalogue has 12 files"}
-    assert problems(requesting, cache=Cache((lru(),), (4, 4))) == {"cache.capacity": "a capacity stands there twice"}
+    assert problems(requesting, cache=Cache((lru(),), (4, 4))) == {"cache.capacity": "a capacity is listed twice"}
     for sizes in (torch.ones(3), torch.zeros(12), -1.0):
         assert "cache.file_bits" in problems(requesting, cache=Cache((lru(),), file_bits=sizes))
 
@@ -72,7 +72,7 @@ def test_names() -> None:
     twice = problems(requesting, cache=Cache((predicted(), lru(), predicted(blend=0.5))))
     assert twice.keys() == {"cache.placements.0", "cache.placements.2"}
     requesting(cache=Cache((predicted(), lru(), predicted(blend=0.5, name="mixed"))))
-    assert problems(requesting, cache=Cache((lru(name="a b"),))) == {"cache.placements.0.name": "not a name"}
+    assert problems(requesting, cache=Cache((lru(name="a b"),))) == {"cache.placements.0.name": "not a valid name"}
     assert "cache.placements" in problems(requesting, cache=Cache(()))
 
 

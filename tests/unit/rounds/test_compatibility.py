@@ -55,9 +55,9 @@ KEPT = sgd(lr=0.1, batch=16, keep_state=True)
         ({"rule": KEPT}, "rule.keep_state", "momentum"),
         ({"eval_top": 11}, "eval_top", "10 classes"),
         ({"metrics": [macro_f1(), top(m=11)]}, "metrics.1.m", "10 classes"),
-        ({"metrics": [macro_f1(), macro_f1()]}, "metrics.1", "already that of metrics.0"),
-        ({"metrics": [top(m=3)], "eval_top": 3}, "metrics.0", "already that of eval_top=3"),
-        ({"metrics": [Vague()]}, "metrics.0", "announces the scores more, but gives less"),
+        ({"metrics": [macro_f1(), macro_f1()]}, "metrics.1", "already produced by metrics.0"),
+        ({"metrics": [top(m=3)], "eval_top": 3}, "metrics.0", "already produced by eval_top=3"),
+        ({"metrics": [Vague()]}, "metrics.0", "declares the scores more, but returns less"),
         ({"policy": sampling(clients=7)}, "hops.0.policy", "only 6"),
         ({"algorithm": fednova(), "rule": adam()}, "rule.kind", "sgd"),
     ],
@@ -134,7 +134,7 @@ def test_refused_in_cells(parts: dict[str, Any], path: str) -> None:
 
 def test_noise_that_the_link_cannot_use_is_refused() -> None:
     """Rates need a density; a symbol needs a ratio, or a density with a rate and a unit of power."""
-    with pytest.raises(SpecError, match="give noise_w_hz") as caught:
+    with pytest.raises(SpecError, match="set noise_w_hz") as caught:
         tiny(link=digital(), channel=power_law(), fleet=cellular)
     assert [problem.path for problem in caught.value.problems] == ["hops.0.channel"]
     tiny(link=digital(), channel=power_law(noise_w_hz=4e-21), fleet=cellular)
@@ -148,7 +148,7 @@ def test_fading_that_the_link_does_not_take_is_refused_with_links_that_do() -> N
         tiny(link=over_the_air(symbol_rate_hz=1e6, power_unit_w=1.0), channel=urban_macro(fading="rayleigh"))
     (problem,) = caught.value.problems
     assert problem.path == "hops.0.channel"
-    assert "constant for a whole exchange (block), this link takes fresh, none" in problem.reason
+    assert "constant for a whole exchange (block), but this link supports fresh, none" in problem.reason
     assert "digital" in problem.remedy
     assert "over_the_air" not in problem.remedy
     tiny(link=ideal(), channel=urban_macro(fading="rayleigh"))

@@ -32,7 +32,7 @@ def test_algorithms_see_the_same_world() -> None:
 
 def test_without_hops_it_is_refused() -> None:
     parts = {name: getattr(tiny(), name) for name in ("topology", "stream", "model", "algorithm", "rule")}
-    with pytest.raises(SpecError, match="hops: there is none"):
+    with pytest.raises(SpecError, match="hops: no hop is given"):
         compose(**parts, hops=[])
 
 
@@ -48,7 +48,7 @@ def test_traces_go_by_the_deadline_of_the_clients() -> None:
 def test_central_says_what_it_leaves_out() -> None:
     above = Hop(ideal(), fixed(), transforms=(top_k(),), receiver=momentum())
     (warning,) = cells(algorithm=central(steps=7), above=above).warnings
-    assert warning == "hops.1.transforms, hops.1.receiver: not used, central training has no network"
+    assert warning == "hops.1.transforms, hops.1.receiver: not used, because central training has no network"
     assert cells(algorithm=central(steps=7)).warnings == ()
 
 

@@ -99,12 +99,12 @@ def test_two_are_kept(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
 @pytest.mark.parametrize(
     ("ending", "harm", "why"),
     [
-        ("json", lambda data: data[:-40], "not whole JSON"),
+        ("json", lambda data: data[:-40], "not complete JSON"),
         ("json", lambda data: b"[1]" + data[:0], "not a mapping"),
         ("json", lambda data: data.replace(b'"t": 4', b'"t": 5'), "its checksum is wrong"),
         ("json", lambda data: data.replace(b'"t": 4', b'"t":  4'), "its checksum is wrong"),
         ("json", None, "is missing"),
-        ("safetensors", lambda data: data[:-1], "bytes, the run wrote"),
+        ("safetensors", lambda data: data[:-1], "bytes, but the run wrote"),
         ("safetensors", lambda data: data[:-1] + bytes([data[-1] ^ 1]), "its checksum is wrong"),
         ("safetensors", None, "is missing"),
     ],
@@ -157,7 +157,7 @@ def test_rewound_records_go_on_behind_the_cut(folder: RunFolder, tiny: Callable[
 
 def test_other_formats_and_specs_are_refused(folder: RunFolder, tiny: Callable[..., Spec]) -> None:
     assert last_good(folder.path, tiny("rounds=99"), FORM)[0] is not None
-    with pytest.raises(StoreError, match=r"round-000004.json belongs to another spec"):
+    with pytest.raises(StoreError, match=r"round-000004.json belongs to a different spec"):
         last_good(folder.path, tiny("rule.lr=0.2"), FORM)
     path = folder.path / checkpoint.FOLDER / "round-000004.json"
     content = json.loads(path.read_text())
@@ -165,7 +165,7 @@ def test_other_formats_and_specs_are_refused(folder: RunFolder, tiny: Callable[.
     old = {"format": 1, "fedradio": "0.1.0", "sha256": "", "content": {}}
     for data, told in ((sealed(content | {"format": 3}), "3"), (json.dumps(old).encode(), "1")):
         path.write_bytes(data)
-        with pytest.raises(StoreError, match=f"format {told}, .* reads 2; go on with fedradio 0"):
+        with pytest.raises(StoreError, match=f"format {told}, .* reads 2; continue with fedradio 0"):
             last_good(folder.path, tiny(), FORM)
 
 
@@ -176,11 +176,11 @@ def test_other_formats_and_specs_are_refused(folder: RunFolder, tiny: Callable[.
         ({"signals": {"loss": ODD["doubles"], "age": torch.zeros(1)}}, "lacks a tensor signals/age"),
         (
             {"parts": PARTS | {"data.stream": {"hi": torch.arange(5)}}},
-            r"parts:data.stream/hi is I64 \[4\] on cpu, the state of this spec has I64 \[5\]",
+            r"parts:data.stream/hi is I64 \[4\] on cpu, but the state of this spec has I64 \[5\]",
         ),
         (
             {"parts": PARTS | {"data.stream": {"hi": torch.arange(4.0)}}},
-            r"parts:data.stream/hi is I64 \[4\] on cpu, the state of this spec has F32 \[4\]",
+            r"parts:data.stream/hi is I64 \[4\] on cpu, but the state of this spec has F32 \[4\]",
         ),
     ],
 )
@@ -237,7 +237,7 @@ def test_keeps_nothing_before_the_first_round(tiny: Callable[..., Spec], tmp_pat
         keeper = Checkpointer(folder, tiny())
         keeper.save(state_of(0), RunningSummary(), 1.0)
         assert keeper.last is None
-        assert "no checkpoint was written yet" in keeper.message()
+        assert "no checkpoint has been written yet" in keeper.message()
         keeper.save(state_of(1), RunningSummary(), 1.0)
         assert str(folder.path / "checkpoints" / "round-000001.json") in keeper.message()
 

@@ -121,7 +121,11 @@ def test_whole_checkpoints(folder: Path, tiny: Make) -> None:
 @pytest.mark.parametrize(
     ("harm", "file", "words"),
     [
-        (lambda folder: checkpoint_path(folder, 4).write_text("{"), "checkpoints/round-000004.json", "not whole JSON"),
+        (
+            lambda folder: checkpoint_path(folder, 4).write_text("{"),
+            "checkpoints/round-000004.json",
+            "not complete JSON",
+        ),
         (
             lambda folder: checkpoint_path(folder, 2).rename(checkpoint_path(folder, 4)),
             "checkpoints/round-000004.json",
@@ -132,7 +136,11 @@ def test_whole_checkpoints(folder: Path, tiny: Make) -> None:
             "checkpoints/round-000004.safetensors",
             "has 2 bytes",
         ),
-        (lambda folder: (folder / RECORDS_FILE).write_bytes(b"abcd"), RECORDS_FILE, "has 4 bytes, 5 had been written"),
+        (
+            lambda folder: (folder / RECORDS_FILE).write_bytes(b"abcd"),
+            RECORDS_FILE,
+            "4 bytes, but 5 had been written",
+        ),
     ],
 )
 def test_damage(folder: Path, tiny: Make, harm: Callable[[Path], object], file: str, words: str) -> None:
@@ -146,7 +154,7 @@ def test_damage_without_a_look_at_tensors_and_of_the_folder(folder: Path, tiny: 
     tensors_path(checkpoint_path(folder, 4)).write_bytes(b"")
     assert checkpoint_damage(folder, tiny(), tensors=False)[1] == []
     told = checkpoint_damage(folder, tiny("rule.lr=0.2"), tensors=False)[1]
-    assert [each.reason for each in told] == ["belongs to another spec than spec.yaml"] * 2
+    assert [each.reason for each in told] == ["belongs to a different spec than spec.yaml"] * 2
     (folder / "checkpoints").rename(folder / "away")
     (folder / "checkpoints").symlink_to(folder / "away")
     told = checkpoint_damage(folder, tiny(), tensors=True)[1]

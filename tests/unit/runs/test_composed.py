@@ -121,13 +121,13 @@ def test_who_may_go_on() -> None:
     assert same_composition(spec, sim := tiny(), folder) is sim
     with pytest.raises(StoreError, match=r"fedradio.resume\('runs/a', simulation=...\)"):
         same_composition(spec, None, folder)
-    with pytest.raises(StoreError, match=r"another simulation: rule.lr differ"):
+    with pytest.raises(StoreError, match=r"a different simulation: rule.lr differ"):
         same_composition(spec, tiny(rule=sgd(lr=0.3, batch=16)), folder)
     plain = {key: value for key, value in spec.plain.items() if key != COMPOSED}
     with pytest.raises(StoreError, match="leave simulation= out"):
         same_composition(type(spec)(plain), tiny(), folder)
     odd = composed_spec(tiny(algorithm=Odd()), rounds=2)
-    with pytest.raises(StoreError, match=r"algorithm.memory: remembers something that no checkpoint keeps"):
+    with pytest.raises(StoreError, match=r"algorithm.memory: keeps state that is not in the checkpoint"):
         same_composition(odd, tiny(algorithm=Odd()), folder)
 
 

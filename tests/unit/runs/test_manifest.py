@@ -37,9 +37,9 @@ def test_differences_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a"
     assert difference(path, ABC) == "is missing"
     path.write_bytes(b"ab")
-    assert difference(path, ABC, checksum(b"wxyz")) == "has 2 bytes, the run wrote 3 or 4"
+    assert difference(path, ABC, checksum(b"wxyz")) == "has 2 bytes, but the run wrote 3 or 4"
     path.write_bytes(b"abd")
-    assert str(difference(path, ABC)).startswith("was changed after the run wrote it")
+    assert str(difference(path, ABC)).startswith("has changed since the run wrote it")
     assert difference(path, ABC, checksum(b"abd")) is None
     (tmp_path / "link").symlink_to(path)
     assert difference(tmp_path / "link", checksum(b"abd")) == "is a symbolic link, which is not followed"
@@ -52,9 +52,9 @@ def test_the_beginning_of_a_file_that_may_have_grown(tmp_path: Path) -> None:
     path.write_bytes(b"abcdef")
     assert beginning_differs(path, ABC) is None
     path.write_bytes(b"ab")
-    assert beginning_differs(path, ABC) == "has 2 bytes, 3 had been written by the checkpoint"
+    assert beginning_differs(path, ABC) == "has 2 bytes, but 3 had been written at the checkpoint"
     path.write_bytes(b"abx")
-    assert str(beginning_differs(path, ABC)).startswith("was changed")
+    assert str(beginning_differs(path, ABC)).startswith("has changed")
 
 
 def test_a_folder_against_its_manifest(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_folder_against_its_manifest(tmp_path: Path) -> None:
     (tmp_path / "c").write_bytes(b"")
     (tmp_path / "stranger").write_bytes(b"")
     found = manifest_damage(tmp_path, {"a": ABC, "b": ABC}, ("a", "b", "c", "d"))
-    told = "does not belong to this run, whose summary does not list it"
+    told = "does not belong to this run: its summary does not list it"
     assert found == [Damage("b", "is missing"), Damage("c", told)]
     assert str(found[0]) == "b: is missing"
     assert plain_manifest({"a": ABC}) == {"a": {"size": 3, "sha256": ABC.sha256}}

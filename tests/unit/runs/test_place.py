@@ -33,9 +33,9 @@ def here(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("file", "is a file where a folder is needed"),
+        ("file", "is a file, but a folder is needed"),
         ("file/below", "Not a directory"),
-        ("nowhere", "is a link to nothing"),
+        ("nowhere", "is a broken link"),
         ("circle/below", "Too many levels"),
         ("x" * 5000, "File name too long"),
         ("/".join(["y" * 200] * 25), "File name too long"),

@@ -89,7 +89,7 @@ def test_another_format_is_refused_in_one_sentence(folder: Path) -> None:
     path = folder / "records.jsonl"
     path.write_text(path.read_text().replace('"format": 2, "fedradio": "', '"format": 3, "fedradio": "9.', 1))
     for read in (lambda: list(read_records(folder)), lambda: read_header(folder)):
-        with pytest.raises(StoreError, match=r"line 1: format 3 of the records.*use fedradio 9\."):
+        with pytest.raises(StoreError, match=r"line 1: the records have format 3.*use fedradio 9\."):
             read()
 
 
@@ -117,7 +117,7 @@ def changed(field: str, value: Any) -> Callable[[dict[str, Any]], str]:
         (2, changed("hop", -1), "hop: there is no hop -1"),
         (2, changed("ids", [0, 4]), "from 0 to 3"),
         (2, changed("ids", [0, 0]), "none twice"),
-        (2, changed("ids", [2, 0]), "not in rising order"),
+        (2, changed("ids", [2, 0]), "not in increasing order"),
         (2, changed("ids", [0, 1]), "none twice"),
         (2, changed("ids", [0]), "arrived: 2 values for 1 actives"),
         (2, changed("time_s", [1.0, 2.0]), "time_s: 2 values for 1 receivers"),
@@ -131,10 +131,10 @@ def changed(field: str, value: Any) -> Callable[[dict[str, Any]], str]:
         (4, changed("metrics", {"accuracy": None}), "metrics.accuracy"),
         (4, changed("groups", [1]), "groups"),
         (1, changed("senders", "four"), "senders"),
-        (1, changed("senders", []), "every hop has some of both"),
-        (1, changed("senders", [4, 1]), "every hop has some of both"),
-        (1, changed("senders", [-4]), "every hop has some of both"),
-        (1, changed("receivers", [0]), "every hop has some of both"),
+        (1, changed("senders", []), "every hop must have some of both"),
+        (1, changed("senders", [4, 1]), "every hop must have some of both"),
+        (1, changed("senders", [-4]), "every hop must have some of both"),
+        (1, changed("receivers", [0]), "every hop must have some of both"),
     ],
 )
 def test_damage_is_told_with_file_and_line(

@@ -41,7 +41,7 @@ def test_a_complete_run_gives_its_summary(complete: Path, tiny: Callable[..., Sp
 
 
 def test_it_cannot_end_before_it_has(complete: Path) -> None:
-    with pytest.raises(SpecError, match="2 rounds are made already"):
+    with pytest.raises(SpecError, match="2 rounds are already done"):
         resume(complete, rounds=1)
 
 

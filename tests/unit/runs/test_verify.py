@@ -130,7 +130,7 @@ def test_a_run_of_version_0_1(old: Path) -> None:
     ("file", "change", "words"),
     [
         (SPEC_FILE, ("lr: ", "lr: 1"), "is not the spec of this run"),
-        (RECORDS_FILE, None, "has 1 rounds, the run made 3"),
+        (RECORDS_FILE, None, "has 1 rounds, but the run made 3"),
         (SUMMARY_FILE, ('"rounds"', '"colour"'), "rounds: field required"),
         (ENVIRONMENT_FILE, ('"python"', '"snake"'), "python: field required"),
     ],
@@ -156,4 +156,4 @@ def test_a_run_of_version_0_1_whose_last_evaluation_was_edited(old: Path, key: s
     assert edited != last
     (old / "records.jsonl").write_text("\n".join([*before, edited, ""]))
     (damage,) = check_run(old, thorough=False).damage
-    assert str(damage) == "records.jsonl: its last evaluation is not that of the summary"
+    assert str(damage) == "records.jsonl: its last evaluation differs from the summary"

@@ -31,7 +31,7 @@ def test_what_a_spec_may_not_ask_of_it(tiny: Callable[..., Spec]) -> None:
 def test_too_short_for_the_run_is_refused_before_it(cells: Callable[..., Spec]) -> None:
     """Six clients with 239 or 240 digits, two edge rounds a round."""
     build(cells("data.stream={kind: growing, history: 200}", "rounds=19"))
-    with pytest.raises(SpecError, match=r"data: client \d has 239 samples, 40 edge rounds may need 240"):
+    with pytest.raises(SpecError, match=r"data: client \d has 239 samples, but 40 edge rounds may need 240"):
         build(cells("data.stream={kind: growing, history: 200}", "rounds=20"))
 
 

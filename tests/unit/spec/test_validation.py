@@ -49,7 +49,7 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"name": "../../etc"}, "name", "letters, digits"),
         ({"name": "a\x1b]0;x\x07"}, "name", "letters, digits"),
         ({"name": "a\n"}, "name", "letters, digits"),
-        ({"about": "a\x1b]0;x\x07"}, "about", "holds the control character U+001B plain text"),
+        ({"about": "a\x1b]0;x\x07"}, "about", "contains the control character U+001B use plain text"),
         ({"about": "a\rb"}, "about", "U+000D"),
         ({"about": "\x9b31m"}, "about", "U+009B"),
         ({"about": "a\u202eb"}, "about", "U+202E"),
@@ -69,7 +69,7 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"hops": 3}, "hops", "must be a list"),
         ({"hops": [{"transforms": [{"kind": "quantise", "bits": 1}]}]}, "hops.0.transforms.0.bits", "bits >= 2, <= 24"),
         ({"hops": [{"transforms": [{"kind": "quantise", "bits": 25}]}]}, "hops.0.transforms.0.bits", "bits >= 2"),
-        ({"hops": [{"transforms": ["clip"]}]}, "hops.0.transforms.0.norm", "is required give it: largest 2-norm"),
+        ({"hops": [{"transforms": ["clip"]}]}, "hops.0.transforms.0.norm", "is required set it: largest 2-norm"),
         ({"hops": [{"transforms": ["top_k"] * 9}]}, "hops.0.transforms", "at most 8 items"),
     ],
 )

@@ -12,21 +12,21 @@ from fedradio.spec.yaml_errors import no_yaml
         ("a: 1\nb: {kind: mlp\nc: 3\n", "line 2, column 4: { is not closed", "close it with }", "b: {kind: mlp"),
         ("a: [1, 2\n", "line 1, column 4: [ is not closed", "close it with ]", "a: [1, 2"),
         ('a: 1\nb: "x\nc: 3\n', 'line 2, column 4: " is not closed', 'close it with "', 'b: "x'),
-        ("a: 1\n\tb: 2\n", "line 2, column 1: a tab", "indent by spaces", "b: 2"),
+        ("a: 1\n\tb: 2\n", "line 2, column 1: a tab", "indent with spaces", "b: 2"),
         (
             "a: 1\nb: 3: 4\n",
             "line 2, column 5: a colon where no key can be",
-            "one key a line; quote a text that holds a colon and a space",
+            "write one key per line; quote texts that contain a colon and a space",
             "b: 3: 4",
         ),
         (
             "a:\n  b: 1\n c: 2\n",
-            "line 3, column 2: this line is not indented like those that it belongs to",
-            "the same number of spaces in front of all of them",
+            "line 3, column 2: this line is not indented like the lines it belongs to",
+            "use the same number of spaces for all of them",
             "c: 2",
         ),
         ("a: 1\nb\n", "line 3, column 1: a key without a colon", "write key: value", ""),
-        ("a: @x\n", "line 1, column 4: this character cannot stand here", "quote the text that holds it", "a: @x"),
+        ("a: @x\n", "line 1, column 4: this character is not allowed here", "quote the text that contains it", "a: @x"),
     ],
 )
 def test_plain_words(text: str, reason: str, remedy: str, line: str) -> None:

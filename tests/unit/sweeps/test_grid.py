@@ -68,10 +68,10 @@ def test_problems_of_all_cells_come_at_once_and_name_them(source: Path) -> None:
     [
         (["rule.lr=0.1,0.10"], "rule.lr=0.1: makes the same runs as rule.lr=0.1"),
         (["algorithm=fedavg,{kind: fedavg}"], "makes the same runs"),
-        (["rule.lr=0.1", "rule.lr=0.2"], "rule.lr: stands twice"),
-        (["hops.0.period=1", "hops[0].period=1,2"], "hops.0.period: stands twice"),
+        (["rule.lr=0.1", "rule.lr=0.2"], "rule.lr: appears twice"),
+        (["hops.0.period=1", "hops[0].period=1,2"], "hops.0.period: appears twice"),
         (["seed=1,2"], "--seeds"),
-        (["name=a,b"], "does not change a run"),
+        (["name=a,b"], "does not change the results"),
         (["hops.7.period=1,2"], "positions 0 to 0"),
         (["rule.lr.a=1,2"], "below a plain value"),
         (["rule.lr"], "neither an axis nor an override"),

@@ -32,14 +32,14 @@ def test_what_is_there_is_not_run_again(tiny: Make, tmp_path: Path, monkeypatch:
         ("diverged", False, 3),
         ("failed", False, 5),
     ]
-    assert "another rule.lr" in str(outcomes[2].error)
+    assert "a different rule.lr" in str(outcomes[2].error)
     assert watch.said[1:] == [
         ("ended", "good", "complete", 1, 3),
         ("ended", "diverged", "diverged", 2, 3),
         ("ended", "other", "failed", 3, 3),
     ]
     (tmp_path / "other" / SUMMARY_FILE).unlink()  # killed: no summary, but still the folder of another run
-    assert "another rule.lr" in str(run_batch(jobs_in(tmp_path, specs))[2].error)
+    assert "a different rule.lr" in str(run_batch(jobs_in(tmp_path, specs))[2].error)
     assert [one.status for one in run_batch([])] == []
     with pytest.raises(ValueError, match="same folder"):
         run_batch([RunTask(tiny(), tmp_path / "a", "a"), RunTask(tiny(), tmp_path / "b" / ".." / "a", "b")])

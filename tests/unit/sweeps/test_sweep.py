@@ -75,7 +75,7 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
     with pytest.raises(StoreError, match="not empty and not a sweep"):
         sweep.run_sweep(plan, foreign)
     assert [path.name for path in foreign.iterdir()] == ["thesis.tex"]
-    with pytest.raises(StoreError, match="is a file where a folder is needed"):
+    with pytest.raises(StoreError, match="is a file, but a folder is needed"):
         sweep.run_sweep(plan, foreign / "thesis.tex")
     (tmp_path / "mine/runs/precious").mkdir(parents=True)
     with pytest.raises(StoreError, match="not empty and not a sweep"):
@@ -85,7 +85,7 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
     (folder / "runs").mkdir(parents=True)  # as left by a process that was killed before it wrote the marker
     sweep.run_sweep(plan, folder)
     source.write_text(source.read_text().replace("lr: 0.1", "lr: 0.3"))
-    with pytest.raises(StoreError, match="a sweep of another spec"):
+    with pytest.raises(StoreError, match="a sweep of a different spec"):
         sweep.run_sweep(plan_sweep(source), folder)
     with locked(folder), pytest.raises(StoreError, match="in use"):
         sweep.run_sweep(plan, folder)
@@ -131,5 +131,5 @@ def test_exit_codes(tiny: Callable[..., Spec], ends: list[tuple[str, int]], code
 def test_seeds_by_their_number(source: Path, tmp_path: Path, at_once: list[str]) -> None:
     done = sweep.sweep(source, seeds=2, out=tmp_path / "s")
     assert [outcome.task.spec.seed for outcome in done.outcomes] == [1, 2]
-    with pytest.raises(SpecError, match="how many seeds"):
+    with pytest.raises(SpecError, match="the number of seeds must be"):
         sweep.sweep(source, seeds=0, out=tmp_path / "t")

@@ -56,4 +56,4 @@ def test_a_run_that_another_process_begins_just_now_is_left_to_it(
     setting = {"device": "cpu", "workers": 1, "parts": [], "skip_held": False}
     worker.perform({"spec": tiny().plain, "folder": str(folder), **setting}, sent.append)
     assert sent[-1]["status"] == "complete"
-    assert "nothing is left to do" in sent[0]["text"]
+    assert "there is nothing left to do" in sent[0]["text"]

@@ -110,7 +110,7 @@ class Samples:
         if test_x is not None:
             test_inputs, test_outputs = arrays.features(test_x, "test_x", ids), found["test_y"]
             if test_inputs.shape[1:] != inputs.shape[1:]:
-                shapes = f"{tuple(test_inputs.shape[1:])}, those of x {tuple(inputs.shape[1:])}"
+                shapes = f"{tuple(test_inputs.shape[1:])}, but those of x {tuple(inputs.shape[1:])}"
                 raise DataError(f"samples of test_x have shape {shapes}")
             arrays.check_arrays(test_inputs, test_outputs, classes, "test_")
         else:
@@ -214,7 +214,7 @@ class Tapes:
             x, y = (self.fetch if name == "" else self.test.fetch)(index)
             arrays.check_arrays(x, y, self.classes, name)
             if tuple(x.shape[1:]) != self.shape:
-                raise DataError(f"samples of {name}x have shape {tuple(x.shape[1:])}, the tapes say {self.shape}")
+                raise DataError(f"samples of {name}x have shape {tuple(x.shape[1:])}, but the tapes say {self.shape}")
 
     def to(self, device: torch.device | str) -> Tapes:
         """The same tapes with indices and fetched samples on another device; the data set itself stays where it is."""

@@ -103,7 +103,7 @@ class ChannelState:
     def noise(self) -> float:
         """The density in W/Hz that rates are made of; a channel whose noise is a variance per symbol has none."""
         if self.noise_w_hz is None:
-            raise ValueError("the noise of this channel is a variance per symbol, no density")
+            raise ValueError("the noise of this channel is a variance per symbol, not a density")
         return self.noise_w_hz
 
     @property

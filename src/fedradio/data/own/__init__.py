@@ -1,4 +1,4 @@
-"""Data of one's own: ``tables`` (CSV and Parquet files), ``npz`` and ``pictures`` (a folder a class) are sources,
+"""Your own data: ``tables`` (CSV and Parquet files), ``npz`` and ``pictures`` (one folder per class) are sources,
 ``owners`` is a partition from a file, ``devices`` stands for samples on the devices of a federation."""
 
 from fedradio.data.own import devices, npz, owners, pictures, tables

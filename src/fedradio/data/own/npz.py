@@ -1,4 +1,4 @@
-"""Source of arrays in a file of numpy; pickles in it are never loaded."""
+"""Source of arrays in a NumPy file; pickled objects in it are never loaded."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ def npz(
     rng: Rng,
     /,
     *,
-    path: Annotated[str, Arg("npz file with x [n, ...] and y [n], and test_x and test_y where it has them", file=True)],
-    x: Annotated[str, Arg("array of the inputs")] = "x",
-    y: Annotated[str, Arg("array of the labels: whole numbers from 0, or words")] = "y",
-    test_x: Annotated[str, Arg("array of the test inputs; without it test_fraction")] = "test_x",
-    test_y: Annotated[str, Arg("array of the test labels")] = "test_y",
+    path: Annotated[str, Arg("npz file with x [n, ...] and y [n], and optionally test_x and test_y", file=True)],
+    x: Annotated[str, Arg("name of the array of inputs")] = "x",
+    y: Annotated[str, Arg("name of the array of labels: whole numbers from 0, or words")] = "y",
+    test_x: Annotated[
+        str, Arg("name of the array of test inputs; if the file has none, test_fraction applies")
+    ] = "test_x",
+    test_y: Annotated[str, Arg("name of the array of test labels")] = "test_y",
     shape: Annotated[Shape | None, SHAPE] = None,
     test_fraction: Annotated[float, TEST_FRACTION] = 0.2,
     classes: Annotated[int | None, CLASSES] = None,
     relabel: Annotated[bool, RELABEL] = False,
     standardise: Annotated[bool, STANDARDISE] = True,
-    ids: Annotated[bool, Arg("inputs are ids, whole numbers from 0 such as words; never standardised")] = False,
+    ids: Annotated[bool, Arg("inputs are ids (whole numbers from 0, such as word ids), never standardised")] = False,
 ) -> Samples:
-    """Arrays of one's own: an npz file of numpy with inputs and labels.
+    """Your own arrays: a NumPy npz file with inputs and labels.
 
-    The test part is drawn from the seed, class by class, unless the file has one.
+    The test set is drawn from the seed, class by class, unless the file has one.
     """
     named = {"x": x, "y": y, "test_x": test_x, "test_y": test_y}
     parts: dict[str, Any] = {}
@@ -48,7 +50,9 @@ def npz(
                 raise wrong(WHERE, path, f"no array {missing[0]!r:.40}, only {', '.join(arrays)[:80]}")
             parts = {role: arrays[name] for role, name in named.items() if name in arrays}
     except (ValueError, OSError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        reason = "it holds pickled objects, which are never loaded" if "pickle" in str(error) else type(error).__name__
+        reason = (
+            "it contains pickled objects, which are never loaded" if "pickle" in str(error) else type(error).__name__
+        )
         raise wrong(WHERE, path, f"not a readable npz file ({reason})") from None
     options = {"test_fraction": test_fraction, "classes": classes, "relabel": relabel}
     return samples_of(parts, path, shape, rng, standardise=standardise and not ids, ids=ids, **options)

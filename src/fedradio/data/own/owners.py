@@ -30,13 +30,13 @@ def owners(
     rng: Rng,
     /,
     *,
-    path: Annotated[str, Arg("CSV file client,index: one line a sample", file=True)],
-    missing: Annotated[Missing, Arg("samples that the file does not name: refused, or left out of the run")] = "refuse",
+    path: Annotated[str, Arg("CSV file with columns client,index and one row per sample", file=True)],
+    missing: Annotated[Missing, Arg("samples missing from the file: an error, or left out of the run")] = "refuse",
 ) -> list[Tensor]:
-    """A partition of one's own, from a file: the client of every training sample, both numbered from 0.
+    """Your own partition, from a file: the client of every training sample, both numbered from 0.
 
-    ``index`` counts the training samples of the source in its order: where it takes no test part out of them, the lines
-    of its file.
+    ``index`` counts the training samples of the source in order. If the source holds out no test set, these are the
+    rows of its file.
     """
     table = read_table(path, WHERE, COLUMNS)
     client, index = table.whole("client", "a client"), table.whole("index", "a sample")
@@ -44,15 +44,15 @@ def owners(
         outside = np.flatnonzero(values >= most)
         if len(outside):
             row = int(outside[0])
-            raise table.wrong(f"{name} {values[row]} of {most}: they are numbered 0 to {most - 1}", row)
+            raise table.wrong(f"{name} {values[row]} does not exist: they are numbered 0 to {most - 1}", row)
     again = np.setdiff1d(np.arange(len(index)), np.unique(index, return_index=True)[1])
     if len(again):
-        raise table.wrong(f"sample {index[again[0]]} has a client already", int(again[0]))
+        raise table.wrong(f"sample {index[again[0]]} already has a client", int(again[0]))
     unnamed = np.setdiff1d(np.arange(len(labels)), index)
     if missing == "refuse" and len(unnamed):
         more = f" and {len(unnamed) - 1} more" if len(unnamed) > 1 else ""
         reason = f"{path} has no client for sample {unnamed[0]}{more}"
-        raise SpecError(Problem(WHERE, reason, "a line for every sample, or data.partition.missing=leave_out"))
+        raise SpecError(Problem(WHERE, reason, "add a row for every sample, or set data.partition.missing=leave_out"))
     empty = np.setdiff1d(np.arange(len(parent)), client)
     if len(empty):
         more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""

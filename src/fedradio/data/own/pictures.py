@@ -1,4 +1,4 @@
-"""Source of pictures in folders, a folder a class, read by pillow."""
+"""Source of images in folders, one folder per class, read by Pillow."""
 
 from __future__ import annotations
 
@@ -33,19 +33,21 @@ def image_folder(
     rng: Rng,
     /,
     *,
-    path: Annotated[str, Arg("folder with a folder of pictures for every class", file=True)],
+    path: Annotated[str, Arg("folder that contains one folder of images per class", file=True)],
     size: Annotated[
-        Size | None, Arg("height and width to scale to; null: as they are", unit="pixels", ge=1, le=4096)
+        Size | None, Arg("height and width to resize to; null: keep the size", unit="pixels", ge=1, le=4096)
     ] = (None),
-    colour: Annotated[Colour, Arg("three channels, or one of brightness")] = "rgb",
-    test_path: Annotated[str | None, Arg("folder of the test part, with the same classes", file=True)] = None,
+    colour: Annotated[Colour, Arg("colour with three channels, or greyscale with one")] = "rgb",
+    test_path: Annotated[str | None, Arg("folder of the test set, with the same classes", file=True)] = None,
     test_fraction: Annotated[float, TEST_FRACTION] = 0.2,
-    standardise: Annotated[bool, Arg("scale every channel to mean 0 and deviation 1 of the training part")] = True,
+    standardise: Annotated[
+        bool, Arg("scale every channel to mean 0 and standard deviation 1 on the training set")
+    ] = True,
 ) -> Samples:
-    """Pictures of one's own: a folder with a folder for every class; classes are numbered by their sorted names.
+    """Your own images: one folder per class; classes are numbered in the order of their sorted names.
 
-    PNG, JPEG, BMP, GIF and WebP files are read, in the order of their names; others are left out. The test part is
-    drawn from the seed, class by class, unless it is a folder of its own.
+    PNG, JPEG, BMP, GIF and WebP files are read in the order of their names; other files are ignored. The test set is
+    drawn from the seed, class by class, unless it has its own folder.
     """
     x, y, names = _pictures(path, "source.path", size, colour)
     parts: dict[str, Any] = {"x": x, "y": y}
@@ -71,8 +73,8 @@ def _pictures(path: str, where: str, size: Size | None, colour: Colour) -> tuple
             picture = _picture(file, size, colour)
             if pictures and picture.shape != pictures[0].shape:
                 shapes = [f"{shape[2]}x{shape[1]}" for shape in (picture.shape, pictures[0].shape)]
-                reason = f"{file} is {shapes[0]} pixels, {first} {shapes[1]}"
-                raise SpecError(Problem(where, reason, "data.source.size=[HEIGHT, WIDTH] scales them all"))
+                reason = f"{file} has {shapes[0]} pixels, but {first} has {shapes[1]}"
+                raise SpecError(Problem(where, reason, "set data.source.size=[HEIGHT, WIDTH] to resize them all"))
             first = first or file
             pictures.append(picture)
             labels.append(name)
@@ -94,12 +96,12 @@ def _classes(path: str, where: str) -> dict[str, list[Path]]:
     except (OSError, ValueError) as error:
         raise unreadable(path, where, error) from None
     if len(classes) < 2:
-        reason = f"{path} has {len(classes)} folder(s): a folder for every class is needed, two or more"
+        reason = f"{path} has {len(classes)} folder(s): one folder per class is needed, at least two"
         raise SpecError(Problem(where, reason, "PATH/CLASS/PICTURE.png"))
     empty = next((name for name, files in classes.items() if not files), None)
     if empty is not None:
-        reason = f"no pictures in {Path(path) / empty}"
-        raise SpecError(Problem(where, reason, f"files that end with {', '.join(ENDINGS)}"))
+        reason = f"no images in {Path(path) / empty}"
+        raise SpecError(Problem(where, reason, f"use files that end with {', '.join(ENDINGS)}"))
     return classes
 
 
@@ -109,12 +111,14 @@ def _picture(file: Path, size: Size | None, colour: Colour) -> Floats:
     try:
         with Image.open(file, formats=list(FORMATS)) as opened:
             if opened.width * opened.height > MOST_PIXELS:
-                raise DataError(f"{file} has {opened.width}x{opened.height} pixels, at most {MOST_PIXELS} are read")
+                raise DataError(
+                    f"{file} has {opened.width}x{opened.height} pixels, but at most {MOST_PIXELS} are allowed"
+                )
             picture = opened.convert("RGB" if colour == "rgb" else "L")
     except DataError:
         raise
     except Exception as error:  # pillow raises errors of many kinds for damaged files
-        raise DataError(f"{file} is no picture that can be read ({type(error).__name__}: {error})") from None
+        raise DataError(f"{file} cannot be read as an image ({type(error).__name__}: {error})") from None
     if size is not None:
         picture = picture.resize((size[1], size[0]), Image.Resampling.BILINEAR)
     return picture_array(picture)

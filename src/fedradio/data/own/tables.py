@@ -23,15 +23,17 @@ Read = tuple[Floats, list[Any], list[str]]
 Names = tuple[str, ...]
 Shape = tuple[int, ...]
 
-PATH = Arg("the file, seen from where the run is started; its first line names the columns", file=True)
-LABEL = Arg("column of the labels: whole numbers from 0, or words, which are numbered in sorted order")
-DROP = Arg("columns that are no inputs")
-TEST_PATH = Arg("file of the test part, with the same columns; null: test_fraction", file=True)
-TEST_FRACTION = Arg("share of every class that becomes the test part; 0: none, for data.test=client", ge=0, le=0.99)
-CLASSES = Arg("number of classes; null: those that occur", ge=2, le=1_000_000)
-RELABEL = Arg("number the labels that occur in sorted order, whatever they are")
-STANDARDISE = Arg("scale to mean 0 and deviation 1 of the training part: every column, or every channel of a shape")
-SHAPE = Arg("shape of a sample, such as [1, 28, 28]; null: one value a column", ge=1, le=1_000_000)
+PATH = Arg("path of the file, relative to where the run is started; its first line names the columns", file=True)
+LABEL = Arg("label column: whole numbers from 0, or words, which are numbered in sorted order")
+DROP = Arg("columns to leave out of the inputs")
+TEST_PATH = Arg("file of the test set, with the same columns; null: use test_fraction", file=True)
+TEST_FRACTION = Arg("fraction of every class held out as the test set; 0: none, for data.test=client", ge=0, le=0.99)
+CLASSES = Arg("number of classes; null: as many as occur", ge=2, le=1_000_000)
+RELABEL = Arg("renumber the labels that occur in sorted order, whatever they are")
+STANDARDISE = Arg(
+    "scale to mean 0 and standard deviation 1 on the training set, per column, or per channel if shape is given"
+)
+SHAPE = Arg("shape of a sample, such as [1, 28, 28]; null: one value per column", ge=1, le=1_000_000)
 
 
 @register("source", "csv")
@@ -43,7 +45,7 @@ def csv(
     path: Annotated[str, PATH],
     label: Annotated[str, LABEL],
     drop: Annotated[Names, DROP] = (),
-    delimiter: Annotated[str, Arg("character between two columns")] = ",",
+    delimiter: Annotated[str, Arg("character that separates columns")] = ",",
     shape: Annotated[Shape | None, SHAPE] = None,
     test_path: Annotated[str | None, TEST_PATH] = None,
     test_fraction: Annotated[float, TEST_FRACTION] = 0.2,
@@ -51,12 +53,12 @@ def csv(
     relabel: Annotated[bool, RELABEL] = False,
     standardise: Annotated[bool, STANDARDISE] = True,
 ) -> Samples:
-    """A table of one's own: a CSV file whose columns are numbers, but for that of the labels.
+    """Your own table: a CSV file with a label column; all other columns are numbers.
 
-    The test part is drawn from the seed, class by class, unless it is a file of its own.
+    The test set is drawn from the seed, class by class, unless it has its own file.
     """
     if len(delimiter) != 1 or delimiter in '\r\n"':
-        raise SpecError(Problem("source.delimiter", "must be one character", "such as ';'", delimiter))
+        raise SpecError(Problem("source.delimiter", "must be a single character", "such as ';'", delimiter))
 
     def read(file: str, where: str) -> Read:
         return _csv(file, where, label, drop, delimiter)
@@ -72,7 +74,7 @@ def parquet(
     rng: Rng,
     /,
     *,
-    path: Annotated[str, Arg("the file, seen from where the run is started", file=True)],
+    path: Annotated[str, Arg("path of the file, relative to where the run is started", file=True)],
     label: Annotated[str, LABEL],
     drop: Annotated[Names, DROP] = (),
     shape: Annotated[Shape | None, SHAPE] = None,
@@ -82,9 +84,9 @@ def parquet(
     relabel: Annotated[bool, RELABEL] = False,
     standardise: Annotated[bool, STANDARDISE] = True,
 ) -> Samples:
-    """A table of one's own: a Parquet file whose columns are numbers, but for that of the labels (needs pyarrow).
+    """Your own table: a Parquet file with a label column; all other columns are numbers (needs pyarrow).
 
-    The test part is drawn from the seed, class by class, unless it is a file of its own.
+    The test set is drawn from the seed, class by class, unless it has its own file.
     """
 
     def read(file: str, where: str) -> Read:
@@ -102,8 +104,8 @@ def samples_of(parts: dict[str, Any], path: str, shape: Sequence[int] | None, rn
         for name in {"x", "test_x"} & parts.keys():
             values = math.prod(np.shape(parts[name])[1:])
             if values != math.prod(shape):
-                reason = f"a sample of {path} has {values} values, the shape {math.prod(shape)}"
-                raise SpecError(Problem("source.shape", reason, "the shape of the samples", tuple(shape)))
+                reason = f"a sample of {path} has {values} values, but the shape has {math.prod(shape)}"
+                raise SpecError(Problem("source.shape", reason, "set the shape of the samples", tuple(shape)))
             parts[name] = np.reshape(parts[name], (-1, *shape))
     try:
         return Samples.from_arrays(parts.pop("x"), parts.pop("y"), rng=rng, **parts, **options)
@@ -120,7 +122,7 @@ def _parts(read: Any, path: str, test_path: str | None) -> dict[str, Any]:
         if others != names:
             odd = sorted(set(others) ^ set(names)) or others
             reason = f"{test_path} and {path} do not have the same columns, in the same order"
-            raise SpecError(Problem("source.test_path", reason, f"look at {odd[0]}"))
+            raise SpecError(Problem("source.test_path", reason, f"check the column {odd[0]}"))
     return parts
 
 
@@ -136,11 +138,11 @@ def _csv(path: str, where: str, label: str, drop: Names, delimiter: str) -> Read
             raise wrong(where, path, f"{label} is {labels[-1] or 'empty'}: every sample needs a label", line)
         if not np.isfinite(values[-1]).all():
             bad = inputs[int(np.argmin(np.isfinite(values[-1])))]
-            reason = f"{columns[bad]} is no finite number: {cells[bad]!r:.40}"
+            reason = f"{columns[bad]} is not a finite number: {cells[bad]!r:.40}"
             remedy = f"leave out the line, or the column: data.source.drop=[{columns[bad]}]"
             raise wrong(where, path, reason, line, remedy)
     if not values:
-        raise wrong(where, path, "has no samples below its first line")
+        raise wrong(where, path, "has no samples after its first line")
     return np.stack(values), _as_numbers(labels), [columns[i] for i in inputs]
 
 
@@ -156,7 +158,7 @@ def _columns(columns: Sequence[str], path: str, label: str, drop: Names) -> tupl
     dropped = {column(name, columns, path, "source.drop") for name in drop}
     inputs = [i for i in range(len(columns)) if i != at and i not in dropped]
     if not inputs:
-        raise SpecError(Problem("source.path", f"{path} has no column of inputs beside {label}", value=path))
+        raise SpecError(Problem("source.path", f"{path} has no input column besides {label}", value=path))
     return at, inputs
 
 

@@ -48,10 +48,10 @@ SHARED_ONLY = ("smoothness", "variance", "gap")
 """Constants of Theorem 1, the only ones for runs without own models."""
 
 MEANING = """\
-Theorem 1 bounds the squared gradient of the shared model's cost plus the moves of the pseudo-labels (33), Theorem 2
-that of the clients' own models; both are means over the rounds. Their terms add up to the bound; (d) and (e) stay
-however long the run is. Both are guarantees for the worst case and claim something only where every condition holds:
-the published rates need costs that are far smoother than those of neural networks, so expect conditions to fail."""
+Theorem 1 bounds the squared gradient of the shared model's cost plus the changes of the pseudo-labels (33), Theorem 2
+that of the clients' own models; both are averages over the rounds. Their terms add up to the bound; (d) and (e) remain
+however long the run is. Both are worst-case guarantees that apply only if every condition holds: the published rates
+need costs that are far smoother than those of neural networks, so expect some conditions to fail."""
 
 
 def uncovered(run: StoredRun) -> list[Problem]:
@@ -59,18 +59,18 @@ def uncovered(run: StoredRun) -> list[Problem]:
     algorithm, problems = run.sim.algorithm, []
     if not isinstance(algorithm, FedCpsl):
         reason = "it is about control variates for pairs of models, or for semi-supervised costs"
-        problems.append(algorithm_problem(run, NAME, reason, "algorithm=fedcpsl or fedshvr"))
+        problems.append(algorithm_problem(run, NAME, reason, "use algorithm=fedcpsl or fedshvr"))
     else:
         for name in ("finetune_after", "phases"):
             if getattr(algorithm, name) is not None:
-                reason = why(NAME, "both models are trained in all rounds")
+                reason = why(NAME, "both models must be trained in all rounds")
                 problems.append(Problem(f"algorithm.{name}", reason, "null", getattr(algorithm, name)))
         if algorithm.objective.pseudo_on != "unlabelled":
-            reason = why(NAME, "pseudo-labels are those of samples without label")
+            reason = why(NAME, "pseudo-labels must be those of unlabelled samples")
             problems.append(Problem("algorithm.pseudo_on", reason, "unlabelled", algorithm.objective.pseudo_on))
     stream = run.spec.plain["data"]["stream"]["kind"]
     if stream != "static":
-        problems.append(Problem("data.stream", why(NAME, "the data stay the same"), "stream=static", stream))
+        problems.append(Problem("data.stream", why(NAME, "the data must not change"), "stream=static", stream))
     problems += sgd_problems(run, NAME, momentum=True) + model_problems(run, NAME)
     return problems + network_problems(run, NAME, 1)
 
@@ -86,7 +86,7 @@ def assess(run: StoredRun, rounds: int, given: dict[str, float], progress: Progr
     constants = Constants(**{name: value for name, value in values.items() if name != "gap"})
     setting = setting_of_run(run)
     if not constants.smoothness > 0:
-        raise SpecError(Problem("--set smoothness", "nothing moved, so it was not estimated", "give it", 0.0))
+        raise SpecError(Problem("--set smoothness", "nothing changed, so it was not estimated", "give it", 0.0))
     potential = theory.potential_48(values["gap"], replayed[0].variate_sq, setting, constants)
     counts = [("replayed", len(replayed))] + ([("whole run", run.rounds)] if len(replayed) < run.rounds else [])
     gaps = [theory.gap_33(round_.norm_sq, round_.label_moves, setting, constants) for round_ in replayed]
@@ -117,7 +117,7 @@ def setting_of_run(run: StoredRun) -> Setting:
     assert isinstance(algorithm, FedCpsl)
     records = [record for records in run.exchanges for record in records if record.hop == 0 and any(record.arrived)]
     if not records:
-        raise SpecError(Problem(str(run.folder), why(NAME, "nobody took part in any round")))
+        raise SpecError(Problem(str(run.folder), why(NAME, "no client took part in any round")))
     done = torch.tensor([steps for record in records for steps in record.steps]) * sim.rule.updates_per_step
     effective = sim.rule.effective_steps(done)
     own_lr = 1.0 if cost is None else cost.lr_factor

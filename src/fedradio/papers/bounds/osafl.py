@@ -45,11 +45,11 @@ TERMS = {
 """Names of the terms of (24)."""
 
 MEANING = """\
-Theorem 1 says how large the squared gradient of the surrogate loss, which weighs clients by their scores, can be on
-average over the rounds. Its terms add up to the bound: how far the loss falls, noise of mini-batches, samples that
-replace others (Phi), clients whose data differ (delta); all over A^t, which must be above 0. It is a guarantee for the
-worst case, not a forecast. The last table compares the score that minimises the bound, (34), with the similarity (35)
-that the server can compute: a ratio near 1 says that little is lost."""
+Theorem 1 bounds the squared gradient of the surrogate loss, which weights clients by their scores, averaged over the
+rounds. Its terms add up to the bound: how far the loss falls, mini-batch noise, samples that replace others (Phi), and
+clients whose data differ (delta), all divided by A^t, which must be above 0. It is a worst-case guarantee, not a
+forecast. The last table compares the score that minimises the bound, (34), with the similarity (35), which the server
+can compute: a ratio near 1 means that little is lost."""
 
 
 def uncovered(run: StoredRun) -> list[Problem]:
@@ -57,9 +57,9 @@ def uncovered(run: StoredRun) -> list[Problem]:
     algorithm, problems = run.sim.algorithm, []
     if not isinstance(algorithm, AfaCd) or not algorithm.remembers:
         reason = "it is about mean updates of all clients, which the server remembers"
-        problems.append(algorithm_problem(run, NAME, reason, "algorithm=osafl, or afa_cd with buffer: gradients"))
+        problems.append(algorithm_problem(run, NAME, reason, "use algorithm=osafl, or afa_cd with buffer: gradients"))
     elif algorithm.never_seen == "literal":
-        reason = why(NAME, "w/eta in place of a gradient is none")
+        reason = why(NAME, "w/eta in place of a gradient is not a gradient")
         problems.append(Problem("algorithm.never_seen", reason, "never_seen=nothing", "literal"))
     return problems + sgd_problems(run, NAME) + model_problems(run, NAME) + network_problems(run, NAME, 1)
 
@@ -199,18 +199,18 @@ def _notes(run: StoredRun, every: list[Work], replayed: list[ReplayedRound]) -> 
     if absent:
         share = absent / (clients * len(every))
         notes.append(
-            f"{share:.0%} of all uploads are repeated, of clients that were away; the theorem knows no absence"
+            f"{share:.0%} of all uploads are repeated ones of absent clients; the theorem does not cover absence"
         )
     if never := int((~replayed[-1].heard).sum()):
-        notes.append(f"{never} of {clients} clients had not been heard by round {replayed[-1].t}; they count 0")
+        notes.append(f"{never} of {clients} clients had not been heard by round {replayed[-1].t}; they count as 0")
     if not _scored(run):
         exact = isinstance(run.sim.algorithm, Osafl) and run.sim.algorithm.score == "exact"
         what = (
-            "scores are those of (34) for the spec's constants" if exact else "all scores are 1, so that (24) is (25)"
+            "scores are those of (34) for the spec's constants" if exact else "all scores are 1, so (24) becomes (25)"
         )
-        notes.append(f"{what}; similarities are known in replayed rounds only")
+        notes.append(f"{what}; similarities are known only for replayed rounds")
     if run.spec.plain["data"]["stream"]["kind"] != "static":
-        notes.append("the data changes: a higher loss of new samples counts as a negative loss gap")
+        notes.append("the data changes: a higher loss on new samples counts as a negative loss gap")
     return notes
 
 

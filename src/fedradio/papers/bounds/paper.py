@@ -37,9 +37,9 @@ class Paper:
             if name not in self.symbols:
                 near = suggest(name, list(self.symbols))
                 remedy = " ".join(filter(None, [near, f"one of: {', '.join(self.symbols)}"]))
-                problems.append(Problem(path, f"{self.name}'s theorem has no constant of that name", remedy, value))
+                problems.append(Problem(path, f"{self.name}'s theorem has no constant with that name", remedy, value))
             elif not (math.isfinite(value) and value >= 0):
-                problems.append(Problem(path, "must be a finite number, not negative", value=value))
+                problems.append(Problem(path, "must be a finite number, at least 0", value=value))
             elif least == 0 == value:
                 problems.append(Problem(path, "must be above 0", value=value))
             elif least is not None and value < least:

@@ -58,10 +58,10 @@ TERMS = {
 """Names of the terms of (21)."""
 
 MEANING = """\
-Theorem 1 says how large the squared gradient of the loss can be on average over the rounds. Its terms add up to the
-bound: how far the loss falls, noise of mini-batches, clients that differ from their edge, edges that differ from each
-other, payloads that get lost. The largest term is what the theorem blames. It is a guarantee for the worst case, not a
-forecast: a bound far above the measured value is usual. Where a condition fails, it claims nothing."""
+Theorem 1 bounds the squared gradient of the loss, averaged over the rounds. Its terms add up to the bound: how far the
+loss falls, mini-batch noise, clients that differ from their edge, edges that differ from each other, and lost payloads.
+The largest term is the one the theorem blames. The bound is a worst-case guarantee, not a forecast, and is usually far
+above the measured value. If a condition fails, it says nothing."""
 
 
 def uncovered(run: StoredRun) -> list[Problem]:
@@ -70,10 +70,10 @@ def uncovered(run: StoredRun) -> list[Problem]:
     if averaging is None:
         problems.append(algorithm_problem(run, NAME, "it is about averages of accumulated gradients", "fedavg"))
     elif averaging.server_lr != 1.0:
-        reason = why(NAME, "the mean change is added as it is")
+        reason = why(NAME, "the mean change must be added unchanged")
         problems.append(Problem("algorithm.server_lr", reason, "server_lr=1", averaging.server_lr))
     if run.sim.rule.prox != 0.0:
-        reason = why(NAME, "local steps have no proximal term")
+        reason = why(NAME, "local steps must have no proximal term")
         problems.append(Problem("algorithm.mu", reason, "algorithm=fedavg", run.sim.rule.prox))
     return problems + sgd_problems(run, NAME) + model_problems(run, NAME) + network_problems(run, NAME, 2)
 
@@ -81,12 +81,12 @@ def uncovered(run: StoredRun) -> list[Problem]:
 def refuse_weights(shares: Shares, averaging: Averaging, run: StoredRun) -> None:
     """Refuse weights that do not add up to 1: losses without correction, or absent edges with fixed weights."""
     if not shares.rounds:
-        raise SpecError(Problem(str(run.folder), why(NAME, "nobody trained in any round")))
+        raise SpecError(Problem(str(run.folder), why(NAME, "no client trained in any round")))
     if averaging.normalise == "selected" and bool((shares.p_sc < 1).any()):
-        reason = why(NAME, "payloads were lost, and weights over the selected do not make up for it")
-        raise SpecError(Problem("algorithm.normalise", reason, "inverse or arrived", "selected"))
+        reason = why(NAME, "payloads were lost, and weights over the selected clients do not compensate for it")
+        raise SpecError(Problem("algorithm.normalise", reason, "use inverse or arrived", "selected"))
     if bool(((shares.alpha_b.sum(dim=1) - 1).abs() > 1e-6).any()):
-        raise SpecError(Problem("hops.1", why(NAME, "edges have fixed weights, and some were absent")))
+        raise SpecError(Problem("hops.1", why(NAME, "edges have fixed weights, but some were absent")))
 
 
 def assess(run: StoredRun, rounds: int, given: dict[str, float], progress: Progress = silent) -> Assessment:
@@ -99,7 +99,7 @@ def assess(run: StoredRun, rounds: int, given: dict[str, float], progress: Progr
     replayed = replay(run, shares, trained, asked, progress, probe="smoothness" not in given)
     lossy = bool((shares.p_sc < 1).any())
     if not replayed and (lossy or set(given) != set(SYMBOLS)):
-        reason = "no round in which somebody trained was replayed, so nothing can be estimated"
+        reason = "no replayed round had any training, so nothing can be estimated"
         remedy = "replay more rounds" if lossy else "replay more rounds, or give every constant"
         raise SpecError(Problem("--replay", reason, remedy, rounds))
     if lossy:
@@ -146,7 +146,7 @@ def _corollary(part: Shares, constants: Constants, lr: float, gap: float, measur
     """Corollary 1 for equal steps, and (26), which leaves lost payloads out."""
     found = {"Corollary 1": corollary_1(part, constants, lr, gap), "(26)": bound_26(part, constants, lr, gap)}
     columns = [_column(title, part.rounds, bound, measured) for title, bound in found.items()]
-    return BoundTable("Corollary 1 and (26): the same where all clients make equally many steps", columns, applies)
+    return BoundTable("Corollary 1 and (26): the same if all clients take the same number of steps", columns, applies)
 
 
 def _column(title: str, rounds: int, bound: Bound, measured: float | None) -> BoundColumn:
@@ -268,20 +268,24 @@ def run_notes(run: StoredRun, shares: Shares, replayed: list[ReplayedRound]) -> 
     fewest, most = int(trained.min()), int(trained.max())
     if fewest != most:
         bias = f", here {sum(round_.bias for round_ in replayed) / len(replayed):.3g} on average" if replayed else ""
-        notes.append(f"local steps differ ({fewest} to {most}): the bound leaves out the bias of unequal steps{bias}")
+        notes.append(f"local steps differ ({fewest} to {most}): the bound ignores the bias of unequal steps{bias}")
     if bool((shares.p_sc < 1).any()):
         lowest = float(shares.p_sc.min())
         what = "Pr(t_cp + t_up <= t_th) under the fading" if is_noted(run.exchanges) else FREQUENCY
         notes.append(f"p_sc is {what}; lowest {lowest:.3g}")
     elif any(not all(record.arrived) for records in run.exchanges for record in records if record.hop == 0):
-        notes.append("payloads were lost; weights are shares of the arrived, who count as the selected clients")
+        notes.append(
+            "payloads were lost; weights are over the clients that arrived, which are treated as the selected ones"
+        )
     present = group_sum(shares.alpha_u.flatten(0, 1).T, shares.edge, shares.alpha_b.shape[1])  # [B, K E]
     if bool((present <= 0).any()):
-        notes.append("some edges had no client in some edge rounds, where the theorem wants at least one")
+        notes.append("some edges had no client in some edge rounds, but the theorem assumes at least one")
     if idle := len(run.exchanges) - shares.rounds:
-        notes.append(f"{idle} round(s) in which nobody trained are left out")
+        notes.append(f"{idle} round(s) without training are left out")
     if run.spec.plain["data"]["stream"]["kind"] != "static":
-        notes.append("the data changes: f is the loss on the data at a round's beginning, and its drops do not add up")
+        notes.append(
+            "the data changes: f is the loss on the data at the start of a round, so its decreases do not add up"
+        )
     return notes
 
 

@@ -63,7 +63,7 @@ def _refuse_other_parts(folder: Path) -> None:
     if other.instead is None:
         command = shlex.join(["fedradio", "theory", str(folder), "--parts", other.name])
         raise StoreError(f"parts of this run came from {other.name}; load it: {command}")
-    raise StoreError(f"{other.instead} is not the file that this run was made with; put it back as it was")
+    raise StoreError(f"{other.instead} is not the file that this run was made with; restore it")
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def client_data(sim: Simulation, stream: Slots, ids: Tensor, t: int) -> ClientDa
 def _refuse_mismatch(run: StoredRun, t: int, records: list[ExchangeRecord]) -> None:
     """Refuse a replay that chose other clients or steps than the records of the run."""
     if [_choice(record) for record in run.exchanges[t]] != [_choice(record) for record in records]:
-        reason = "the replay chose other clients or steps than the records say; was the run made by another version?"
+        reason = "the replay chose different clients or steps from the records; was the run made by another version?"
         raise StoreError(f"{run.folder}, round {t}: {reason}")
 
 

@@ -61,11 +61,11 @@ LEMMA_1 = {
 """Names of the over-the-air terms of (32)."""
 
 MEANING = """\
-Over the air the server hears the mean change of its clients with an error. The first table has that error as it is to
-be expected, exactly and by cause, beside the one that the run drew; the second what the paper prints for it, the terms
-of Lemma 1; the third the printed bound (33) on the loss. All are sums over the whole model. Trust the first: the print
-does not hold in general. With the gains' mean as normaliser its first term can be below 0; with their sum, as printed,
-every hop shrinks the change."""
+Over the air, the server receives the mean change of its clients with an error. The first table shows the expected
+error, exactly and by cause, next to the error that the run drew; the second shows the terms of Lemma 1, which the paper
+prints for it; the third shows the printed bound (33) on the loss. All are sums over the whole model. Trust the first:
+the printed terms do not hold in general. With the mean of the gains as normaliser, the first term can be below 0; with
+their sum, as printed, every hop shrinks the change."""
 
 
 def uncovered(run: StoredRun) -> list[Problem]:
@@ -75,18 +75,24 @@ def uncovered(run: StoredRun) -> list[Problem]:
     if not is_air(sim):
         kinds = [hop["link"]["kind"] for hop in run.spec.plain["hops"]]
         reason = why(NAME, "it is about one or two hops, all over the air")
-        problems.append(Problem("hops", reason, "link: over_the_air on every hop", kinds))
+        problems.append(Problem("hops", reason, "use link: over_the_air on every hop", kinds))
     if averaging is None or averaging.server_lr != 1.0:
-        problems.append(algorithm_problem(run, NAME, "changes are averaged and added as they are", "algorithm=fedavg"))
+        problems.append(
+            algorithm_problem(run, NAME, "changes must be averaged and added unchanged", "algorithm=fedavg")
+        )
     samples = sim.stream.stats(sim.stream.start())["samples"]
     if sim.algorithm.reveals & {"samples", "start_seen"} and int(samples.min()) < int(samples.max()):
-        reason = why(NAME, "all clients have the same weight")
+        reason = why(NAME, "all clients must have the same weight")
         problems.append(Problem("algorithm.weighting", reason, "algorithm.weighting=equal", "samples"))
     records = [record for records in run.exchanges for record in records]
     if any(not all(record.arrived) or len(record.ids) < sim.topology.senders(record.hop) for record in records):
-        problems.append(Problem("hops", why(NAME, "everybody sends in every exchange"), "a policy that selects all"))
+        problems.append(
+            Problem("hops", why(NAME, "everyone must send in every exchange"), "use a policy that selects everyone")
+        )
     if len(set(torch.bincount(sim.topology.parents[0]).tolist())) > 1:
-        problems.append(Problem("topology", why(NAME, "clusters have equally many clients"), "topology=clusters"))
+        problems.append(
+            Problem("topology", why(NAME, "all clusters must have the same number of clients"), "topology=clusters")
+        )
     return problems + model_problems(run, NAME) + receiving_problems(run, NAME)
 
 
@@ -247,7 +253,7 @@ def _notes(run: StoredRun, replayed: list[ReplayedRound], own: Normaliser) -> li
     if len(run.sim.hops) == 1:
         notes.append("one hop: a limit of (32) with an error-free second hop, which the paper does not print")
     if run.spec.plain["data"]["stream"]["kind"] != "static":
-        notes.append("the data changes: F is the loss on the data at a round's beginning")
+        notes.append("the data changes: F is the loss on the data at the start of a round")
     return notes
 
 

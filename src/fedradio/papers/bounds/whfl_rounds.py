@@ -141,7 +141,7 @@ def _amplitude(exchanges: list[Exchange], hop: int) -> float:
     for x in exchanges:
         found |= {1.0} if x.alloc.amplitude is None else set(x.alloc.amplitude.double().tolist())
     if len(found) != 1:
-        raise SpecError(Problem(f"hops.{hop}.policy", why("W-HFL", "all senders have one amplitude"), "ramp"))
+        raise SpecError(Problem(f"hops.{hop}.policy", why("W-HFL", "all senders must have the same amplitude"), "ramp"))
     return found.pop()
 
 

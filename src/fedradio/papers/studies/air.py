@@ -37,7 +37,7 @@ def bound(spec: Spec, progress: ShareProgress) -> Finding:
     sim, hops = build(spec), spec.plain["hops"]
     kinds = [hop["link"]["kind"] for hop in hops]
     if len(kinds) > 2 or len(set(kinds)) > 1 or kinds[0] not in ("ideal", "over_the_air"):
-        reason = "the bound is about one or two hops, all of air or all without errors"
+        reason = "the bound covers one or two hops, all over the air or all error-free"
         raise SpecError(Problem("hops", reason, "such as whfl/mnist/iid/i4 or whfl/mnist/iid/ideal", kinds))
     iterations, one = hops[0]["period"], torch.ones(1, 1, dtype=torch.float64)
     setting = Printed(one, one[0], iterations=iterations, tau=local_steps(spec), d=sim.model.shared.size)
@@ -54,7 +54,9 @@ def local_steps(spec: Spec) -> int:
     """The local steps tau of every client and iteration; refused where they are not one number."""
     steps = spec.plain["hops"][0]["policy"].get("steps")
     if not isinstance(steps, int):
-        raise SpecError(Problem("hops.0.policy.steps", "the bound needs one number of local steps", "steps: 1", steps))
+        raise SpecError(
+            Problem("hops.0.policy.steps", "the bound needs a fixed number of local steps", "steps: 1", steps)
+        )
     return steps
 
 

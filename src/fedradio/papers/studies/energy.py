@@ -41,7 +41,7 @@ def energy_optional(spec: Spec, progress: ShareProgress) -> Finding:
     plain = plain_copy(spec.plain)
     channel = plain["hops"][0]["channel"]
     if channel is None or channel["kind"] != "urban_macro":
-        reason = "the optional path loss is one of urban macro cells"
+        reason = "the optional path loss is only defined for urban macro cells"
         raise SpecError(Problem("hops.0.channel", reason, "urban_macro", None if channel is None else channel["kind"]))
     channel["nlos"] = "optional"
     return energy(check_spec(plain), progress)
@@ -66,6 +66,6 @@ def _joules(slots: Sequence[Planned]) -> Floats:
     rows = [planned_j(planned) for planned in slots]
     known = [row.double().numpy() for row in rows if row is not None]
     if len(known) < len(rows):
-        reason = "joules are known beforehand only of clients with a fleet and a link with a rate"
+        reason = "energy can be planned only for clients with a fleet and a link with a rate"
         raise SpecError(Problem("hops.0", reason, "such as link: digital, fleet: cellular"))
     return np.stack(known)

@@ -82,8 +82,8 @@ def demonstrate(world: RequestWorld, setting: Setting, progress: Progress = sile
         raise SpecError(Problem("--content", f"there are {world.contents} contents", remedy, setting.content))
     held = min(setting.requests, setting.capacity * len(set(world.cell))) * setting.megabytes[1]
     if held > MOST_MEGABYTES:
-        reason = f"the edge servers might hold {held:,.0f} MB of files in memory, above {MOST_MEGABYTES:,.0f}"
-        raise SpecError(Problem("--megabytes", reason, "smaller files or fewer requests, such as --megabytes 1"))
+        reason = f"the edge servers might hold {held:,.0f} MB of files in memory, more than {MOST_MEGABYTES:,.0f}"
+        raise SpecError(Problem("--megabytes", reason, "use smaller files or fewer requests, such as --megabytes 1"))
     files = MadeFiles(file_sizes(world, setting.megabytes))
     service = Service.start(
         world.cell,

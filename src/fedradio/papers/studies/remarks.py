@@ -27,7 +27,7 @@ def remarks(spec: Spec, progress: ShareProgress) -> Finding:
     """
     plain = spec.plain
     if [hop["link"]["kind"] for hop in plain["hops"]] != ["over_the_air"] * 2 or "layout" not in plain["topology"]:
-        reason = "the remarks are about clusters with two hops of air"
+        reason = "the remarks are about clusters with two over-the-air hops"
         raise SpecError(Problem("hops", reason, "such as whfl", plain["topology"]["kind"]))
     found: dict[str, list[float]] = {"printed": [], "printed_still": [], "exact": [], "exact_still": []}
     for layout in range(LAYOUTS):

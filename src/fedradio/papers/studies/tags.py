@@ -58,7 +58,7 @@ class RequestWorld:
         """The world of a spec, or that of another seed; refused where the source has no requests."""
         source = spec.plain["data"]["source"]
         if not {"requests", "test_requests"} <= source.keys():
-            remedy = "a spec with videos or video_files, such as rawhfl"
+            remedy = "use a spec with videos or video_files, such as rawhfl"
             raise SpecError(Problem("data.source", "this source has no requests", remedy, source["kind"]))
         own = spec.world_seed if seed is None else seed
         topology = _made("topology", spec.plain["topology"], Rng(own).child("world", "topology"))

@@ -1,4 +1,4 @@
-"""A federation as a Flower app, for a SuperLink and SuperNodes of one's own: written by ``serve --app DIR``.
+"""A federation as a Flower app, for your own SuperLink and SuperNodes: written by ``serve --app DIR``.
 
 The app holds a spec and a module that imports this one: every machine needs fedradio of the same version. A SuperNode
 says who it is in its ``--node-config``: ``client=0 state="/path" data="/path"``.
@@ -62,7 +62,7 @@ def write_app(folder: Path, spec: Spec, deadline_s: float | None, wait_s: float)
     """Write the app of a spec into a new or empty folder; what cannot be federated is refused."""
     refuse_spec(spec)
     if is_own(spec):
-        raise DataError("an app of devices' own samples is not built: use serve and join for data.source=own")
+        raise DataError("an app cannot use data.source=own: use serve and join for data on the devices")
     from fedradio.spec.build import build
 
     refuse_simulation(build(spec), own=False)

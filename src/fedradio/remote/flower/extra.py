@@ -1,4 +1,4 @@
-"""Flower as a library: found or told how to install, quiet, and without traffic of its own."""
+"""Flower as a library: checked, quiet, and without its telemetry; says how to install it if it is missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def need_flower(command: str) -> None:
     from flwr.supercore.version import package_version
 
     if not package_version.startswith(f"{TRIED}."):
-        reason = f"Flower {package_version} is installed, {TRIED} is needed"
+        reason = f"Flower {package_version} is installed, but {TRIED} is needed"
         raise SpecError(Problem(command, reason, "pip install 'fedradio[flower]'"))
 
 

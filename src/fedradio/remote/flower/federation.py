@@ -1,4 +1,4 @@
-"""The server's side of a federation: the clients of a run that are devices somewhere else.
+"""The server side of a federation: the clients of a run are devices somewhere else.
 
 The spec's channel, link and policy plan every exchange as in a simulation. A payload counts if the plan lets it arrive
 and the device's reply is there before the deadline. A late, crashed or garbled reply is a record with a reason.
@@ -95,7 +95,7 @@ class Federation(Clients):
         """Send devices away that have come after the run has begun and are none of its clients."""
         for node in self.mailbox.online().keys() - set(self.roster.node.values()) - self.strangers:
             self.strangers.add(node)
-            self.mailbox.push(node, dismissal("the run has begun without this device"))
+            self.mailbox.push(node, dismissal("the run started without this device"))
 
     def _deadline(self, planned: Planned) -> float:
         if self.deadline_s is not None:
@@ -115,7 +115,9 @@ class Federation(Clients):
                 self._say(n, number, str(error))
                 reason = Reason.CRASHED
         elif reason is not Reason.NONE:
-            self._say(n, number, "no reply before the deadline" if reason is Reason.DEADLINE else "is not there")
+            self._say(
+                n, number, "did not reply before the deadline" if reason is Reason.DEADLINE else "is not connected"
+            )
         if letter is not None:
             self._say(n, number, "")
         return Reply(letter, answer.seconds, reason, 0 if answer.reply is None else len(answer.reply))
@@ -234,17 +236,17 @@ def checked(sim: Simulation, letter: Letter, number: int, n: int) -> Letter:
     if "refused" in letter.head:
         raise LetterError(letter.text("refused")[:300])
     if letter.whole("client") != number or letter.whole("n") != n:
-        raise LetterError("an upload of another client or round")
+        raise LetterError("an upload for another client or round")
     letter.expect(reply_shapes(sim))
     letter.number("loss")
     if "pseudo" in letter.head and not -1.0 <= letter.number("pseudo") <= 1.0:
-        raise LetterError("no accuracy of pseudo-labels")
+        raise LetterError("the accuracy of pseudo-labels is missing")
     if letter.number("train_s") < 0 or not isinstance(letter.head.get("state_lost"), bool):
-        raise LetterError("an upload without its times or its state")
+        raise LetterError("an upload without times or state")
     if "bits" in letter.head:
         foreseen = sim.hops[0].link.bits(messages(sim.transforms, sim.message(0))[-1])
         if not 0 <= letter.number("bits") <= (math.inf if foreseen is None else foreseen):
-            raise LetterError("more bits than foreseen")
+            raise LetterError("more bits than planned")
     letter.numbers("notes")
     return letter
 
@@ -256,7 +258,7 @@ def combined(scores: dict[int, tuple[int, dict[str, float]]], clients: int, t: i
     """
     total = sum(samples for samples, _ in scores.values())
     if total == 0 and len(scores) == clients:
-        raise DataError(f"round {t}: no device has test samples: give them test files, or serve --test DIR")
+        raise DataError(f"round {t}: no device has test samples: give the devices test files, or use serve --test DIR")
     names = ("accuracy", "loss") if total else ()
     metrics = {
         name: sum(samples * values[name] for samples, values in scores.values() if samples) / total for name in names
@@ -272,7 +274,7 @@ def _scores(letter: Letter, number: int) -> tuple[int, dict[str, float]]:
     samples, values = letter.whole("samples"), letter.numbers("scores")
     whole = letter.whole("client") == number and samples >= 0 and (samples == 0 or {"accuracy", "loss"} <= set(values))
     if not whole or not 0.0 <= values.get("accuracy", 0.0) <= 1.0:
-        raise LetterError("no scores of this client")
+        raise LetterError("no scores from this client")
     return samples, values
 
 

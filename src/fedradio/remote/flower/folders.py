@@ -1,4 +1,4 @@
-"""Samples of a device's own, from its folder: ``train.npz``, ``train.safetensors`` or pictures in ``train/CLASS/``, and
+"""A device's own samples, from its folder: ``train.npz``, ``train.safetensors`` or pictures in ``train/CLASS/``, and
 the same named ``test`` where it has a test part. Pickles are never loaded; nothing is scaled."""
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ MOST = 1_000_000
 def read_folder(folder: Path) -> Samples:
     """The samples of a device; raises :class:`DataError` for what no model can learn from."""
     if not folder.is_dir():
-        raise DataError(f"{folder} is no folder with samples")
+        raise DataError(f"{folder} is not a folder with samples")
     train = _read(folder, "train")
     if train is None:
-        raise DataError(f"{folder} has no train.npz, no train.safetensors and no folder train/CLASS with pictures")
+        raise DataError(f"{folder} has no train.npz, no train.safetensors and no folder train/CLASS with images")
     test = _read(folder, "test")
     x, y = train
     test_x, test_y = test or (x[:0], y[:0])
     if test_x.shape[1:] != x.shape[1:]:
-        raise DataError(f"{folder}: test samples have shape {tuple(test_x.shape[1:])}, the others {tuple(x.shape[1:])}")
+        raise DataError(
+            f"{folder}: test samples have shape {tuple(test_x.shape[1:])}, but the others {tuple(x.shape[1:])}"
+        )
     classes = 1 + max(int(y.max()), int(test_y.max()) if len(test_y) else 0)
     samples = Samples(x, y, test_x, test_y, max(classes, 2), 8.0 * x[0].numel())
     samples.check()
@@ -44,7 +46,7 @@ def read_test(folder: Path) -> Samples:
     """Test samples of the server: those named ``test`` in a folder, or else those named ``train``."""
     found = None if not folder.is_dir() else _read(folder, "test") or _read(folder, "train")
     if found is None:
-        raise DataError(f"{folder} has no test.npz, no test.safetensors and no folder test/CLASS with pictures")
+        raise DataError(f"{folder} has no test.npz, no test.safetensors and no folder test/CLASS with images")
     x, y = found
     samples = Samples(x, y, x[:0], y[:0], max(int(y.max()) + 1, 2), 8.0 * x[0].numel())
     samples.check()
@@ -56,7 +58,7 @@ def _read(folder: Path, name: str) -> Pair | None:
     places = {folder / f"{name}.npz": _npz, folder / f"{name}.safetensors": _safetensors, folder / name: _pictures}
     found = [(place, read) for place, read in places.items() if place.exists()]
     if len(found) > 1:
-        raise DataError(f"{folder}: {' and '.join(place.name for place, _ in found)} are both there: keep one")
+        raise DataError(f"{folder}: {' and '.join(place.name for place, _ in found)} both exist: keep one")
     if not found:
         return None
     place, read = found[0]

@@ -1,4 +1,4 @@
-"""Joins a federation as a device: samples and state are looked at first, then letters are answered until the end."""
+"""Joins a federation as a device: checks samples and state first, then answers the server's messages until the end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_address(address: str) -> str:
     """``HOST:PORT``; anything else is refused."""
     host, colon, port = address.rpartition(":")
     if not host or not colon or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise SpecError(Problem("HOST:PORT", "this is no address with a port", "such as 192.168.1.10:9092", address))
+        raise SpecError(Problem("HOST:PORT", "not an address with a port", "such as 192.168.1.10:9092", address))
     return address
 
 
@@ -52,15 +52,15 @@ def join_federation(
     from fedradio.remote.flower.node import Node
 
     if credentials is None and not is_loopback(address.rpartition(":")[0].strip("[]")):
-        reason = "without certificates and keys a federation is on one machine only"
-        raise SpecError(Problem("--insecure", reason, "--key F --ca F", address))
+        reason = "without certificates and keys, a federation works on one machine only"
+        raise SpecError(Problem("--insecure", reason, "use --key F --ca F", address))
     pair = None if credentials is None else load_node_key(credentials.key)
     ca = None if credentials is None else credentials.ca
     if ca is not None:
         check_authority(ca)
     samples = None if data is None else read_folder(data)
     if state is None:
-        tell("without --state DIR this device begins anew when it is started again")
+        tell("without --state DIR, this device starts over when it is restarted")
         _answer(Node(address, ca, pair, wait_s, tell), Trainer(client, samples, None, tell))
         return
     try:
@@ -80,4 +80,4 @@ def _answer(node: Node, trainer: Trainer) -> None:
     if trainer.failed is not None:
         raise trainer.failed
     if trainer.closed:
-        raise Dismissed(f"the server sends this device away: {trainer.closed}")
+        raise Dismissed(f"the server refused this device: {trainer.closed}")

@@ -1,4 +1,4 @@
-"""Keys and certificates of a federation: an authority of its own, the server's certificate, a key for every device.
+"""Keys and certificates of a federation: its own certificate authority, the server's certificate, a key per device.
 
 The authority signs the server's certificate for the names under which devices reach it, and nothing else. A device
 shows which client it is by its own key: the server has a list of the clients with their public keys. Private files can
@@ -85,7 +85,7 @@ def server_files(folder: Path) -> dict[str, Path]:
     files = {name: folder / name for name in (CA_FILE, SERVER_FILE, SERVER_KEY_FILE)}
     missing = [name for name, path in files.items() if not path.is_file()]
     if missing:
-        raise DataError(f"{folder} has no {missing[0]}: fedradio keys {folder} --host NAME --nodes N makes it")
+        raise DataError(f"{folder} has no {missing[0]}; create it with: fedradio keys {folder} --host NAME --nodes N")
     return files
 
 
@@ -97,14 +97,14 @@ def load_node_key(path: Path) -> tuple[EllipticCurvePrivateKey, EllipticCurvePub
 
     try:
         if os.name == "posix" and path.stat().st_mode & 0o077:
-            raise DataError(f"{path} can be read by others: chmod 600 {path}")
+            raise DataError(f"{path} can be read by other users; run: chmod 600 {path}")
         key = load_ssh_private_key(path.read_bytes(), password=None)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from None
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise DataError(f"{path}: no private key of a device ({error})") from None
+        raise DataError(f"{path}: not the private key of a device ({error})") from None
     if not isinstance(key, EllipticCurvePrivateKey):
-        raise DataError(f"{path}: not a key on an elliptic curve, as fedradio keys makes them")
+        raise DataError(f"{path}: not an elliptic-curve key as made by fedradio keys")
     return key, key.public_key()
 
 
@@ -122,9 +122,9 @@ def check_authority(path: Path) -> None:
     try:
         load_pem_x509_certificates(path.read_bytes())
     except OSError as error:
-        raise DataError(f"{path}: there is no such certificate ({error.strerror})") from None
+        raise DataError(f"{path}: certificate not found ({error.strerror})") from None
     except ValueError as error:
-        raise DataError(f"{path}: no certificate ({error})") from None
+        raise DataError(f"{path}: not a certificate ({error})") from None
 
 
 def _claim(folder: Path) -> None:
@@ -132,7 +132,7 @@ def _claim(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise StoreError(f"{folder} is not empty: keys are never replaced, choose another folder")
+            raise StoreError(f"{folder} is not empty: keys are never overwritten, choose another folder")
     except OSError as error:
         raise StoreError(f"cannot use {folder}: {error.strerror or error}") from None
 
@@ -145,7 +145,7 @@ def _names(host: str) -> list[str]:
         or not all(letter.isalnum() or letter in "-.:" for letter in host)
         or not host.isascii()
     ):
-        reason = "the name or address by which devices reach the server"
+        reason = "must be the name or address at which devices reach the server"
         raise SpecError(Problem("--host", reason, "such as server.example.org or 192.168.1.10", host))
     return list(dict.fromkeys([host, "localhost", "127.0.0.1"]))
 

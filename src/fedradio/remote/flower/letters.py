@@ -62,12 +62,12 @@ class Letter:
         """The letter in these bytes; raises :class:`LetterError` for any others."""
         size = int.from_bytes(data[:4], "big")
         if len(data) < 4 or not 0 < size <= min(MOST_HEAD, len(data) - 4):
-            raise LetterError("no whole letter")
+            raise LetterError("incomplete message")
         try:
             head = parse_json(data[4 : 4 + size], Path("head"))
             body = load(data[4 + size :])
         except (StoreError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError) as error:
-            raise LetterError(f"no letter: {error}") from None
+            raise LetterError(f"not a message: {error}") from None
         return cls(head, {name: rows.clone() for name, rows in body.items()})
 
     def number(self, name: str) -> float:
@@ -76,14 +76,14 @@ class Letter:
         if isinstance(value, int) and abs(value) > MOST_WHOLE:  # may be more than a float can hold
             raise LetterError(f"{name} is too large")
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise LetterError(f"{name} is no finite number")
+            raise LetterError(f"{name} is not a finite number")
         return float(value)
 
     def whole(self, name: str) -> int:
         """A whole number of the head."""
         value = self.head.get(name)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise LetterError(f"{name} is no whole number")
+            raise LetterError(f"{name} is not a whole number")
         if abs(value) > MOST_WHOLE:
             raise LetterError(f"{name} is too large")
         return value
@@ -92,28 +92,28 @@ class Letter:
         """A text of the head."""
         value = self.head.get(name)
         if not isinstance(value, str):
-            raise LetterError(f"{name} is no text")
+            raise LetterError(f"{name} is not text")
         return value
 
     def numbers(self, name: str) -> dict[str, float]:
         """A mapping of the head to finite numbers, by name; empty where it is absent."""
         values = self.head.get(name, {})
         if not isinstance(values, dict) or len(values) > MOST_NUMBERS:
-            raise LetterError(f"{name} is no mapping, or one of more than {MOST_NUMBERS} numbers")
+            raise LetterError(f"{name} is not a mapping, or has more than {MOST_NUMBERS} numbers")
         if any(not NAME.fullmatch(key) for key in values):
-            raise LetterError(f"{name} has names that are none")
+            raise LetterError(f"{name} has invalid names")
         return {key: Letter(values, {}).number(key) for key in values}
 
     def expect(self, shapes: Mapping[str, tuple[int, ...]], kind: torch.dtype = torch.float32) -> None:
         """Refuse a body with other names, shapes or types than these, and numbers that are not finite."""
         if set(self.body) != set(shapes):
-            raise LetterError(f"holds {_listed(self.body)}, not {_listed(shapes)}")
+            raise LetterError(f"contains {_listed(self.body)}, not {_listed(shapes)}")
         for name, shape in shapes.items():
             rows = self.body[name]
             if tuple(rows.shape) != shape or rows.dtype != kind:
                 raise LetterError(f"{name} is {rows.dtype} of shape {tuple(rows.shape)}, not {kind} of {shape}")
             if not _finite(rows):
-                raise LetterError(f"{name} holds NaN or infinity")
+                raise LetterError(f"{name} contains NaN or infinity")
 
 
 def most_bytes(*shapes: tuple[int, ...]) -> int:

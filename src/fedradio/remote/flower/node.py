@@ -102,10 +102,10 @@ class Node:
                 return do()
             except httpx.TransportError as error:
                 if time.monotonic() - since > self._wait_s:
-                    raise ConnectionFailed(f"the server cannot be reached any more: {error}") from None
+                    raise ConnectionFailed(f"the server can no longer be reached: {error}") from None
             except httpx.HTTPStatusError as error:
                 if error.response.status_code != httpx.codes.UNAUTHORIZED:
-                    self._tell(f"the server refuses a message: {_reason(error)}")
+                    self._tell(f"the server refused a message: {_reason(error)}")
                     return None
                 self._connect()
                 return None
@@ -129,7 +129,7 @@ class Node:
                 raise ConnectionFailed(f"the server does not know this device's key: {_reason(error)}") from None
             except httpx.TransportError as error:
                 if "CERTIFICATE" in str(error).upper() or "SSL" in str(error).upper():
-                    reason = f"the server's certificate is not what --ca vouches for: {error}"
+                    reason = f"the server's certificate is not signed by --ca: {error}"
                     raise ConnectionFailed(reason) from None
                 if time.monotonic() - since > self._wait_s:
                     raise ConnectionFailed(f"no server answers: {error}") from None

@@ -17,13 +17,13 @@ def refuse_spec(spec: Spec) -> None:
     """Refuse a spec whose network or data no federation has; all problems at once."""
     plain, problems = spec.plain, list[Problem]()
     if len(plain["hops"]) > 1:
-        reason = "a federation has one tier: edges that merge on their own machines are not built"
-        problems.append(Problem("hops", reason, "one hop and topology=flat", len(plain["hops"])))
+        reason = "a federation has no edges: merging on intermediate machines is not supported"
+        problems.append(Problem("hops", reason, "use one hop and topology=flat", len(plain["hops"])))
     if plain["algorithm"]["kind"] == "central":
-        reason = "central training has no clients that could be somewhere else"
-        problems.append(Problem("algorithm", reason, "fedradio run, or another algorithm", "central"))
+        reason = "central training has no clients to distribute"
+        problems.append(Problem("algorithm", reason, "use fedradio run, or another algorithm", "central"))
     if plain.get("cache") is not None:
-        reason = "caches serve requests of simulated clients, real devices make none"
+        reason = "caches serve requests of simulated clients, but real devices make none"
         problems.append(Problem("cache", reason, "leave cache out"))
     try:
         refuse_files(spec)
@@ -36,15 +36,15 @@ def refuse_spec(spec: Spec) -> None:
 
 def _own_problems(spec: Spec) -> list[Problem]:
     """Keys about samples that the server does not have."""
-    data, own = spec.plain["data"], "the samples are the devices' own"
+    data, own = spec.plain["data"], "the samples are on the devices"
     neutral: dict[str, Any] = {"partition": None, "test": "source", "unlabelled": 0.0, "held_out": 0.0}
     problems = [
-        Problem(f"data.{key}", f"{own}, the server cannot split them", f"leave data.{key} out", data[key])
+        Problem(f"data.{key}", f"{own}, so the server cannot split them", f"leave data.{key} out", data[key])
         for key, value in neutral.items()
         if data[key] != value
     ]
     if data["stream"]["kind"] != "static":
-        reason = f"{own}, the server cannot follow their arrival"
+        reason = f"{own}, so the server cannot control their arrival"
         problems.append(Problem("data.stream", reason, "data.stream=static", data["stream"]["kind"]))
     return problems
 
@@ -53,19 +53,21 @@ def refuse_simulation(sim: Simulation, own: bool) -> None:
     """Refuse parts that only a simulation can have, where clients and receiver are in one process."""
     hop, problems = sim.hops[0], list[Problem]()
     if isinstance(sim.algorithm, Pools):
-        problems.append(Problem("algorithm", "it pools all data in one place", "another algorithm"))
+        problems.append(Problem("algorithm", "it pools all data in one place", "use another algorithm"))
     if "individual" not in hop.link.offers:
-        reason = "symbols that add up in the air need a real air: devices reply one by one"
-        problems.append(Problem("hops.0.link", reason, "digital or ideal"))
+        reason = "over-the-air aggregation needs a real radio channel: devices reply one by one"
+        problems.append(Problem("hops.0.link", reason, "use digital or ideal"))
     if sim.model.local.size + sim.model.buffers.size and sim.model.norms == "local":
-        reason = "norm layers stay with the devices, so that the server has no whole model to evaluate"
-        problems.append(Problem("model.norms", reason, "model.norms=shared, or a model without norm layers", "local"))
+        reason = "norm layers stay on the devices, so the server has no complete model to evaluate"
+        problems.append(
+            Problem("model.norms", reason, "set model.norms=shared, or use a model without norm layers", "local")
+        )
     if _predicts_with_clients(sim):
-        reason = "it predicts with what stays on the clients, which the server never sees"
-        problems.append(Problem("algorithm", reason, "an algorithm whose model is the server's"))
+        reason = "it predicts with models that stay on the clients and that the server never sees"
+        problems.append(Problem("algorithm", reason, "use an algorithm whose model is on the server"))
     for i, transform in enumerate(hop.transforms):
         if not transform.alone:
-            reason = "a device cannot code its payload alone: this needs what the others send"
+            reason = "a device cannot code its payload alone: this transform needs the other payloads"
             problems.append(Problem(f"hops.0.transforms.{i}", reason, "leave it out"))
     if own:
         problems += _unrevealed_problems(sim)
@@ -90,9 +92,9 @@ def _unrevealed_problems(sim: Simulation) -> list[Problem]:
     effort = getattr(policy, "effort", None)
     problems = []
     if effort is not None and effort.steps is None and "samples" not in revealed:
-        reason = "epochs count samples, which this algorithm does not reveal to the server"
+        reason = "epochs depend on sample counts, which this algorithm does not reveal to the server"
         problems.append(Problem("hops.0.policy.epochs", reason, "hops.0.policy.steps=10"))
     if hidden := sorted(policy.reads & {"samples", "labelled", "label_counts", "epoch_steps"} - revealed):
         reason = f"it reads {', '.join(hidden)}, which this algorithm does not reveal to the server"
-        problems.append(Problem("hops.0.policy", reason, "fixed or sampling, with steps"))
+        problems.append(Problem("hops.0.policy", reason, "use fixed or sampling, with steps"))
     return problems

@@ -1,4 +1,4 @@
-"""Who takes part in a federation: the devices that have said hello, and what they announced."""
+"""Who takes part in a federation: the devices that have connected, and what they announced."""
 
 from __future__ import annotations
 
@@ -50,16 +50,18 @@ class Roster:
             raise LetterError(reply.text("refused")[:300])
         number = reply.whole("client")
         if not 0 <= number < self.clients:
-            raise LetterError(f"client {number}: they are numbered 0 to {self.clients - 1}")
+            raise LetterError(f"client {number} does not exist: clients are numbered 0 to {self.clients - 1}")
         if self.owner is not None and self.owner.get(node) != number:
             raise LetterError(f"client {number}: this device has the key of client {self.owner.get(node)}")
         if self.node.get(number, node) != node:
-            raise LetterError(f"client {number} is there already: two devices have its number")
+            raise LetterError(f"client {number} is already connected: two devices have the same number")
         if reply.text("fedradio") != __version__:
-            raise LetterError(f"client {number} has fedradio {reply.text('fedradio')[:40]}, the server {__version__}")
+            raise LetterError(
+                f"client {number} has fedradio {reply.text('fedradio')[:40]}, but the server has {__version__}"
+            )
         reply.expect(asked, torch.long)
         if any(int(rows.min()) < 0 or int(rows.max()) > MOST_COUNT for rows in reply.body.values()):
-            raise LetterError(f"client {number} announces what is no count of samples")
+            raise LetterError(f"client {number} announces an invalid number of samples")
         self.node = {other: at for other, at in self.node.items() if at != node} | {number: node}
         self.signals[number], self.processors[number] = reply.body, reply.text("cpu")[:40]
 
@@ -105,10 +107,10 @@ class Reception:
             node = self.waiting.pop(letter)
             try:
                 if reply is None:
-                    raise LetterError("it reports an error")
+                    raise LetterError("it reported an error")
                 self.roster.admit(node, Letter.unpack(reply), self.asked)
             except (LetterError, RuntimeError) as error:
-                self.tell(f"a device is refused: {error}")
+                self.tell(f"device refused: {error}")
                 self.sent_away[self.mailbox.push(node, dismissal(str(error)))] = node
 
     def send_home(self, reason: str, now: Callable[[], float], sleep: Callable[[float], None]) -> None:
@@ -150,10 +152,12 @@ def assemble(
             reception.hear()
             if len(roster.node) != said:
                 said = len(roster.node)
-                tell(f"{said} of {clients} clients are there")
+                tell(f"{said} of {clients} clients are connected")
             if roster.missing and now() - began >= wait_s:
                 missing = ", ".join(map(str, roster.missing[:20]))
-                raise DataError(f"after {wait_s:g} s these clients are missing: {missing}; start them, or set --wait")
+                raise DataError(
+                    f"after {wait_s:g} s these clients are still missing: {missing}; start them, or increase --wait"
+                )
             if roster.missing:
                 sleep(POLL_S)
     except (DataError, KeyboardInterrupt) as error:

@@ -58,13 +58,13 @@ class Place:
     def check(self, insecure: bool) -> None:
         """Refuse to be reached from other machines without certificates and keys."""
         if self.tls is not None and insecure:
-            raise SpecError(Problem("--insecure", "--tls is given, too", "keep one of them"))
+            raise SpecError(Problem("--insecure", "--tls is given as well", "keep one of them"))
         if self.tls is None and not insecure:
-            remedy = "--tls DIR of `fedradio keys`; or --insecure, on this machine only"
+            remedy = "use --tls DIR with the output of `fedradio keys`; or --insecure, on this machine only"
             raise SpecError(Problem("--tls", "a federation needs certificates and keys", remedy))
         if self.tls is None and not is_loopback(self.bind):
-            reason = "without certificates and keys anybody who reaches this address could take part"
-            raise SpecError(Problem("--bind", reason, "--tls DIR, or --bind 127.0.0.1", self.bind))
+            reason = "without certificates and keys, anyone who can reach this address could take part"
+            raise SpecError(Problem("--bind", reason, "use --tls DIR, or --bind 127.0.0.1", self.bind))
 
 
 def is_loopback(address: str) -> bool:
@@ -114,8 +114,12 @@ def serve(
         files, known = server_files(place.tls), public_keys(place.tls)
         tls, keys = (files[SERVER_FILE], files[SERVER_KEY_FILE]), known
         if missing := set(range(sim.topology.clients)) - known.keys():
-            reason = f"{place.tls} has no key of client {min(missing)}, the spec has {sim.topology.clients} clients"
-            raise SpecError(Problem("--tls", reason, f"fedradio keys DIR --host NAME --nodes {sim.topology.clients}"))
+            reason = (
+                f"{place.tls} has no key for client {min(missing)}, but the spec has {sim.topology.clients} clients"
+            )
+            raise SpecError(
+                Problem("--tls", reason, f"run fedradio keys DIR --host NAME --nodes {sim.topology.clients}")
+            )
     most = most_bytes(*reply_shapes(sim).values())
     connections = CONNECTIONS + CLIENT_CONNECTIONS * sim.topology.clients
     with SuperLink(place.bind, place.port, tls, keys, most + SPARE, connections) as link:
@@ -129,7 +133,9 @@ def serve(
                 sim = _built(spec, own, stacked(roster.signals, range(clients)), test)
             elif other := checked_signals(sim, roster.signals):
                 names = ", ".join(map(str, other[:20]))
-                raise SpecError(Problem("data", f"other samples than the spec's at client(s) {names}", "the same data"))
+                raise SpecError(
+                    Problem("data", f"client(s) {names} have different samples than the spec", "use the same data")
+                )
             sim = replace(sim, clients=federation)
             if resumed:
                 return resume(out, simulation=sim, rounds=spec.rounds, observer=observer, keep=False)
@@ -169,5 +175,5 @@ def _built(spec: Spec, own: bool, signals: Mapping[str, Tensor], test: Samples |
 
 
 def _refuse_test() -> None:
-    reason = "the spec has test samples of its own"
-    raise SpecError(Problem("--test", reason, "leave it out, or data.source.kind=own"))
+    reason = "the spec has its own test samples"
+    raise SpecError(Problem("--test", reason, "leave it out, or set data.source.kind=own"))

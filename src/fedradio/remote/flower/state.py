@@ -70,4 +70,4 @@ def read_state(folder: Path) -> Pending | None:
             cases[case][slot] = row
         return Pending(head["run"], int(head["client"]), int(head["n"]), **cases, session=head["session"])
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise StoreError(f"{path}: no state of a device ({error}); move it away to begin anew") from None
+        raise StoreError(f"{path}: not the state of a device ({error}); move it away to start over") from None

@@ -71,7 +71,9 @@ class SuperLink:
             if not self._threads[0].is_alive() or time.monotonic() - since > OPEN_S:
                 self.__exit__(None, None, None)
                 place = f"{self._server.config.host}:{self._server.config.port}"
-                raise FedradioError(f"no server at {place}: the port may be taken, or the address is not ours")
+                raise FedradioError(
+                    f"cannot serve at {place}: the port may be in use, or the address does not belong to this machine"
+                )
             time.sleep(0.02)
         return self
 
@@ -108,7 +110,7 @@ class SuperLink:
         (run,) = state.get_run_info(run_ids=[run_id])
         task = run.primary_task_id
         if state.claim_task(task) is None or not state.activate_task(task):
-            raise FedradioError("Flower refuses to begin a run")
+            raise FedradioError("Flower refused to start a run")
         TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = run_id, SUPERLINK_NODE_ID, task
         return run_id, task
 

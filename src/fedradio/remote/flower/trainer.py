@@ -61,7 +61,7 @@ class Trainer:
             letter = Letter.unpack(data)
             if letter.head.get("format") != FORMAT or letter.head.get("fedradio") != __version__:
                 theirs = f"fedradio {letter.head.get('fedradio')!s:.40}"
-                raise LetterError(f"the server has {theirs}, client {self.number} has fedradio {__version__}")
+                raise LetterError(f"the server has {theirs}, but client {self.number} has fedradio {__version__}")
             asked = letter.text("ask")
             if asked == "close":
                 return self._close(letter).pack()
@@ -130,14 +130,14 @@ class Trainer:
         pending = self._pending
         if pending is not None and (pending.run, pending.client) == (run, self.number):
             if n <= pending.n and session == pending.session:
-                raise LetterError(f"exchange {n} was made already")
+                raise LetterError(f"exchange {n} is already done")
             settled = pending.settled(acked) if n > pending.n else pending.before if n == pending.n else None
             if settled is not None:
                 return settled, False
         begun = self._device.start()
         lost = acked > NEVER and bool(begun)
         if lost:
-            self.tell("the state of earlier rounds is lost: this client begins anew")
+            self.tell("the state of earlier rounds is lost: this client starts over")
         return begun, lost
 
     def _received(self, letter: Letter) -> tuple[Slots, torch.Tensor | None]:

@@ -39,7 +39,11 @@ def is_own(spec: Spec) -> bool:
 def device_of(spec: Spec, number: int, samples: Samples | None) -> Device:
     """Client ``number`` of a spec, on samples of its own where the spec says so; neither radio nor other clients."""
     if is_own(spec) != (samples is not None):
-        needed = "needs a folder with samples (--data)" if is_own(spec) else "gives every client its samples: no --data"
+        needed = (
+            "needs a folder with samples: use --data"
+            if is_own(spec)
+            else "already has the samples of every client: leave --data out"
+        )
         raise DataError(f"the federation's spec {needed}")
     refuse_files(spec)
     plain = _without_radio(spec)
@@ -51,7 +55,10 @@ def device_of(spec: Spec, number: int, samples: Samples | None) -> Device:
         given = replace(samples, classes=classes)
         sim = build(plain, "cpu", 1, stream=lambda clients: OwnStream(given, number, clients))
     if not 0 <= number < sim.topology.clients:
-        raise DataError(f"client {number}: the clients of this federation are numbered 0 to {sim.topology.clients - 1}")
+        raise DataError(
+            f"client {number} does not exist: the clients of this federation are numbered 0 to "
+            f"{sim.topology.clients - 1}"
+        )
     return Device.of(sim, number)
 
 
@@ -65,12 +72,12 @@ def _without_radio(spec: Spec) -> Spec:
 
 def refuse_files(spec: Spec) -> None:
     """Refuse a spec with parts from files where a device builds them: it reads no file that a server names."""
-    plain, data, why = spec.plain, spec.plain["data"], "a device reads no files that a server names"
+    plain, data, why = spec.plain, spec.plain["data"], "a device does not read files named by the server"
     built = {name: (name, plain[name]) for name in ("topology", "model", "rule", "schedule", "algorithm")}
     built |= {f"data.{name}": (name, data[name]) for name in ("source", "partition", "stream")}
     built |= {f"hops.0.transforms.{i}": ("transform", each) for i, each in enumerate(plain["hops"][0]["transforms"])}
     problems = [
-        Problem(f"{path}.{each.name}", why, "data.source.kind=own, and join --data DIR")
+        Problem(f"{path}.{each.name}", why, "use data.source.kind=own, and join --data DIR")
         for path, (family, given) in built.items()
         if given is not None
         for each in part(family, given["kind"]).parameters()
@@ -90,10 +97,10 @@ def check_samples(samples: Samples, shape: tuple[int, ...], classes: int) -> Non
     """Refuse samples of a device that do not fit the federation's spec."""
     samples.check()
     if samples.shape != shape:
-        raise DataError(f"samples of this device have shape {samples.shape}, the federation's {shape}")
+        raise DataError(f"samples of this device have shape {samples.shape}, but those of the federation {shape}")
     highest = max(int(samples.y.max()), int(samples.test_y.max()) if len(samples.test_y) else 0)
     if highest >= classes:
-        raise DataError(f"label {highest} on this device: the federation's are 0 to {classes - 1}")
+        raise DataError(f"label {highest} on this device is invalid: the federation's labels are 0 to {classes - 1}")
 
 
 def announced(device: Device) -> Slots:

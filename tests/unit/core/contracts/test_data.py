@@ -50,8 +50,8 @@ def test_tapes_of_wrong_samples_are_refused() -> None:
     good.check()
     for wrong, words in (
         (tapes(torch.full((3, 2), torch.nan), number), "x is not finite at sample 0"),
-        (tapes(torch.zeros(3, 2), number + 1), "test_y is 3 at sample 2: labels are 0 to 2"),
-        (tapes(torch.zeros(3, 4), number), r"samples of x have shape \(4,\), the tapes say \(2,\)"),
+        (tapes(torch.zeros(3, 2), number + 1), "test_y is 3 at sample 2: labels must be 0 to 2"),
+        (tapes(torch.zeros(3, 4), number), r"samples of x have shape \(4,\), but the tapes say \(2,\)"),
         (replace(good, offset=torch.tensor([0, 3, 3])), "the tape of client 1 is empty"),
     ):
         with pytest.raises(DataError, match=words):

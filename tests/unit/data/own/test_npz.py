@@ -37,11 +37,11 @@ def test_ids_stay_whole(tmp_path: Path) -> None:
     [
         ({"x": X}, {}, "no array 'y', only x"),
         ({"x": X, "y": Y}, {"x": "inputs"}, "no array 'inputs', only x, y"),
-        ({"x": X, "y": Y[:3]}, {}, "t.npz: x has 8 samples, y 3 labels"),
+        ({"x": X, "y": Y[:3]}, {}, "t.npz: x has 8 samples and y has 3 labels"),
         ({"x": X * np.nan, "y": Y}, {}, "t.npz: x is nan at sample 0, position 0"),
         ({"x": X, "y": Y, "test_x": X}, {}, "test_x and test_y belong together"),
         ({"x": X, "y": Y, "test_x": X[:, :2], "test_y": Y}, {}, "samples of test_x have shape"),
-        ({"x": X, "y": Y}, {"shape": (2, 2)}, "has 3 values, the shape 4"),
+        ({"x": X, "y": Y}, {"shape": (2, 2)}, "has 3 values, but the shape has 4"),
         ({"x": np.array([{}] * 8, dtype=object), "y": Y}, {}, "pickled objects, which are never loaded"),
     ],
 )

@@ -46,17 +46,17 @@ def test_wrong_folders_are_refused(folder: Path, tmp_path: Path) -> None:
 
     refused("cannot be read", tmp_path / "none")
     refused("cannot be read", folder / "dark" / "0.png")
-    refused(r"has 0 folder\(s\): a folder for every class", folder / "dark")
+    refused(r"has 0 folder\(s\): one folder per class", folder / "dark")
     (tmp_path / "other" / "dark").mkdir(parents=True)
     (tmp_path / "other" / "grey").mkdir()
-    refused("no pictures in .*dark", tmp_path / "other")
+    refused("no images in .*dark", tmp_path / "other")
     for name in ("dark", "grey"):
         Image.new("RGB", (3, 2)).save(tmp_path / "other" / name / "0.png")
     refused("do not have the same classes.*only one of them has grey", test_path=str(tmp_path / "other"))
-    refused("leaves the test part empty", tmp_path / "other")
+    refused("leaves the test set empty", tmp_path / "other")
     Image.new("RGB", (5, 2)).save(folder / "light" / "5.png")
-    with pytest.raises(SpecError, match=r"5.png is 5x2 pixels, .*0.png 3x2 .*source.size"):
+    with pytest.raises(SpecError, match=r"5.png has 5x2 pixels, but .*0.png has 3x2 .*source.size"):
         image_folder(4, Rng(0), path=str(folder))
     (folder / "dark" / "1.png").write_bytes((folder / "dark" / "1.png").read_bytes()[:40])
-    with pytest.raises(DataError, match=r"1.png is no picture that can be read"):
+    with pytest.raises(DataError, match=r"1.png cannot be read as an image"):
         image_folder(4, Rng(0), path=str(folder))

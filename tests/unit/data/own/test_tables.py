@@ -49,27 +49,27 @@ def test_the_test_part_is_drawn_from_the_seed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        ("", {}, "line 1: the first line must be the names"),
-        ("a,b,kind\n", {}, "has no samples below its first line"),
+        ("", {}, "line 1: the first line must contain the names"),
+        ("a,b,kind\n", {}, "has no samples after its first line"),
         ("1,10,0\n3,30,1\n", {}, "has no such column .*the first line names the columns"),
         (TEXT, {"label": "kinds"}, "source.label: .*has no such column .*did you mean 'kind'"),
         (TEXT, {"drop": ("c",)}, "source.drop: .*has no such column"),
-        (TEXT, {"drop": ("a", "b")}, "no column of inputs beside kind"),
+        (TEXT, {"drop": ("a", "b")}, "no input column besides kind"),
         (TEXT, {"delimiter": ";"}, "has no such column"),
-        (TEXT, {"delimiter": ""}, "source.delimiter: must be one character"),
-        (TEXT, {"shape": (1, 3)}, "source.shape: a sample of .* has 2 values, the shape 3"),
-        (TEXT, {"label": "b"}, "line 2: kind is no finite number: 'cat'.*source.drop="),
+        (TEXT, {"delimiter": ""}, "source.delimiter: must be a single character"),
+        (TEXT, {"shape": (1, 3)}, "source.shape: a sample of .* has 2 values, but the shape has 3"),
+        (TEXT, {"label": "b"}, "line 2: kind is not a finite number: 'cat'.*source.drop="),
         (TEXT, {"label": "b", "drop": ("kind",)}, "labels up to 70, and none is 0"),
         (TEXT + "5,90,\n", {}, "line 6: kind is empty: every sample needs a label"),
         (TEXT + "5,90,NaN\n", {}, "line 6: kind is NaN: every sample needs a label"),
-        (TEXT + "5,,cat\n", {}, "line 6: b is no finite number: ''"),
-        (TEXT + "inf,9,cat\n", {}, "line 6: a is no finite number: 'inf'"),
-        (TEXT + "5,9\n", {}, "line 6: 2 values, 3 are needed"),
-        (TEXT.replace("dog", "cat"), {}, "is one label"),
+        (TEXT + "5,,cat\n", {}, "line 6: b is not a finite number: ''"),
+        (TEXT + "inf,9,cat\n", {}, "line 6: a is not a finite number: 'inf'"),
+        (TEXT + "5,9\n", {}, "line 6: 2 values, but 3 are needed"),
+        (TEXT.replace("dog", "cat"), {}, "has the same label"),
         ("a,y\n1,0.5\n2,1\n", {"label": "y"}, "y is 0.5 at sample 0: labels are classes"),
         ("a,y\n1,0\n2,3\n", {"label": "y"}, "labels up to 3, and none is 1: .*relabel"),
         ("a,y\n1,-1\n2,1\n", {"label": "y"}, "y is -1 at sample 0"),
-        (TEXT, {"test_fraction": 0.2}, "leaves the test part empty"),
+        (TEXT, {"test_fraction": 0.2}, "leaves the test set empty"),
         (TEXT, {"test_path": "none.csv"}, "source.test_path: cannot be read"),
     ],
 )
@@ -80,7 +80,7 @@ def test_wrong_tables_are_refused(tmp_path: Path, text: str, options: dict[str, 
 
 def test_a_test_file_with_other_columns(tmp_path: Path) -> None:
     path, test = write(tmp_path, TEXT), write(tmp_path, "a,c,kind\n5,10,dog\n", "test.csv")
-    with pytest.raises(SpecError, match=r"do not have the same columns.*look at b"):
+    with pytest.raises(SpecError, match=r"do not have the same columns.*check the column b"):
         csv(4, Rng(0), path=path, label="kind", test_path=test)
 
 

@@ -58,14 +58,14 @@ def test_unknown_papers_and_wrong_constants_are_refused_before_anything_is_read(
         assess(nowhere, paper="osafl", given={"variance": -1.0, "smoothness": math.nan, "rho_1": 0.5, "rho": 1.0})
     told = [str(problem) for problem in caught.value.problems]
     assert [text.split(":")[0] for text in told] == ["--set variance", "--set smoothness", "--set rho_1", "--set rho"]
-    assert "not negative" in told[0]
+    assert "at least 0" in told[0]
     assert "at least 1" in told[2]
-    assert "no constant of that name" in told[3]
+    assert "no constant with that name" in told[3]
     with pytest.raises(SpecError, match="must be above 0"):
         assess(nowhere, paper="fedcpsl", given={"smoothness": 0.0})
 
 
 def test_a_constant_of_another_paper_is_refused_where_the_paper_was_chosen(tiny: Maker, tmp_path: Path) -> None:
     folder = made(tiny("rounds=1"), tmp_path / "a")
-    with pytest.raises(SpecError, match="RawHFL's theorem has no constant of that name"):
+    with pytest.raises(SpecError, match="RawHFL's theorem has no constant with that name"):
         assess(folder, given={"rho_1": 2.0})

@@ -187,7 +187,7 @@ def test_without_scores_the_bound_is_25(tiny: Maker, tmp_path: Path) -> None:
     assert found.paper == "osafl"
     assert found.listings[0].rows[0][2] == pytest.approx(1.0)
     assert constant(found, "shift") == 0.0
-    assert any("(24) is (25)" in note for note in found.notes)
+    assert any("(24) becomes (25)" in note for note in found.notes)
 
 
 def test_scores_of_a_run_with_exact_ones_are_those_of_the_table(tiny: Maker, tmp_path: Path) -> None:

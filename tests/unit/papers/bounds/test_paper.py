@@ -23,12 +23,12 @@ def test_what_makes_sense_passes() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("noise", -1.0, "must be a finite number, not negative (given -1.0)"),
+        ("noise", -1.0, "must be a finite number, at least 0 (given -1.0)"),
         ("noise", math.inf, "must be a finite number"),
         ("rho", math.nan, "must be a finite number"),
         ("smoothness", 0.0, "must be above 0"),
         ("rho", 0.9, "must be at least 1"),
-        ("nois", 1.0, "no constant of that name (given 1.0) -> did you mean 'noise'? one of: smoothness, rho, noise"),
+        ("nois", 1.0, "no constant with that name (given 1.0) -> did you mean 'noise'? one of: smoothness, rho, noise"),
     ],
 )
 def test_what_does_not_is_refused(name: str, value: float, told: str) -> None:

@@ -51,5 +51,5 @@ def test_idle_rounds_and_empty_cells_are_told(cells: Maker, tmp_path: Path) -> N
     assert float(part.alpha_u[1, 0, 3:].sum()) == 0.0
     assert part.alpha_b[1, 0] > part.alpha_b[1, 1]
     told = " ".join(run_notes(opened, part, []))
-    assert "1 round(s) in which nobody trained" in told
+    assert "1 round(s) without training" in told
     assert "some edges had no client" in told

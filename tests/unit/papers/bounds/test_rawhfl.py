@@ -118,9 +118,9 @@ def test_losses_enter_with_their_frequency(cells: Maker, tmp_path: Path) -> None
     other = made(cells(*RADIO, "rounds=6", "algorithm.normalise=arrived"), tmp_path / "b")
     found = assess(other, rounds=1)
     assert found.bounds[0].columns[0].terms[LOST] == 0.0
-    assert any("count as the selected" in note for note in found.notes)
+    assert any("treated as the selected" in note for note in found.notes)
     shrunk = made(cells(*RADIO, "rounds=6", "algorithm.normalise=selected"), tmp_path / "c")
-    with pytest.raises(SpecError, match="do not make up for it"):
+    with pytest.raises(SpecError, match="do not compensate for it"):
         assess(shrunk)
 
 

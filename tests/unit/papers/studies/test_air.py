@@ -51,7 +51,7 @@ def test_bound_of_two_hops_without_errors() -> None:
 def test_no_bound_of_other_links() -> None:
     with pytest.raises(SpecError, match="one or two hops"):
         study("bound", load_spec("whfl", ["rounds=1", "hops.1.link=ideal"]))
-    with pytest.raises(SpecError, match="one number of local steps"):
+    with pytest.raises(SpecError, match="a fixed number of local steps"):
         study("bound", load_spec("whfl", ["rounds=1", "hops.0.policy.steps=[1, 3]"]))
 
 

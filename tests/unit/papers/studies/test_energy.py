@@ -63,5 +63,5 @@ def test_quick_joules_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_joules_need_a_fleet_and_a_rate(tiny: Callable[..., Spec]) -> None:
     for spec in (tiny(), load_spec("whfl")):
-        with pytest.raises(SpecError, match="joules are known beforehand"):
+        with pytest.raises(SpecError, match="energy can be planned only"):
             study("energy", spec)

@@ -44,5 +44,5 @@ def test_antennas_help_and_parameters_harm() -> None:
 
 
 def test_other_networks_are_refused() -> None:
-    with pytest.raises(SpecError, match="two hops of air"):
+    with pytest.raises(SpecError, match="two over-the-air hops"):
         study("remarks", load_spec("demo", ["rounds=1"]))

@@ -32,7 +32,7 @@ def test_another_release_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     given: Any = "2.0.0"
     monkeypatch.setattr(version, "package_version", given)
-    with pytest.raises(SpecError, match=r"Flower 2\.0\.0 is installed, 1\.41 is needed"):
+    with pytest.raises(SpecError, match=r"Flower 2\.0\.0 is installed, but 1\.41 is needed"):
         extra.need_flower("join")
 
 

@@ -241,7 +241,7 @@ def test_a_device_that_comes_too_late_is_sent_away_once() -> None:
     exchanges(sim, 2)
     assert mailbox.counts[7] == 1
     late.answer(mailbox.pushed["7-0"][2])
-    assert late.closed == "the run has begun without this device"
+    assert late.closed == "the run started without this device"
 
 
 def test_nobody_at_all_is_a_round_in_which_the_model_stays() -> None:

@@ -55,7 +55,7 @@ def test_what_no_model_can_learn_from(arrays: dict[str, np.ndarray], reason: str
 
 
 def test_other_things_that_are_wrong(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is no folder"):
+    with pytest.raises(DataError, match="is not a folder"):
         read_folder(tmp_path / "absent")
     with pytest.raises(DataError, match=r"no test\.npz"):
         read_test(tmp_path)
@@ -63,7 +63,7 @@ def test_other_things_that_are_wrong(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a readable safetensors file"):
         read_folder(tmp_path)
     np.savez(tmp_path / "train.npz", x=X, y=Y)
-    with pytest.raises(DataError, match=r"train\.npz and train\.safetensors are both there"):
+    with pytest.raises(DataError, match=r"train\.npz and train\.safetensors both exist"):
         read_folder(tmp_path)
     (tmp_path / "train.safetensors").unlink()
     np.savez(tmp_path / "test.npz", x=X.reshape(6, 4), y=Y)

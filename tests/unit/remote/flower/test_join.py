@@ -29,9 +29,9 @@ def test_what_is_wrong_is_told_before_it_connects(tmp_path: Path) -> None:
         join_federation("example.org:9092", 0, None, None, None, 0.0, quiet)
     with pytest.raises(DataError, match="No such file"):
         join_federation("127.0.0.1:1", 0, Credentials(tmp_path / "none", ca), None, None, 0.0, quiet)
-    with pytest.raises(DataError, match="there is no such certificate"):
+    with pytest.raises(DataError, match="certificate not found"):
         join_federation("127.0.0.1:1", 0, Credentials(key, tmp_path / "none"), None, None, 0.0, quiet)
-    with pytest.raises(DataError, match="no certificate"):
+    with pytest.raises(DataError, match="not a certificate"):
         join_federation("127.0.0.1:1", 0, Credentials(key, key), None, None, 0.0, quiet)
     np.savez(tmp_path / "train.npz", x=np.full((2, 3), np.nan), y=np.array([0, 1]))
     with pytest.raises(DataError, match="nan"):

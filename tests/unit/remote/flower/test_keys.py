@@ -60,7 +60,7 @@ def test_an_address_is_one_in_the_certificate(tmp_path: Path) -> None:
 
 def test_what_is_refused(made: Path, tmp_path: Path) -> None:
     before = (made / "node-0.key").read_bytes()
-    with pytest.raises(StoreError, match="is not empty: keys are never replaced"):
+    with pytest.raises(StoreError, match="is not empty: keys are never overwritten"):
         make_keys(made, "localhost", 2)
     assert (made / "node-0.key").read_bytes() == before
     for host in ("", "two words", "a/b", "sérver", "x" * 300):
@@ -75,11 +75,11 @@ def test_keys_that_cannot_be_used(made: Path, tmp_path: Path) -> None:
     open_key = tmp_path / "open.key"
     open_key.write_bytes((made / "node-0.key").read_bytes())
     open_key.chmod(0o644)
-    with pytest.raises(DataError, match="can be read by others: chmod 600"):
+    with pytest.raises(DataError, match="can be read by other users; run: chmod 600"):
         load_node_key(open_key)
     (tmp_path / "no.key").write_bytes(b"no key")
     (tmp_path / "no.key").chmod(0o600)
-    for name, reason in (("no.key", "no private key"), ("absent.key", "No such file")):
+    for name, reason in (("no.key", "not the private key"), ("absent.key", "No such file")):
         with pytest.raises(DataError, match=reason):
             load_node_key(tmp_path / name)
     with pytest.raises(DataError, match=r"has no clients\.json"):

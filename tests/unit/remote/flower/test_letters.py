@@ -54,8 +54,8 @@ def test_infinite_numbers_are_not_even_written() -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ({}, "holds nothing"),
-        ({"payload": torch.zeros(2, 3), "more": torch.zeros(1)}, "holds more, payload"),
+        ({}, "contains nothing"),
+        ({"payload": torch.zeros(2, 3), "more": torch.zeros(1)}, "contains more, payload"),
         ({"payload": torch.zeros(3, 2)}, r"of shape \(3, 2\)"),
         ({"payload": torch.zeros(2, 3).double()}, "float64"),
         ({"payload": torch.full((2, 3), torch.inf)}, "NaN or infinity"),

@@ -36,16 +36,16 @@ def refused(**changes: Any) -> str:
         ({}, ""),
         ({"algorithm": "scaffold"}, ""),
         ({"algorithm": "central"}, "algorithm: central training has no clients"),
-        ({"algorithm": "apfl"}, "algorithm: it predicts with what stays on the clients"),
+        ({"algorithm": "apfl"}, "algorithm: it predicts with models that stay on the clients"),
         ({"model": {"kind": "cnn_batchnorm", "width": 2, "norms": "local"}}, "model.norms: norm layers stay"),
-        ({"data": {"source": {"kind": "npz", "path": "x.npz"}}}, "data.source.path: a device reads no files"),
+        ({"data": {"source": {"kind": "npz", "path": "x.npz"}}}, "data.source.path: a device does not read files"),
         ({"data": OWN, "hops": [STEPS]}, ""),
         ({"cache": {"capacity": 3, "placements": ["lru"]}}, "cache: caches serve requests"),
         ({"data": OWN, "hops": [{}], "algorithm": {"kind": "fedavg", "weighting": "equal"}}, "hops.0.policy.epochs"),
         ({"data": OWN, "hops": [{}]}, ""),
-        ({"data": OWN | {"partition": "iid"}}, "data.partition: the samples are the devices' own"),
+        ({"data": OWN | {"partition": "iid"}}, "data.partition: the samples are on the devices"),
         ({"data": OWN | {"test": "client"}}, "data.test: "),
-        ({"data": OWN | {"stream": "growing"}}, "data.stream: the samples are the devices' own"),
+        ({"data": OWN | {"stream": "growing"}}, "data.stream: the samples are on the devices"),
     ],
 )
 def test_every_kind_with_its_reason(changes: dict[str, Any], reason: str) -> None:
@@ -66,9 +66,7 @@ def test_a_transform_that_needs_the_others_payloads_is_refused() -> None:
 
 
 def test_two_tiers_and_the_air_are_refused() -> None:
-    with pytest.raises(SpecError, match="hops: a federation has one tier"):
+    with pytest.raises(SpecError, match="hops: a federation has no edges"):
         refuse_spec(load_spec("rawhfl"))
     air = {"kind": "over_the_air", "symbol_rate_hz": 1e6, "power_unit_w": 1.0}
-    assert "hops.0.link: symbols that add up in the air" in refused(
-        hops=[STEPS | {"link": air, "channel": "power_law"}]
-    )
+    assert "hops.0.link: over-the-air aggregation" in refused(hops=[STEPS | {"link": air, "channel": "power_law"}])

@@ -34,17 +34,17 @@ def test_a_client_is_entered_with_what_it_announces() -> None:
     [
         (hello(client=3), "numbered 0 to 2"),
         (hello(client=-1), "numbered 0 to 2"),
-        (hello(client=0), "two devices have its number"),
-        (hello(client=None), "no whole number"),
+        (hello(client=0), "two devices have the same number"),
+        (hello(client=None), "not a whole number"),
         (hello(fedradio="0.0.1"), "has fedradio 0.0.1"),
         (hello(refused="no data here"), "no data here"),
-        (hello({"labels": torch.tensor([1])}), "holds labels, not samples"),
-        (hello({}), "holds nothing, not samples"),
+        (hello({"labels": torch.tensor([1])}), "contains labels, not samples"),
+        (hello({}), "contains nothing, not samples"),
         (hello({"samples": torch.tensor([[1]])}), r"of \(1,\)"),
-        (hello({"samples": torch.tensor([1 << 60])}), "no count"),
+        (hello({"samples": torch.tensor([1 << 60])}), "invalid number of samples"),
         (hello(client=10**300), "too large"),
         (hello({"samples": torch.tensor([1.5])}), "torch.float32"),
-        (hello({"samples": torch.tensor([-1])}), "no count"),
+        (hello({"samples": torch.tensor([-1])}), "invalid number of samples"),
         (hello({"samples": torch.tensor([1, 2])}), r"of \(1,\)"),
     ],
 )
@@ -77,17 +77,17 @@ def test_missing_clients_are_named_and_devices_that_cannot_be_clients_sent_away(
     made[2] = Trainer(0, tell=quiet)  # a second client 0
     made[5] = Trainer(9, tell=quiet)  # outside the network
     mailbox = Memory(made)
-    with pytest.raises(DataError, match=r"after 2 s these clients are missing: 2; .*--wait"):
+    with pytest.raises(DataError, match=r"after 2 s these clients are still missing: 2; .*--wait"):
         assemble(mailbox, spec, "r", 3, ASKED, 2.0, said.append, mailbox.clock.now, mailbox.clock.sleep)
-    assert "2 of 3 clients are there" in said
-    assert any("client 0 is there already" in line for line in said)
+    assert "2 of 3 clients are connected" in said
+    assert any("client 0 is already connected" in line for line in said)
     assert any("numbered 0 to 2" in line for line in said)
     sent_away = [letter for number, _, letter, _ in mailbox.pushed.values() if number in (2, 5)]
     assert all("refused" in Letter.unpack(letter).head for letter in sent_away)
     made[2].answer(sent_away[0])
     assert made[2].closed
     assert [made[number].closed for number in (0, 1)] == [
-        "after 2 s these clients are missing: 2; start them, or set --wait"
+        "after 2 s these clients are still missing: 2; start them, or increase --wait"
     ] * 2
 
 

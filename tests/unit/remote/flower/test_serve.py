@@ -97,10 +97,10 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
 
 def test_what_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     make_keys(tmp_path / "keys", "localhost", 2)
-    with pytest.raises(SpecError, match="has no key of client 2, the spec has 3 clients"):
+    with pytest.raises(SpecError, match="has no key for client 2, but the spec has 3 clients"):
         serve(spec_of(), tmp_path / "run", Place(port=free_port(), tls=tmp_path / "keys"), tell=quiet)
     with pytest.raises(SpecError, match="central training"):
         serve(spec_of(algorithm="central"), tmp_path / "run", Place(port=free_port()), tell=quiet)
-    with pytest.raises(DataError, match=r"these clients are missing: 0, 1, 2"):
+    with pytest.raises(DataError, match=r"these clients are still missing: 0, 1, 2"):
         serve(spec_of(), tmp_path / "run", Place(port=free_port()), wait_s=0.2, tell=quiet)
     assert not (tmp_path / "run").exists()

@@ -34,5 +34,5 @@ def test_there_and_back(tmp_path: Path) -> None:
 
 def test_a_damaged_state_is_told(tmp_path: Path) -> None:
     (tmp_path / STATE_FILE).write_bytes(b"damaged")
-    with pytest.raises(StoreError, match="no state of a device"):
+    with pytest.raises(StoreError, match="not the state of a device"):
         read_state(tmp_path)

@@ -117,13 +117,13 @@ def test_a_key_that_is_not_known_and_an_authority_that_is_not_ours(
     with pytest.raises(ConnectionFailed, match="does not know this device's key"):  # nobody registers by himself
         Node(f"127.0.0.1:{port}", keys / "ca.crt", None, 5.0, print).__enter__()
     make_keys(tmp_path / "others", "localhost", 1)
-    with pytest.raises(ConnectionFailed, match="certificate is not what --ca vouches for"):
+    with pytest.raises(ConnectionFailed, match="certificate is not signed by --ca"):
         Node(f"127.0.0.1:{port}", tmp_path / "others" / "ca.crt", pair, 5.0, print).__enter__()
     assert mailbox.online() == {}
 
 
 def test_a_port_that_is_taken(port: int, mailbox: FlowerMailbox) -> None:
-    with pytest.raises(FedradioError, match="the port may be taken"), SuperLink("127.0.0.1", port, None, None, 1000):
+    with pytest.raises(FedradioError, match="the port may be in use"), SuperLink("127.0.0.1", port, None, None, 1000):
         pass
 
 

@@ -62,7 +62,7 @@ def test_lost_state_is_told() -> None:
 def test_a_request_that_is_replayed_is_refused() -> None:
     trainer = Trainer(0, tell=quiet)
     train(trainer, 1, -1)
-    assert train(trainer, 1, -1).head["refused"] == "exchange 1 was made already"
+    assert train(trainer, 1, -1).head["refused"] == "exchange 1 is already done"
     assert "refused" not in train(trainer, 2, 1).head
 
 
@@ -85,12 +85,12 @@ def test_a_server_that_resumes_may_ask_for_the_last_exchange_once_more(tmp_path:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"noise", "no whole letter"),
+        (b"noise", "incomplete message"),
         (request("hello", "run", spec_of(), {"fedradio": "0.0.1"}), f"client 1 has fedradio {__version__}"),
         (request("hello", "run", spec_of(), {"spec": None}), "without a spec"),
         (request("hello", "run", spec_of(), {"spec": {"rounds": -1}}), "rounds"),
         (request("obey", "run", spec_of(), {}), "unknown request 'obey'"),
-        (request("train", "run", spec_of(), {"t": 0}), "n is no whole number"),
+        (request("train", "run", spec_of(), {"t": 0}), "n is not a whole number"),
         (request("hello", "run", spec_of(topology={"kind": "flat", "clients": 1}), {}), "numbered 0 to 0"),
     ],
 )
@@ -105,14 +105,14 @@ def test_a_device_that_cannot_take_part_is_over() -> None:
     assert trainer.closed is None
     trainer.answer(request("hello", "run", SPEC, {}))
     assert isinstance(trainer.failed, DataError)
-    assert trainer.closed == "client 5: the clients of this federation are numbered 0 to 2"
+    assert trainer.closed == "client 5 does not exist: the clients of this federation are numbered 0 to 2"
 
 
 def test_no_file_is_read_that_a_server_names(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", x=np.zeros((9, 4)), y=np.arange(9) % 3)
     spec = spec_of(data={"source": {"kind": "npz", "path": str(tmp_path / "x.npz")}})
     reply = Letter.unpack(Trainer(1, tell=quiet).answer(request("hello", "run", spec, {})))
-    assert "reads no files that a server names" in reply.head["refused"]
+    assert "does not read files named by the server" in reply.head["refused"]
 
 
 def test_the_end_settles_the_state_and_a_refusal_is_the_end() -> None:

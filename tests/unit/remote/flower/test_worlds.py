@@ -42,7 +42,7 @@ def test_a_device_on_samples_of_its_own() -> None:
     ("shape", "classes", "reason"),
     [
         ((1, 8, 8), 10, ""),
-        ((64,), 10, r"shape \(1, 8, 8\), the federation's \(64,\)"),
+        ((64,), 10, r"shape \(1, 8, 8\), but those of the federation \(64,\)"),
         ((1, 8, 8), 9, "label 9 on this"),
     ],
 )
@@ -57,7 +57,7 @@ def test_samples_that_do_not_fit(shape: tuple[int, ...], classes: int, reason: s
 def test_specs_and_folders_belong_together() -> None:
     with pytest.raises(DataError, match="needs a folder with samples"):
         device_of(spec_of(data=OWN), 0, None)
-    with pytest.raises(DataError, match="gives every client its samples"):
+    with pytest.raises(DataError, match="already has the samples of every client"):
         device_of(spec_of(), 0, samples(1))
 
 

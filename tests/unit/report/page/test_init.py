@@ -103,7 +103,7 @@ def test_a_damaged_run_is_shown_as_such(made: Path) -> None:
     text = words_of(page(made, note=told.append))
     assert "</span>damaged</span>" in text
     assert "nothing on this page can be relied on" in text
-    assert "spec.yaml: was changed after the run wrote it" in text
+    assert "spec.yaml: has changed since the run wrote it" in text
     assert f"fedradio resume {made.name}" in text
     assert [note.startswith("damaged: spec.yaml: was changed") for note in told] == [True]
 

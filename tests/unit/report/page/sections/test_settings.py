@@ -27,14 +27,14 @@ def test_values_have_units_and_meanings(cells: Callable[..., Spec]) -> None:
     text = shown(cells("hops.0.deadline_s=90", "hops.0.link={kind: digital, erasure: 0.25}"))
     assert "1 min 30 s" in text
     assert "<td>Hz</td>" in text
-    assert "probability that a payload in time is lost all the same" in text
+    assert "probability that a payload sent in time is lost" in text
     assert "0.25" in text
 
 
 def test_lists_of_parts_are_shown_one_by_one(tiny: Callable[..., Spec]) -> None:
     text = shown(tiny("metrics=[macro_f1, {kind: calibration, bins: 7}]"))
     assert text.index("<strong>macro_f1</strong>") < text.index("<strong>calibration</strong>")
-    assert "bins of equal width for the confidence" in text
+    assert "number of equal-width bins of the confidence" in text
     assert "<strong>metrics</strong>" not in text
     assert "<strong>metrics</strong>" in shown(tiny())
 
