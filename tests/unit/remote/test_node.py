@@ -37,3 +37,14 @@ def test_files_of_parts_must_be_there_and_be_the_same(tmp_path: Path) -> None:
     assert compare(asker, here).refused == ""
     with pytest.raises(SpecError, match="registers no part"):  # it was run, from this machine's disk
         load_parts(asker.parts)
+
+
+def test_neighbours_of_files_of_parts_must_be_the_same_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import own_beside\n")
+    here, sums = this_node(), [hashlib.sha256(text).hexdigest() for text in (b"import own_beside\n", b"X = 1\n")]
+    asker = replace(here, parts=[(str(tmp_path / "mine.py"), sums[0], {"own_beside.py": sums[1]})])
+    assert "own_beside.py cannot be read" in compare(asker, here).refused
+    (tmp_path / "own_beside.py").write_text("X = 2\n")
+    assert "own_beside.py on" in compare(asker, here).refused
+    (tmp_path / "own_beside.py").write_text("X = 1\n")
+    assert compare(asker, here).refused == ""

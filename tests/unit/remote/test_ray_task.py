@@ -72,7 +72,7 @@ def test_refusals_are_ends_of_their_own(tiny: Make, tmp_path: Path, monkeypatch:
     older = asdict(replace(this_node(), torch="0.1"))
     end = make_run(0, given, older, "abc", asker)
     assert (end["status"], end["exit_code"]) == ("failed", 2)
-    lacking = asdict(this_node()) | {"parts": [(str(tmp_path / "mine.py"), "0" * 64)]}
+    lacking = asdict(this_node()) | {"parts": [(str(tmp_path / "mine.py"), "0" * 64, {})]}
     assert "mine.py" in make_run(0, given, lacking, "abc", asker)["error"]
     asker.refuses = "it is in use"
     end = make_run(0, given, asdict(this_node()), "abc", asker)
