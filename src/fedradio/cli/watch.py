@@ -36,7 +36,9 @@ def watch(
     run on another machine, forward the port: ssh -L 8765:127.0.0.1:8765 MACHINE.
     """
     if not (until_eof or is_sweep(folder) or is_run(folder)):
-        raise StoreError(f"{folder} is neither a run folder nor a sweep folder; start it first, or use run --watch or sweep --watch")
+        raise StoreError(
+            f"{folder} is neither a run folder nor a sweep folder; start it first, or use run --watch or sweep --watch"
+        )
     server = LiveServer(folder, port)
     say(out, server.url)
     out.file.flush()

@@ -76,7 +76,12 @@ def _html(folder: Path, found: Standing) -> str:
         "p", found.sentence, id="live", class_="live", role="status", data_version=found.version, data_state=found.state
     )
     if found.state == "waiting":
-        return _plain_page("waiting", "Waiting", "Nothing has begun yet. This page shows the run or the sweep as soon as it does.", live)
+        return _plain_page(
+            "waiting",
+            "Waiting",
+            "Nothing has begun yet. This page shows the run or the sweep as soon as it does.",
+            live,
+        )
     try:
         return page(folder, live=live)
     except FedradioError as error:
