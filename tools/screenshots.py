@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/gallery.md again: runs the commands that stand under each, and photographs pages in Chromium.
+"""Makes the pictures of docs/gallery.md again: runs the commands under each, and photographs pages in Chromium.
 
 ``python tools/screenshots.py`` makes all of them, ``--only slot`` some, ``--out DIR`` elsewhere than in docs/images,
 ``--keep DIR`` runs the commands in that folder, where what is there already is not run again.
