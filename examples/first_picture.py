@@ -62,6 +62,9 @@ def main() -> None:
     left.set_ylabel("test accuracy in %")
     right.legend(loc="lower right", fontsize="small")
     figure.savefig(options.out, dpi=160)
+    for name, found in runs.items():
+        accuracy, joules, seconds = found[:, -1].mean(axis=0)
+        print(f"{name:30}  accuracy {accuracy:.1f} %  {joules:.3g} J  {seconds:.3g} s")
     print(options.out)
 
 
