@@ -362,8 +362,7 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
     have = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
     if need <= have:
         return []
-    clients = f"{sim.topology.clients} clients with this model"
-    reason = f"{clients} need about {show(need, 'B')}, but the machine has {show(have, 'B')}"
+    reason = f"{clients} clients with this model need about {show(need, 'B')}, but the machine has {show(have, 'B')}"
     return [Problem("model", reason, "use fewer clients or a smaller model")]
 
 
