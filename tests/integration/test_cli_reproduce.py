@@ -102,7 +102,7 @@ def test_a_table_is_made_shown_and_written(here: Path, made: list[str]) -> None:
     done = fedradio("whfl", "table1")
     assert done.exit_code == 0, done.output
     assert made == ["tiny.yaml seed 1", "tiny.yaml rule.lr=0.05 seed 1"]
-    for words in ("two rounds", "not run at quick (1)", "(1) takes days", "we read it so", "1 of 2 published numbers"):
+    for words in ("two rounds", "not run at quick scale (1)", "(1) takes days", "we read it so", "1 of 2 published numbers"):
         assert words in done.stdout
     missed = next(line for line in done.stdout.splitlines() if line.startswith("missed"))
     assert missed.rstrip().endswith("!")
@@ -215,7 +215,7 @@ def test_an_item_ends_with_its_claims(here: Path) -> None:
     verdicts = [line.split("  ")[0] for line in text.splitlines() if "[section V]" in line]
     assert verdicts == ["undecided", "not testable at this scale", "holds"]
     assert "no interval, 1 seed" in " ".join(text.split())
-    assert "written: " in text
+    assert "wrote reproductions" in text
     folder = here / "reproductions/whfl/quick"
     plain = json.loads((folder / "table1.json").read_text())["claims"]
     assert [one["verdict"] for one in plain] == verdicts
