@@ -471,7 +471,7 @@ def test_divergence_names_round_and_checkpoint(tiny: Callable[..., Spec], tmp_pa
     with pytest.raises(DivergenceError) as caught:
         run(tiny(*wild, "algorithm.server_lr=10000"), tmp_path / "run")
     done = made_rounds(tmp_path / "run")
-    assert caught.value.round == done
+    assert caught.value.round == done + 1
     assert (f"(after {done} rounds)" if done else "no checkpoint") in "".join(caught.value.__notes__)
     with pytest.raises(DivergenceError) as again:
         resume(tmp_path / "run")

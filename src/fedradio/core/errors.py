@@ -40,17 +40,20 @@ class SpecError(FedradioError):
 
 
 class DivergenceError(FedradioError):
-    """A loss or a parameter became NaN or infinite; names the round and the clients."""
+    """A loss or a parameter became NaN or infinite; names the round and the clients.
+
+    ``t`` is the index of the round, from 0 as in records; ``round`` and the message count from 1 as progress does.
+    """
 
     exit_code = 3
 
-    def __init__(self, round_: int, clients: Sequence[int], what: str) -> None:
-        self.round = round_
+    def __init__(self, t: int, clients: Sequence[int], what: str) -> None:
+        self.round = t + 1
         self.clients = list(clients)
         place = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " of the merged model"
         more = f" and {len(self.clients) - 8} more" if len(self.clients) > 8 else ""
         super().__init__(
-            f"round {round_}: {what} is NaN or infinite{place}{more}; a smaller rule.lr or algorithm rate usually helps"
+            f"round {self.round}: {what} is NaN or infinite{place}{more}; a smaller rule.lr or algorithm rate usually helps"
         )
 
 

@@ -22,8 +22,8 @@ def test_all_problems_are_in_the_message() -> None:
 
 def test_divergence_names_round_and_the_first_clients() -> None:
     some = DivergenceError(3, range(20), "local training")
-    assert (some.round, len(some.clients)) == (3, 20)
-    assert "round 3" in str(some)
+    assert (some.round, len(some.clients)) == (4, 20)
+    assert "round 4" in str(some)
     assert "0, 1, 2, 3, 4, 5, 6, 7" in str(some)
     assert "8" not in str(some)
     assert "of the merged model" in str(DivergenceError(3, [], "the model"))

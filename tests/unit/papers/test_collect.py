@@ -34,7 +34,7 @@ def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Cal
     result, trouble = made(plan)
     changed, same = (cells["accuracy"] for cells in result.entries)
     assert changed.values == {}
-    assert "another rounds" in changed.lost[1]
+    assert "a different rounds" in changed.lost[1]
     assert len(same.values) == 1
     assert [one.exit_code for one in trouble.values()] == [5]
 

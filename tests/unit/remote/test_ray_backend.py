@@ -144,7 +144,7 @@ def test_what_goes_wrong_there_is_told_here() -> None:
     spec, fake = load_spec("demo"), Dying()
     for error, expected, text in (
         (RayActorError("The actor died\nand more"), FedradioError, "died, even after 2 restarts"),
-        (RayTaskError(DivergenceError(1, [2], "training")), DivergenceError, "round 1"),
+        (RayTaskError(DivergenceError(1, [2], "training")), DivergenceError, "round 2"),
         (RayTaskError(ValueError("a bug")), RayTaskError, "a bug"),
     ):
         fake.error = error

@@ -89,7 +89,7 @@ def test_own_models_that_overflow_are_reported(pairs: Callable[[float, float], S
     assert state.memory.client["own"][:, 0].tolist() == pytest.approx([3.75e37, 3.75e37])
     assert torch.isfinite(state.memory.shared["w"]).all()
     sim = pairs(1.0, 10.0)
-    with pytest.raises(DivergenceError, match=r"round 0: local training .* client\(s\) 1;") as caught:
+    with pytest.raises(DivergenceError, match=r"round 1: local training .* client\(s\) 1;") as caught:
         run_round(sim, begin(sim), evaluate=False)
     assert caught.value.clients == [1]
 
