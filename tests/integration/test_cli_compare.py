@@ -72,7 +72,7 @@ def blank(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_compare_prints_tables(call: Call, sweep: Path) -> None:
     done = call("compare", sweep, "--target", "0.01")
     assert done.code == 0, done.err
-    for words in ("algorithm=fedavg", "accuracy %", "±", "less algorithm=fedavg", "2 of 2", "energy", "Mbit"):
+    for words in ("algorithm=fedavg", "accuracy %", "±", "minus algorithm=fedavg", "2 of 2", "energy", "Mbit"):
         assert words in done.out
     assert "\x1b" not in done.out
 
@@ -159,7 +159,7 @@ def test_figures_are_written_into_the_folder_and_the_same_again(call: Call, swee
 @pytest.mark.usefixtures("blank")
 def test_figures_of_a_sweep_tell_what_needs_a_single_run(call: Call, sweep: Path) -> None:
     done = call("figures", sweep, "--out", sweep / "pictures", "--format", "png")
-    assert "network was not drawn: shows one run" in done.out
+    assert "network was not drawn: it shows a single run" in done.out
     assert (sweep / "pictures" / "energy-clients.png").is_file()
     assert not list((sweep / "pictures").glob("*.pdf"))
 

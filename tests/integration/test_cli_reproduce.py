@@ -102,7 +102,13 @@ def test_a_table_is_made_shown_and_written(here: Path, made: list[str]) -> None:
     done = fedradio("whfl", "table1")
     assert done.exit_code == 0, done.output
     assert made == ["tiny.yaml seed 1", "tiny.yaml rule.lr=0.05 seed 1"]
-    for words in ("two rounds", "not run at quick scale (1)", "(1) takes days", "we read it so", "1 of 2 published numbers"):
+    for words in (
+        "two rounds",
+        "not run at quick scale (1)",
+        "(1) takes days",
+        "we read it so",
+        "1 of 2 published numbers",
+    ):
         assert words in done.stdout
     missed = next(line for line in done.stdout.splitlines() if line.startswith("missed"))
     assert missed.rstrip().endswith("!")
