@@ -25,7 +25,6 @@ from fedradio.rounds.caching import cache_metrics, down_bits, learning_bits
 from fedradio.rounds.parts import CACHE, STREAM
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.runs.records import cache_row
 
 EVERY = (predicted(move_cost=0), cell_popular(), popular(move_cost=0.1), lru(), oracle(), random())
 FILES = 12
@@ -247,7 +246,6 @@ def test_bits_of_learning() -> None:
 def test_nothing_is_told_of_the_protocol_without_it() -> None:
     records, _ = served(requesting(cache=Cache((lru(),))), 1)
     assert records[0].shelves["lru"].fetch_bits is None
-    assert "fetch_bits" not in cache_row(records[0])["shelves"]["lru"]
 
 
 def test_no_backhaul_and_no_bits() -> None:

@@ -14,6 +14,7 @@ from fedradio.placements.foreseeing import predicted
 from fedradio.placements.recency import lru
 from fedradio.placements.yardsticks import oracle
 from fedradio.runs.cache_summary import CacheSummary, RunningCache, stored_cache, summarised
+from fedradio.runs.records import cache_row
 
 SIZE = 10.0
 
@@ -84,6 +85,13 @@ def test_control_of_requests_and_of_fetched_files_by_hand() -> None:
     assert own.net_bits == 5 * SIZE + 46_560 + 30
     assert own.break_even_bits is None
     assert balance(3000.0).shelves["predicted"].break_even_bits == 1688
+
+
+def test_what_is_not_counted_is_not_in_the_records() -> None:
+    plain, counted = shelf(1), replace(shelf(1), fetch_bits=1312.0)
+    row = cache_row(CacheRecord(0, 0, 1, [4, 0], [2.0, 1.0], 3, 0.0, 0.0, 0.0, {"lru": plain, "other": counted}))
+    assert "fetch_bits" not in row["shelves"]["lru"]
+    assert row["shelves"]["other"]["fetch_bits"] == 1312.0
 
 
 def test_payback_and_break_even() -> None:

@@ -53,6 +53,15 @@ def test_warnings(small: RunData, status: str, words: str, again: bool) -> None:
     assert ("fedradio resume folder" in text) == again
 
 
+def test_a_federation_goes_on_with_its_devices(small: RunData) -> None:
+    stopped = with_summary(small, status="interrupted")
+    vars(stopped.run)["environment"] = {"federation": {"run": "a"}}
+    text = warning(stopped, "folder")
+    assert text is not None
+    assert "fedradio serve SPEC --out folder --resume" in text
+    assert "fedradio resume" not in text
+
+
 def test_nothing_is_wrong_with_a_complete_run(small: RunData) -> None:
     assert warning(with_summary(small, status="complete"), "folder") is None
     assert "badge good" in badge("complete")
