@@ -16,7 +16,7 @@ from fedradio.remote.flower.keys import load_node_key
 from fedradio.remote.flower.letters import Letter
 from fedradio.remote.flower.trainer import Trainer
 
-LATE_S = 9.0
+LATE_S = 14.0
 
 
 def twisted(what: str, reply: bytes, first: bytes) -> bytes:

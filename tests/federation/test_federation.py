@@ -102,7 +102,7 @@ def test_a_federation_with_everything_that_goes_wrong(started: Started, monkeypa
     clients = started.folder / "keys" / "clients.json"
     listed = json.loads(clients.read_text())
     clients.write_text(json.dumps({number: listed[number] for number in "012"}))  # the server does not know key 3
-    server = started.serve(SPEC, "--deadline", "6")
+    server = started.serve(SPEC, "--deadline", "10")
     started.wait_for("serve.log", "0 of 3 clients are connected")
     started.join(0)
     wrong_key = started.join(2, key="keys/node-3.key", log="wrong-key.log", state="state-x")

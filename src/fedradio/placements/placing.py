@@ -20,7 +20,7 @@ def placed(score: Floats, held: Bools, capacity: int, move_cost: float | None) -
     """Files ``[N]`` that an edge holds after placing, from its scores ``[N]`` and those that it held.
 
     Of equal values held files come first, then the lower number; held files stay where there is room. None for
-    ``move_cost``: nothing is moved ahead.
+    ``move_cost``: nothing is prefetched.
     """
     if move_cost is None:
         return held

@@ -13,7 +13,7 @@ from fedradio.placements.counting import Name
 
 @dataclass(frozen=True)
 class Lru(Placement):
-    """Every missed file is kept, and the least recently requested one leaves; nothing is moved ahead."""
+    """Every missed file is kept, and the least recently requested one leaves; nothing is prefetched."""
 
     label: str = "lru"
 

@@ -140,7 +140,7 @@ class _Caches:
         )
 
     def _place(self, view: CacheView) -> None:
-        """New scores of every placement, and what is moved ahead by them."""
+        """New scores of every placement, and what is prefetched by them."""
         for p, placement in enumerate(self.cache.placements):
             self.now["scores"][p] = scores_of(placement, view, self.files)
         for number, (_, p, capacity) in enumerate(self.shelves):

@@ -33,7 +33,7 @@ class RunningCache:
 
     ``totals[shelf]`` as in :data:`TOTALS`, with ``report_bits`` and the ``stored`` bits of edge rounds;
     ``above[shelf][other]`` is the last round after which a shelf's net bits were above another's. ``late``: edge rounds
-    in which what a shelf moved ahead would have taken longer than the deadline.
+    in which what a shelf prefetched would have taken longer than the deadline.
     """
 
     requests: float = 0.0
@@ -88,7 +88,7 @@ class RunningCache:
     def shelf_control_bits(self, label: str) -> float:
         """Control bits of a shelf on the backhaul: those of all requests, and of the files that it fetched.
 
-        By hand: 10 requests, 4 of them missed, and 1 file moved ahead are 10 (3808 + 192) + 5 1312 = 46,560 bits.
+        By hand: 10 requests, 4 of them missed, and 1 file prefetched are 10 (3808 + 192) + 5 1312 = 46,560 bits.
         """
         return self.control_bits + self.totals[label].get(FETCH, 0.0)
 

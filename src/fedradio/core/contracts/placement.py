@@ -35,7 +35,7 @@ CHARGING_BITS = 192
 """Bits on the backhaul by which a request is charged: 24 octets, the base station's report of what it delivered."""
 
 FETCH_BITS = 1312
-"""Control bits on the backhaul of a file that an edge fetches, missed or moved ahead: 164 octets, steps 9b and 9c."""
+"""Control bits on the backhaul of a file that an edge fetches, missed or prefetched: 164 octets, steps 9b and 9c."""
 
 TOP = 4
 """Likeliest files that a client tells its edge with ``sharing: top``, unless said otherwise."""
@@ -94,7 +94,7 @@ class Placement(Protocol):
     """A rule for which files an edge keeps; parts subclass it. It has no state and draws from the view's ``rng``.
 
     Files are held and moved by their scores. ``move_cost`` is the price of moving a file ahead, in requests that would
-    be missed; None: nothing is moved ahead, an edge keeps what passes it. With ``recency`` an edge keeps every file
+    be missed; None: nothing is prefetched, an edge keeps what passes it. With ``recency`` an edge keeps every file
     that passes, and the one that was requested least recently leaves; scores are not asked for.
     """
 
