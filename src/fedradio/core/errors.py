@@ -52,9 +52,8 @@ class DivergenceError(FedradioError):
         self.clients = list(clients)
         place = f" at client(s) {', '.join(map(str, self.clients[:8]))}" if self.clients else " of the merged model"
         more = f" and {len(self.clients) - 8} more" if len(self.clients) > 8 else ""
-        super().__init__(
-            f"round {self.round}: {what} is NaN or infinite{place}{more}; a smaller rule.lr or algorithm rate usually helps"
-        )
+        reason = f"round {self.round}: {what} is NaN or infinite{place}{more}"
+        super().__init__(f"{reason}; a smaller rule.lr or algorithm rate usually helps")
 
 
 class OwnCodeError(FedradioError):
