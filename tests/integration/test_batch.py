@@ -40,7 +40,7 @@ def test_results_do_not_depend_on_jobs_and_failures_stay_alone(
     outcomes = run_batch(jobs_in(tmp_path / "two", bad | good), parallel=2, observer=watch)
     assert [one.status for one in outcomes] == ["diverged", "failed", *["complete"] * 4]
     assert [one.exit_code for one in outcomes] == [3, 1, 0, 0, 0, 0]
-    assert "round 0" in str(outcomes[0].error)
+    assert "round 1" in str(outcomes[0].error)
     assert "SIGKILL" in str(outcomes[1].error)
     assert watch.said[0] == ("started", 6, 2)
     assert sorted(said[3] for said in watch.said if said[0] == "ended") == [1, 2, 3, 4, 5, 6]

@@ -72,7 +72,8 @@ def test_options_inside_of_lines_exist() -> None:
         for text in inline(page):
             if text.startswith(("fedradio ", "--")) or re.fullmatch(r"-[a-zA-Z]", text):
                 unknown |= {(named(page), option) for option in OPTION.findall(text) if option not in known}
-    scripts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tools").glob("*.py"))
+    programs = [path for folder in ("tools", "benchmarks") for path in (ROOT / folder).glob("*.py")]
+    scripts = "".join(path.read_text(encoding="utf-8") for path in programs)
     assert {(page, option) for page, option in unknown if f'"{option}"' not in scripts} == set()
 
 

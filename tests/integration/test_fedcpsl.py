@@ -86,7 +86,7 @@ def test_all_labels_known_is_worth_a_word() -> None:
 def test_pseudo_labels_that_feed_on_themselves_are_worth_a_word() -> None:
     """rho = alpha_r/alpha_p = 1/2: 1/(rho (1 + rho)) = 4/3; rho = 1: 1/2."""
     said = simulation("algorithm.alpha_p=0.2", "algorithm.alpha_r=0.1").warnings
-    assert any("by 1.33 a round" in warning for warning in said)
+    assert any("by 1.33 per round" in warning for warning in said)
     assert not simulation().warnings
 
 

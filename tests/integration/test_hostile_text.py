@@ -85,7 +85,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "ls": (["ls", HOSTILE], SHOWN),
     "show": (["show", HOSTILE], SHOWN),
     "cp": (["cp", HOSTILE, "x"], SHOWN),
-    "cp to a file": (["cp", "demo", f"{HOSTILE}.yaml"], f"{SHOWN}.yaml: edit it"),
+    "cp to a file": (["cp", "demo", f"{HOSTILE}.yaml"], f"{SHOWN}.yaml; edit it"),
     "validate": (["validate", f"{HOSTILE}.yaml"], SHOWN),
     "validate part": (["validate", "small.yaml", f"algorithm={json.dumps(HOSTILE)}"], QUOTED),
     "plan": (["plan", "small.yaml", "--figure", f"{HOSTILE}.gif"], repr(f"{HOSTILE}.gif")),
@@ -115,7 +115,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "data path": (["data", "path", HOSTILE], QUOTED),
     "reproduce": (["reproduce", HOSTILE], QUOTED),
     "reproduce an item": (["reproduce", "whfl", HOSTILE], QUOTED),
-    "reproduce list": (["reproduce", "whfl", "--out", HOSTILE], f"in {SHOWN}/"),
+    "reproduce list": (["reproduce", "whfl", "--out", HOSTILE], f"runs: {SHOWN}/"),
     "no command": ([HOSTILE], QUOTED),
 }
 

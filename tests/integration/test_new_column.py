@@ -107,7 +107,7 @@ def test_figures(swept: Path, tmp_path: Path) -> None:
 def test_page_of_a_run(one: Path) -> None:
     text = page(one)
     assert "<dt>Local steps</dt>" in text
-    assert "36 step a round" in text
+    assert "36 step per round" in text
     assert "Local steps [step]" in text  # title of an axis
     assert '<th scope="col">local steps</th>' in words_of(text)  # table of evaluations
 

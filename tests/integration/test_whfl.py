@@ -54,9 +54,9 @@ def test_a_symbol_rate_gives_seconds_and_a_unit_joules() -> None:
 @pytest.mark.parametrize(
     ("overrides", "where", "words"),
     [
-        (["algorithm=osafl", "rule=sgd"], "hops.0.link", "links that do: digital, ideal"),
+        (["algorithm=osafl", "rule=sgd"], "hops.0.link", "a link that does: digital, ideal"),
         (["algorithm={kind: fedavg, normalise: inverse}"], "hops.0.link", "needs individual"),
-        (["hops.0.channel={kind: urban_macro, fading: rayleigh}"], "hops.0.channel", "this link takes fresh, none"),
+        (["hops.0.channel={kind: urban_macro, fading: rayleigh}"], "hops.0.channel", "this link supports fresh, none"),
         (["hops.0.link.antennas=0"], "hops.0.link.antennas", "greater than or equal to 1"),
         (["hops.0.channel.noise=-1"], "hops.0.channel.noise_symbol", "greater than or equal to 0"),
         (["topology.clients_per_cluster=0"], "topology.clients_per_cluster", "greater than or equal to 1"),

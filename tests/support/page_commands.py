@@ -22,7 +22,8 @@ from fedradio.sweeps.grid import plan_sweep
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SUPPORT.md", *sorted((ROOT / "docs").glob("*.md")))
 
-FENCED = re.compile(r"^ *```(?:console|bash|sh)?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+SHELLS = ("", "console", "bash", "sh")
 INLINE = re.compile(r"`([^`\n]+)`")
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_|\\]+$|\.\.\.$|\[")
@@ -32,7 +33,8 @@ PLACEHOLDER = re.compile(r"[A-Z][A-Z_|\\]+$|\.\.\.$|\[")
 def fenced(page: Path) -> list[str]:
     """The commands of a page's blocks, each on one line and without its comment."""
     found = []
-    for block in FENCED.findall(page.read_text(encoding="utf-8")):
+    blocks = FENCED.findall(page.read_text(encoding="utf-8"))
+    for block in (text for language, text in blocks if language.strip() in SHELLS):
         for line in block.replace("\\\n", " ").splitlines():
             text = re.sub(r"\s+#\s.*", "", line).strip().removeprefix("$ ")
             found += [part.strip() for part in re.split(r" && |; | \| | > ", text)]
