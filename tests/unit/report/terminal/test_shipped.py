@@ -55,6 +55,7 @@ def test_the_list_has_results_and_costs(one: Shipped, item: Item) -> None:
     assert cost_text(item) == "about 60 min, 3 seeds"
     assert cost_text(item) in text
     assert "1 of 2 items have shipped results; claims: 1 holds" in text
+    assert text.splitlines()[2].endswith(cost_text(item))
 
 
 def test_one_result_beside_its_paper(one: Shipped) -> None:
