@@ -61,7 +61,7 @@ def agreement(result: Result) -> str:
 def size_text(shipped: Shipped) -> str:
     """Scale, seeds, and whether something is missing or outdated."""
     stored = shipped.stored
-    text = f"{stored.scale}, {count(len(stored.seeds), 'seed')}"
+    text = f"{stored.scale} scale, {count(len(stored.seeds), 'seed')}"
     return text + ("" if stored.whole else ", not finished") + (", outdated" if shipped.outdated else "")
 
 
