@@ -41,7 +41,7 @@ EXPECTED = {
     "fedradio plan": "policy joint",
     "fedradio run rawhfl_cache": "predicted",
     "fedradio new": "fedradio run ours.yaml --parts ours.py",
-    "fedradio run ours.yaml": "parts of ours.py: algorithm ours (sha256 ",
+    "fedradio run ours.yaml": "parts from ours.py: algorithm ours (sha256 ",
     "fedradio run demo data.source": "with      data.source={kind: csv, path: mine.csv, label: y}",
     "fedradio reproduce": "fedradio reproduce PAPER ITEM",
     "fedradio protocol": "24 of 25 attempts refused",

@@ -148,6 +148,7 @@ def load_command(name: str) -> Any:
     """The command of that name, ready to be called."""
     command = typer.main.get_command(import_module(f"fedradio.cli.{name}").app)
     command.name = name
+    command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help or "")  # the terminal decides where lines end
     _escape_help(command)
     if COMMANDS[name].parts:
         from fedradio.core.config import configured_parts

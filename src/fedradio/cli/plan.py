@@ -16,6 +16,7 @@ from fedradio.policies.objectives import EPSILON, Point
 from fedradio.report import slot_rows
 from fedradio.report.figures.axes import save
 from fedradio.report.figures.network import network_map
+from fedradio.report.lengths import length_unit
 from fedradio.report.terminal import slot_plan as plan_report
 from fedradio.report.terminal.air import error_table, shares_table
 from fedradio.report.terminal.console import say
@@ -86,7 +87,7 @@ def plan(
     else:
         _show(checked, slot, found, quiet)
     if figure is not None:
-        _draw(found, figure, quiet or as_csv or as_json)
+        _draw(checked, found, figure, quiet or as_csv or as_json)
 
 
 def _check_options(figure: Path | None, as_csv: bool, as_json: bool) -> None:
@@ -118,11 +119,11 @@ def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
         out.print(error_table(sim, planned))
 
 
-def _draw(found: Slotted, figure: Path, quiet: bool) -> None:
+def _draw(spec: Spec, found: Slotted, figure: Path, quiet: bool) -> None:
     """Draw the map to a file."""
     sim, planned, _, _ = found
     try:
-        save(network_map(sim.topology, slot_rows.placement(planned)), figure)
+        save(network_map(sim.topology, slot_rows.placement(planned), length_unit(spec)), figure)
     except (OSError, ValueError) as error:
         raise SpecError(Problem("--figure", f"cannot be drawn: {error}", "a PNG or PDF", figure.name)) from None
     if not quiet:

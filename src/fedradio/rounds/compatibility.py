@@ -41,6 +41,9 @@ LASTING: dict[Fading, str] = {
 }
 """Small-scale fading in words."""
 
+OFFERED = {"individual": "individual payloads", "rate": "a rate per sender", SUPERPOSITION: "superposition in the air"}
+"""Traits of links in words; the others go by their names."""
+
 DATA_SIGNALS = frozenset({"samples", "seen", "labelled", "label_counts", "epoch_steps", "loss"})
 """Signals that every run publishes to the policy of hop 0; a client's loss is NaN until it has trained."""
 
@@ -145,7 +148,7 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     problems = _policy_problems(sim, h)
     missing = sim.algorithm.needs - hop.link.offers
     if missing:
-        reason = f"the algorithm needs {_names(missing)}, but this link offers {_names(hop.link.offers)}"
+        reason = f"the algorithm needs {_needed(missing)}, which this link does not offer"
         problems.append(Problem(f"hops.{h}.link", reason, f"use a link that does: {_links_with(sim.algorithm.needs)}"))
     if hop.channel is not None and hop.channel.fading not in hop.link.takes:
         fading = hop.channel.fading
@@ -241,7 +244,7 @@ def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
     problems += _missing_parts(h, hop, f"hops.{h}.link", "this link", hop.link.needs)
     missing = hop.policy.needs - PIECES - hop.link.offers
     if missing:
-        reason = f"this policy needs a link that offers {_names(missing)}"
+        reason = f"this policy needs {_needed(missing)}, which this link does not offer"
         problems.append(Problem(f"hops.{h}.policy", reason, f"use a link that does: {_links_with(missing)}"))
     published = (DATA_SIGNALS | sim.algorithm.publishes) if h == 0 else frozenset()
     unknown = hop.policy.reads - published
@@ -385,3 +388,7 @@ def _links_where(fits: Callable[[Link], bool]) -> str:
 
 def _names(names: Collection[str]) -> str:
     return ", ".join(sorted(names)) or "nothing"
+
+
+def _needed(traits: Collection[str]) -> str:
+    return ", ".join(OFFERED.get(trait, trait) for trait in sorted(traits))

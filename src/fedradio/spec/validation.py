@@ -48,8 +48,8 @@ def _problem(item: Any, data: dict[str, Any]) -> Problem:
     if family and (kind in ("union_tag_invalid", "union_tag_not_found") or item["loc"][-1] == "kind"):
         kinds = [p.kind for p in parts(family)]
         given = node.get("kind") if isinstance(node, dict) else node
-        remedy = suggest(str(given), kinds) or f"one of: {', '.join(kinds)}"
-        remedy += "; load your own with --parts FILE"
+        remedy = suggest(str(given), kinds) or f"one of: {', '.join(kinds)};"
+        remedy += " --parts FILE loads your own"
         return Problem(where.removesuffix(".kind"), f"unknown {family}", remedy, given)
     if kind == "missing":
         known = _keyword(path, data)

@@ -34,6 +34,11 @@ def test_the_table_says_what_the_command_says(name: str) -> None:
     assert help_text == COMMANDS[name].help
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_only_paragraphs_break_lines_in_help(name: str) -> None:
+    assert "\n" not in (load_command(name).help or "").replace("\n\n", "")
+
+
 def test_help_lists_the_commands_in_the_order_of_the_table() -> None:
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     places = [shown.index(f"│ {name} ") for name in COMMANDS]

@@ -43,7 +43,7 @@ def test_a_damaged_run_is_left_out_and_alone_it_is_refused(call: Call, folder: P
     assert f"{other} is damaged: spec.yaml: has changed since the run wrote it" in str(refused.exception)
     both = call("compare", folder, other)
     assert both.exit_code == 0
-    assert "left out, damaged: spec.yaml: was changed" in both.stdout
+    assert "left out, damaged: spec.yaml: has changed" in both.stdout
     told = json.loads(call("compare", folder, other, "--json").stdout)
     assert [row["label"] for row in told["rows"]] == ["tiny"]
     assert [one["folder"] for one in told["left_out"]] == [str(other)]

@@ -66,7 +66,7 @@ def test_a_damaged_sweep_does_not_keep_others_from_being_checked(call: Call, swe
     said = call("verify", sweep, sweep / "runs/a-seed1")
     assert said.exit_code == 5
     first, second = said.stdout.splitlines()
-    assert f"{path} is damaged: was changed after it was written" in first
+    assert f"{path} is damaged: has changed since it was written" in first
     assert second.endswith("intact (complete)")
 
 

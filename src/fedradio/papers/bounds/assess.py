@@ -56,8 +56,8 @@ def covering(run: StoredRun) -> Paper:
             return PAPERS[name]
     nearest = min(reasons, key=lambda name: (any(p.path == "algorithm" for p in reasons[name]), len(reasons[name])))
     others = ", ".join(name for name in PAPERS if name != nearest)
-    reason = f"no theorem covers this run; {PAPERS[nearest].name}'s comes nearest, for which"
-    remedy = f"change what follows, or ask for the reasons of another: {others}"
+    reason = f"no theorem covers this run; {PAPERS[nearest].name}'s comes closest, but its conditions are not met"
+    remedy = f"fix the problems below, or see why another one does not apply: {others}"
     raise SpecError([Problem("--paper", reason, remedy), *reasons[nearest]])
 
 

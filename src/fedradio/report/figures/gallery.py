@@ -20,6 +20,7 @@ from fedradio.report.figures.axes import printed, save
 from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
 from fedradio.report.figures.run import network_figure, reasons_figure, selection_figure, spread_rounds_figure
+from fedradio.report.lengths import length_unit
 from fedradio.report.style import DASH_DOT, DOT, SHORT, SOLID, Dash, Style, style, styles
 from fedradio.results.compare import bands
 from fedradio.results.quantities import QUANTITIES, axes
@@ -175,7 +176,8 @@ def _of_one(run: Run, design: Design) -> list[Drawing]:
     empty = "" if len(who.reason) else "no edge round is recorded"
     why = empty or _network_lack(run)
     total = None if who.joules is None else who.joules.sum(axis=0)
-    network = None if why else lambda: network_figure(run.network, who.arrived.mean(axis=0), total, _unit(run), design)
+    unit = length_unit(run.spec)
+    network = None if why else lambda: network_figure(run.network, who.arrived.mean(axis=0), total, unit, design)
     out = empty or ("" if (who.reason != Reason.NONE).any() else "every client arrived in every edge round")
     parent = None if why else run.network["parents"][0]
     return [
@@ -200,10 +202,6 @@ def _network_lack(run: Run) -> str:
     if len(run.network["positions"][0]) == 1:
         return "there is only one client"
     return ""
-
-
-def _unit(run: Run) -> str:
-    return "m" if any(key.endswith("_m") for key in run.spec.plain["topology"]) else "normalised"
 
 
 def _without(variants: Sequence[Variant], known: Mapping[str, object], reason: str) -> str:

@@ -13,7 +13,7 @@ PLACES = {"selected": ("#009E73", "o"), "eligible": ("#0072B2", "o"), "out": ("#
 """Colour and marker of a client by its role in the edge round."""
 
 
-def network_map(topology: Topology, places: Sequence[str]) -> Figure:
+def network_map(topology: Topology, places: Sequence[str], unit: str) -> Figure:
     """Map of edges, server, and clients by their role in an edge round (``selected``, ``eligible``, ``out``)."""
     figure = Figure(figsize=(COLUMN_IN * 1.4, COLUMN_IN * 1.4), layout="constrained")
     axes = figure.subplots()
@@ -31,8 +31,8 @@ def network_map(topology: Topology, places: Sequence[str]) -> Figure:
         x, y = topology.positions[-1].T.tolist()
         axes.scatter(x, y, s=60, color="black", marker="s", label="server", zorder=3)
     axes.set_aspect("equal")
-    axes.set_xlabel("m, or normalised")
-    axes.set_ylabel("m, or normalised")
+    axes.set_xlabel(f"x ({unit})")
+    axes.set_ylabel(f"y ({unit})")
     axes.legend(
         frameon=False,
         fontsize=7,

@@ -248,8 +248,8 @@ def _map(picture: Picture) -> Figure:
             axes.scatter(x, y, s=size, marker=marker, color=colour, label=f"{name} ({len(tier)})", zorder=2)
         axes.set_aspect("equal")
         axes.set_title(row["label"], fontsize=7, pad=2)
-        axes.set_ylabel("m")
-    panels[-1].set_xlabel("m")
+        axes.set_ylabel("y (m)")
+    panels[-1].set_xlabel("x (m)")
     legend(figure, panels[-1])
     return figure
 

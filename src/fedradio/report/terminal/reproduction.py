@@ -279,14 +279,16 @@ def reproduction_view(
     table = plain_table(("run or study", "state", "expected"))
     for unit in reproduction.units:
         state = blocked[unit.path].why if unit.path in blocked else _state(unit)
-        table.add_row(Text(unit.label), Text(state), "-" if unit.path in blocked else rough(wall_s[unit.path]))
+        table.add_row(Text(unit.label), Text(state), rough(wall_s[unit.path]))
     skipped = [
         Text(f"{scaled.row.label}: not run at {reproduction.scale} scale: {scaled.source.skip}")
         for scaled in reproduction.rows
         if scaled.source.skip
     ]
     left = [wall_s[unit.path] for unit in reproduction.units if not unit.settled() and unit.path not in blocked]
-    total = f"{len(left)} to make, about {rough(sum(left))}" if left else "nothing left to make"
+    totals = [f"{len(left)} to make, about {rough(sum(left))}"] if left else []
+    totals += [f"{len(blocked)} without data"] if blocked else []
+    total = ", ".join(totals) or "nothing left to make"
     tables = [table] if reproduction.units else []
     return Group(heading(reproduction.item), *tables, *skipped, Text(f"{total}; folder {reproduction.folder}"))
 

@@ -61,7 +61,7 @@ def agreement(result: Result) -> str:
 def size_text(shipped: Shipped) -> str:
     """Scale, seeds, and whether something is missing or outdated."""
     stored = shipped.stored
-    text = f"{stored.scale}, {count(len(stored.seeds), 'seed')}"
+    text = f"{stored.scale} scale, {count(len(stored.seeds), 'seed')}"
     return text + ("" if stored.whole else ", not finished") + (", outdated" if shipped.outdated else "")
 
 
@@ -73,19 +73,21 @@ def cost_text(item: Item) -> str:
 
 def shipped_list_view(listed: Sequence[Item | Shipped]) -> Group:
     """All items: scale and seeds of the shipped result, verdicts, agreeing numbers, CPU time; or the expected cost."""
-    table = plain_table(("paper", "item", "ours", "numbers that agree", "claims", "CPU time"))
+    table = plain_table(("paper", "item", "ours", "numbers that agree", "claims of the paper", "CPU time, or cost"))
     last = ""
     for one in listed:
         item = one.item if isinstance(one, Shipped) else one
         if isinstance(one, Shipped):
             cells = (size_text(one), agreement(one.result), verdict_counts(one.judged), show_seconds(one.stored.cpu_s))
         else:
-            cells = ("not run", "", cost_text(item), "")
+            cells = ("not run", "", "", cost_text(item))
         table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, *cells)))
         last = item.paper
     found = [one for one in listed if isinstance(one, Shipped)]
     counted = verdict_counts([judged for one in found for judged in one.judged])
+    open_ones = sum(not one.stored.whole for one in found)
     whole = f"{len(found)} of {count(len(listed), 'item')} have shipped results"
+    whole += f", {open_ones} of them not finished" if open_ones else ""
     legend = "to see one: fedradio reproduce PAPER ITEM --published-results"
     return Group(table, Text(f"{whole}; claims: {counted}" if counted else whole), Text(legend))
 

@@ -31,7 +31,7 @@ def test_the_paper_that_covers_the_run_is_chosen(tiny: Maker, tmp_path: Path, al
 
 def test_where_no_theorem_covers_a_run_the_nearest_reasons_are_told(tiny: Maker, tmp_path: Path) -> None:
     folder = made(tiny("algorithm=fedprox", "rounds=1"), tmp_path / "a")
-    with pytest.raises(SpecError, match="no theorem covers this run; RawHFL's comes nearest") as caught:
+    with pytest.raises(SpecError, match="no theorem covers this run; RawHFL's comes closest") as caught:
         assess(folder)
     first, second = caught.value.problems
     assert (first.path, second.path) == ("--paper", "algorithm.mu")

@@ -105,7 +105,7 @@ def test_a_damaged_run_is_shown_as_such(made: Path) -> None:
     assert "nothing on this page can be relied on" in text
     assert "spec.yaml: has changed since the run wrote it" in text
     assert f"fedradio resume {made.name}" in text
-    assert [note.startswith("damaged: spec.yaml: was changed") for note in told] == [True]
+    assert [note.startswith("damaged: spec.yaml: has changed") for note in told] == [True]
 
 
 def test_a_run_without_a_round(made: Path) -> None:

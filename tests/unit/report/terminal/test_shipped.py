@@ -45,16 +45,17 @@ def test_verdicts_follow_from_the_numbers(one: Shipped) -> None:
     assert [judged.judgement for judged in one.judged] == ["holds", "does not hold", "not testable at this scale"]
     assert verdict_counts(one.judged) == "1 holds, 1 does not hold, 1 not testable at this scale"
     assert one.outdated == ()
-    assert size_text(one) == "quick, 3 seeds"
+    assert size_text(one) == "quick scale, 3 seeds"
 
 
 def test_the_list_has_results_and_costs(one: Shipped, item: Item) -> None:
     text = shown(shipped_list_view([one, item]), width=200)
-    assert "quick, 3 seeds" in text
+    assert "quick scale, 3 seeds" in text
     assert "not run" in text
     assert cost_text(item) == "about 60 min, 3 seeds"
     assert cost_text(item) in text
     assert "1 of 2 items have shipped results; claims: 1 holds" in text
+    assert text.splitlines()[2].endswith(cost_text(item))
 
 
 def test_one_result_beside_its_paper(one: Shipped) -> None:
@@ -76,7 +77,7 @@ def test_outdated_and_unfinished_results_say_so(item: Item) -> None:
         update={"made": (stored.made[0].model_copy(update={"spec_sha256": "0" * 64}),), "left": ("another",)}
     )
     found = open_shipped(item, old)
-    assert size_text(found) == "quick, 1 seed, not finished, outdated"
+    assert size_text(found) == "quick scale, 1 seed, not finished, outdated"
     text = shown(shipped_view(found), width=200)
     assert "outdated: demo: its spec has changed" in text
     assert "not finished" in text

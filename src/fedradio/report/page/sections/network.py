@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fedradio.report.lengths import length_unit
 from fedradio.report.page.chart import (
     Chart,
     ChartView,
@@ -240,8 +241,7 @@ def _receivers(data: RunData) -> list[Trace]:
 
 
 def _layout(data: RunData, bar: bool) -> Layout:
-    normalised = data.run.spec.plain["topology"]["kind"] == "clusters"
-    unit = "normalised" if normalised else "m"
+    unit = length_unit(data.run.spec)
     return {
         "margin": {
             "l": 70,
