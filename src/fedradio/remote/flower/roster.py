@@ -95,6 +95,8 @@ class Reception:
         """Send hello to every device that has connected; forget those that have gone."""
         there = self.mailbox.online()
         self.roster.node = {number: node for number, node in self.roster.node.items() if node in there}
+        for node in set(self.sent_away.values()) - there.keys():  # else it would be sent away again when it comes back
+            self._withdraw(self.sent_away, node)
         for node, mark in there.items():
             if self.greeted.get(node) != mark:
                 self._forget(node)  # what it did not get before it was started again
@@ -123,10 +125,14 @@ class Reception:
 
     def _forget(self, node: int) -> None:
         for letters in (self.waiting, self.sent_away):
-            old = [letter for letter, to in letters.items() if to == node]
-            self.mailbox.drop(old)
-            for letter in old:
-                del letters[letter]
+            self._withdraw(letters, node)
+
+    def _withdraw(self, letters: dict[str, int], node: int) -> None:
+        """Take back the letters to a node that it may not have read."""
+        old = [letter for letter, to in letters.items() if to == node]
+        self.mailbox.drop(old)
+        for letter in old:
+            del letters[letter]
 
 
 def assemble(

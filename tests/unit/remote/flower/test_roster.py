@@ -60,10 +60,10 @@ def test_a_key_is_that_of_one_client() -> None:
     """Node 101 has the key of client 2 and says that it is client 1: it is refused by name, and 1 stays free."""
     spec, said = spec_of(), list[str]()
     mailbox, owner = Memory(trainers(spec)), {100: 0, 101: 2, 102: 5}
-    with pytest.raises(DataError, match="these clients are missing: 1, 2"):
+    with pytest.raises(DataError, match="these clients are still missing: 1, 2"):
         assemble(mailbox, spec, "r", 3, ASKED, 2.0, said.append, mailbox.clock.now, mailbox.clock.sleep, owner)
-    assert "a device is refused: client 1: this device has the key of client 2" in said
-    assert "a device is refused: client 2: this device has the key of client 5" in said
+    assert "device refused: client 1: this device has the key of client 2" in said
+    assert "device refused: client 2: this device has the key of client 5" in said
     roster = Roster(3, owner)
     with pytest.raises(LetterError, match="has the key of client None"):
         roster.admit(999, hello(), ASKED)
@@ -125,3 +125,25 @@ def test_a_device_that_was_sent_away_can_come_again() -> None:
     assert roster.node == {0: 100, 1: 101, 2: 102}
     assert mailbox.dropped == ["2-1"]
     assert right.closed is None
+
+
+def test_a_device_that_was_sent_away_and_left_finds_no_old_letter_when_it_comes_back() -> None:
+    """It asks for letters as soon as it is connected, before the server has seen that it is there again."""
+    spec = spec_of()
+    made = trainers(spec)
+    right, made[2] = made[2], Trainer(9, tell=quiet)
+    mailbox, found = Memory(made), list[str]()
+    sleep = mailbox.clock.sleep
+
+    def leave_and_return(seconds: float) -> None:
+        sleep(seconds)
+        if mailbox.clock.seconds > 1 and 2 not in mailbox.marks:
+            made.pop(2)
+            mailbox.marks[2] = "second"
+        elif mailbox.clock.seconds > 2 and 2 not in made:
+            found.extend(name for name, letter in mailbox.pushed.items() if letter[0] == 2)
+            made[2] = right
+
+    roster = assemble(mailbox, spec, "r", 3, ASKED, 9.0, quiet, mailbox.clock.now, leave_and_return)
+    assert roster.node == {0: 100, 1: 101, 2: 102}
+    assert (found, mailbox.dropped) == ([], ["2-1"])
