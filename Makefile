@@ -52,7 +52,7 @@ federation: $(VENV)/.installed-dev  ## a real federation on this machine: TLS, k
 	$(FRESH) $(BIN)/pytest -m federation tests/federation
 
 browser: $(VENV)/.installed-dev  ## tests of the report page in Chromium; skipped without one
-	$(FRESH) $(BIN)/pytest tests/browser
+	$(FRESH) $(BIN)/pytest -n 2 --dist loadfile tests/browser
 
 paper: $(VENV)/.installed-dev  ## slow checks against published and expected numbers (fetches MNIST)
 	$(BIN)/fedradio data fetch mnist

@@ -149,7 +149,7 @@ def test_modes_follow_the_system_and_the_button(site: tuple[str, list[str]], con
     page.emulate_media(color_scheme="dark")
     page.goto(site[0] + "concepts.html")
     assert _background(page) < 100
-    page.locator("label[title='light pages']").click()
+    page.locator("label[title='Switch to light mode']").click()
     page.wait_for_function("() => document.body.dataset.mdColorScheme === 'default'")
     assert _background(page) > 200
 

@@ -47,7 +47,7 @@ def test_nothing_is_imported_unasked(here: Path, command: str) -> None:
     told = fedradio(here, command, "mine.yaml")
     assert told.returncode == 2
     assert "unknown algorithm" in told.stderr
-    assert "--parts FILE" in told.stderr
+    assert "--parts FILE" in " ".join(told.stderr.split())
 
 
 def test_a_part_is_listed_and_shown(here: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_file_beside_it_is_imported_kept_and_agreed_on(here: Path) -> None:
     given = ("mine.yaml", "--parts", "lib/split.py", "--rounds", 2)
     made = fedradio(here, "run", *given, "--out", "split", "-q")
     assert made.returncode == 0, made.stderr
-    assert "imports own_numbers.py beside it (sha256 " in made.stderr
+    assert "imports own_numbers.py from the same folder (sha256 " in made.stderr
     (stored,) = json.loads((here / "split" / "description.json").read_text())["part_files"]
     assert [(each["name"], each["source"]) for each in stored["neighbours"]] == [("own_numbers.py", "HALF = 0.5\n")]
     assert json.loads((here / "split" / "environment.json").read_text())["files"].keys() == {
@@ -176,7 +176,7 @@ def test_a_file_beside_it_is_imported_kept_and_agreed_on(here: Path) -> None:
     assert "own_numbers.py is not the file that this run was made with" in changed.stderr.replace("\n", " ")
     grown = fedradio(here, *sweep, "--seeds", 3)
     assert grown.returncode == 5
-    assert "own_numbers.py, from which its parts came, was another file then" in grown.stderr.replace("\n", " ")
+    assert "its parts came from own_numbers.py, which has changed since" in grown.stderr.replace("\n", " ")
     (here / "lib" / "own_numbers.py").write_text("HALF = 0.5\n")
     assert fedradio(here, "resume", "split", "--rounds", 3, "--parts", "lib/split.py", "-q").returncode == 0
     assert fedradio(here, *sweep, "--seeds", 3).returncode == 0

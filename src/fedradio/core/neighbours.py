@@ -36,7 +36,7 @@ class ChangedError(SpecError):
     """A file is not the one that was agreed on."""
 
     def __init__(self, path: Path | str) -> None:
-        super().__init__(Problem(OPTION, "the file was changed in the meantime", "start again", str(path)))
+        super().__init__(Problem(OPTION, "the file has changed since it was loaded", "start again", str(path)))
 
 
 _READ: dict[Path, bytes] = {}

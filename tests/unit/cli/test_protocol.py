@@ -83,7 +83,7 @@ def test_nothing_but_the_protocol_itself_asks_for_the_library() -> None:
         [sys.executable, "-c", code, "protocol"], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 2
-    assert "is not installed" in done.stderr
+    assert "fedradio[protocol]" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -76,7 +76,7 @@ def test_a_server_that_resumes_may_ask_for_the_last_exchange_once_more(tmp_path:
     second = train(again, 1, 0, session="second")
     assert torch.equal(first.body["payload"], second.body["payload"])
     assert second.head["state_lost"] is False
-    assert train(again, 1, 0, session="second").head["refused"] == "exchange 1 was made already"
+    assert train(again, 1, 0, session="second").head["refused"] == "exchange 1 is already done"
     assert train(again, 0, -1, session="third").head["state_lost"] is False  # nothing had been kept before it
     train(again, 3, 0, session="third")
     assert train(again, 2, 1, session="fourth").head["state_lost"] is True
