@@ -72,7 +72,7 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
         raise SpecError(type_problem(logits))
     if random_layers:
         reason = "the layer draws from torch's global generator"
-        raise SpecError(Problem(f"model.{random_layers[0]}".rstrip("."), reason, "use nn.Dropout, or no randomness"))
+        raise SpecError(Problem(f"model.{random_layers[0]}".rstrip("."), reason, "set its dropout to 0 and use nn.Dropout"))
     changed = [name for name, buffer in _integers(probe).items() if not torch.equal(buffer, before[name])]
     if changed:
         reason = "training changes an integer buffer, which cannot be stored in the flat parameter vector"
