@@ -76,8 +76,14 @@ def test_new_files_are_clean(family: str, tmp_path: Path) -> None:
 def test_wrong_wishes(tmp_path: Path) -> None:
     for words, reason in (
         (("algorihtm", "mine"), "did you mean 'algorithm'?"),
-        (("algorithm", "Mine!"), "not a valid name"),
-        (("algorithm", "class"), "not a valid name"),
+        (
+            ("algorithm", "Mine!"),
+            "1 to 41 lower-case letters, digits and underscores, and begins with a letter",
+        ),
+        (("algorithm", "1st"), "begins with a letter"),
+        (("algorithm", "class"), "a word of Python"),
+        (("algorithm", "torch"), "a file torch.py would hide"),
+        (("algorithm", "random"), "a file random.py would hide"),
         (("algorithm", "fedavg"), "the algorithm fedavg already exists"),
     ):
         refused = invoke("new", *words, "--out", tmp_path).exception

@@ -193,6 +193,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "without super().__init__()": (Forgotten, "does not call super().__init__()"),
     "without forward": (NoForward, 'missing the required "forward" function'),
     "a script": (lambda: torch.jit.script(flat(nn.Linear(64, 10))), "TorchScript"),
+    "a trace": (lambda: torch.jit.trace(flat(nn.Linear(64, 10)), torch.zeros(2, 1, 8, 8)), "TorchScript"),
     "in parallel": (lambda: nn.DataParallel(flat(nn.Linear(64, 10))), "distributes its batches"),
     "with a lock": (net(lambda self, x: self.head(x), lock=threading.Lock), "cannot be copied"),
     "division by zero": (net(lambda *_: 1 / 0), "ZeroDivisionError"),

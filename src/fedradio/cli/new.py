@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from importlib import resources
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Annotated
 
@@ -107,16 +109,24 @@ def _imports(test: str) -> str:
     return "\n\n".join(piece for piece in pieces if piece)
 
 
+def _is_module(name: str) -> bool:
+    """Whether Python has a module of that name, outside the working folder."""
+    path = [place for place in sys.path if Path(place).resolve() != Path.cwd()]
+    return name in sys.stdlib_module_names or PathFinder.find_spec(name, path) is not None
+
+
 def _check(family: str, name: str) -> None:
     """Refuse unknown families, and names that cannot be a module, a function and a kind at once."""
     problems = []
     if family not in USES:
         remedy = suggest(family, list(USES)) or f"one of: {', '.join(USES)}"
         problems.append(Problem("FAMILY", "there is no template for this family", remedy, family))
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name) or keyword.iskeyword(name):
-        problems.append(
-            Problem("NAME", "not a valid name", "use lower-case letters, digits and underscores, such as my_part", name)
-        )
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name):
+        reason = "a name has 1 to 41 lower-case letters, digits and underscores, and begins with a letter"
+        problems.append(Problem("NAME", reason, "choose one such as my_part", name))
+    elif keyword.iskeyword(name) or _is_module(name):
+        reason = f"{name} is a word of Python or the name of a module, which a file {name}.py would hide"
+        problems.append(Problem("NAME", reason, f"choose another name, such as my_{name}", name))
     elif family in USES:
         from fedradio.core.registry import parts
 

@@ -55,4 +55,5 @@ def show(
 
 def _remedy(name: str) -> str:
     """A hint for a name that is not a part."""
-    return suggest(name, [*FAMILIES, *(part.kind for part in parts())]) or "list all parts with fedradio ls"
+    near = suggest(name, [*FAMILIES, *(part.kind for part in parts())]) or "list all parts with fedradio ls"
+    return f"{near}; --parts FILE loads your own"

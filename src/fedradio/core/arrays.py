@@ -119,7 +119,7 @@ def drawn_test(y: Tensor, fraction: float, rng: Rng) -> Tensor:
     size = torch.minimum(torch.round(fraction * count), (count - 1).clamp(min=0))
     if fraction > 0 and not bool(size.any()):
         raise DataError(
-            f"test_fraction {fraction} of every class leaves the test set empty: use a larger one, or pass test_x"
+            f"test_fraction {fraction} of every class leaves the test set empty: use a larger one, or give a test set"
         )
     return group_rank(torch.from_numpy(rng.numpy().random(len(y))), y) < size[y]
 

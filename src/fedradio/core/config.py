@@ -47,7 +47,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         plain = yaml.safe_load(text) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a wrong date, nesting without end
-        raise SpecError(Problem(str(path), f"not valid YAML: {error}")) from None
+        mark, words = getattr(error, "problem_mark", None), getattr(error, "problem", None) or type(error).__name__
+        place = "" if mark is None else f"line {mark.line + 1}: "
+        raise SpecError(Problem(str(path), f"not valid YAML: {place}{words}", "parts: [~/my_parts.py]")) from None
     unknown = [str(key) for key in plain if key not in KEYS] if isinstance(plain, dict) else [str(plain)]
     if unknown:
         raise SpecError(Problem(str(path), "unknown setting", f"known: {', '.join(KEYS)}", ", ".join(unknown)))

@@ -101,6 +101,15 @@ def neighbours(folder: Path, source: bytes) -> tuple[Neighbour, ...]:
     )
 
 
+def as_neighbour(file: Path) -> tuple[ModuleType, bytes] | None:
+    """The module that a file became as a neighbour of another one, and the bytes that were run; None if it did not."""
+    for name, folder in _FOLDERS.items():
+        found = _of(folder, name)
+        if found is not None and found.resolve() == file and found in _READ:
+            return sys.modules[name], _READ[found]
+    return None
+
+
 def _tops(source: bytes) -> set[str]:
     """The first names of all modules that a text imports."""
     names: set[str] = set()

@@ -16,7 +16,15 @@ from pathlib import Path
 from types import ModuleType
 
 from fedradio.core.errors import Problem, SpecError
-from fedradio.core.neighbours import OPTION, PART_MODULES, ChangedError, Neighbour, beside, neighbours
+from fedradio.core.neighbours import (
+    OPTION,
+    PART_MODULES,
+    ChangedError,
+    Neighbour,
+    as_neighbour,
+    beside,
+    neighbours,
+)
 from fedradio.core.registry import BUILT_IN, forget, part, registered
 
 Agreed = tuple[str, str, dict[str, str]]
@@ -69,7 +77,8 @@ def load_part_file(path: Path | str, sha256: str | None = None, agreed: Mapping[
     While it runs, it finds modules in its own folder too, behind all that is installed; with ``agreed``, only those of
     these names and checksums.
 
-    Two ways to the same file, such as a link to it, are one file. A file that cannot be read or run, or that registers
+    Two ways to the same file, such as a link to it, are one file, and one that another file has imported from its
+    folder is not run again. A file that cannot be read or run, or that registers
     nothing, raises :class:`SpecError`, and leaves nothing behind.
     """
     place = Path(path).absolute()
@@ -86,11 +95,19 @@ def load_part_file(path: Path | str, sha256: str | None = None, agreed: Mapping[
     import_module(BUILT_IN)
     before = set(registered())
     name = f"fedradio_part_file_{len(_LOADED)}_{place.stem}"
+    earlier = as_neighbour(place.resolve())
+    if earlier is not None and earlier[1] != data:
+        raise ChangedError(path)
     try:
         with beside(place.resolve().parent, agreed):
-            _execute(name, place, data)
+            if earlier is None:
+                _execute(name, place, data)
+            else:
+                sys.modules[name] = earlier[0]
             imported = neighbours(place.resolve().parent, data)
         new = tuple(each for each in registered() if each not in before)
+        if earlier is not None:
+            new = tuple(each for each in registered() if part(*each).factory.__module__ == earlier[0].__name__)
         if not new:
             remedy = "decorate a factory with @fedradio.register(family, kind)"
             raise SpecError(Problem(OPTION, "the file registers no part", remedy, str(path)))

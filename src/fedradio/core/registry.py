@@ -63,6 +63,11 @@ class Arg:
     lt: float | None = None
     file: bool = False
 
+    def allows(self, number: float) -> bool:
+        """Whether a number lies inside the bounds."""
+        low = (self.ge is None or number >= self.ge) and (self.gt is None or number > self.gt)
+        return low and (self.le is None or number <= self.le) and (self.lt is None or number < self.lt)
+
     def bounds(self) -> str:
         """The bounds for people, such as ``>= 1, <= 50``; empty without any."""
         signs = {">=": self.ge, ">": self.gt, "<=": self.le, "<": self.lt}
@@ -123,6 +128,10 @@ class Part:
             if not _fits_specs(annotation):
                 line = f'{name}: Annotated[float, Arg("{arg.doc}")]; or int, bool, str, Literal, tuple, dict, None'
                 raise self._refusal(name, f"keyword {name!r} has a type that no spec can hold", line)
+            if given and not _holds(annotation, arg, parameter.default):
+                told = ", ".join(filter(None, (str(getattr(annotation, "__name__", annotation)), arg.bounds())))
+                reason = f"the default {parameter.default!r} of keyword {name!r} does not fit its own type ({told})"
+                raise self._refusal(name, reason, "a default that fits, or another type, such as float | None")
             parameters.append(Parameter(name, annotation, arg, parameter.default))
         return parameters
 
@@ -228,6 +237,29 @@ def _fits_specs(annotation: Any) -> bool:
     if origin in (Union, UnionType, tuple, dict):
         return all(map(_fits_specs, inner))
     return origin is Literal or annotation in (int, float, bool, str, type(None))
+
+
+def _holds(annotation: Any, arg: Arg, value: Any) -> bool:
+    """Whether a value is of a type that :func:`_fits_specs`, with its numbers inside the bounds of an argument."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _holds(inner[0], arg, value)
+    if origin in (Union, UnionType):
+        return any(_holds(each, arg, value) for each in inner)
+    if origin is Literal:
+        return any(type(value) is type(each) and value == each for each in inner)
+    if origin is tuple:
+        items = (inner[0],) * len(value) if inner[-1] is Ellipsis and isinstance(value, tuple) else inner
+        fits = isinstance(value, tuple) and len(value) == len(items)
+        return fits and all(_holds(item, arg, each) for item, each in zip(items, value, strict=True))
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            _holds(inner[0], arg, key) and _holds(inner[1], arg, each) for key, each in value.items()
+        )
+    if annotation in (int, float):
+        allowed = int if annotation is int else (int, float)
+        return isinstance(value, allowed) and not isinstance(value, bool) and arg.allows(value)
+    return type(value) is annotation
 
 
 def _split(annotation: Any) -> tuple[Any, Arg | None]:

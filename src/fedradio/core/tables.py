@@ -97,6 +97,8 @@ def column(name: str, columns: Sequence[str], path: str, key: str) -> int:
     if name not in columns:
         shown = ", ".join(columns[:8]) + (f" and {len(columns) - 8} more" if len(columns) > 8 else "")
         remedy = suggest(name, columns) or f"the first line names the columns: {shown}"
+        if len(columns) == 1 and any(sign in columns[0] for sign in ",;\t|"):
+            remedy += "; is the delimiter right?"
         raise SpecError(Problem(key, f"{path} has no such column", remedy, name))
     return list(columns).index(name)
 

@@ -71,8 +71,8 @@ def trial(module: nn.Module, shape: Sequence[int], classes: int) -> None:
     if not logits.is_floating_point():
         raise SpecError(type_problem(logits))
     if random_layers:
-        reason = "the layer draws from torch's global generator"
-        raise SpecError(Problem(f"model.{random_layers[0]}".rstrip("."), reason, "use nn.Dropout, or no randomness"))
+        reason, remedy = "the layer draws from torch's global generator", "set its dropout to 0 and use nn.Dropout"
+        raise SpecError(Problem(f"model.{random_layers[0]}".rstrip("."), reason, remedy))
     changed = [name for name, buffer in _integers(probe).items() if not torch.equal(buffer, before[name])]
     if changed:
         reason = "training changes an integer buffer, which cannot be stored in the flat parameter vector"

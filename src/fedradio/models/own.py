@@ -198,12 +198,12 @@ def _module_problem(module: object) -> Problem | None:
         given = module.__name__ if isinstance(module, type) else type(module).__name__
         remedy = "pass an instance: wrap(Net(), ...)" if isinstance(module, type) else "a torch.nn.Module"
         return Problem("model", "not a torch module", remedy, given)
+    if isinstance(module, torch.jit.ScriptModule):
+        return Problem("model", "TorchScript modules cannot be inspected", "pass the original module instead")
     if "_modules" not in vars(module):
         return Problem(
             "model", f"{type(module).__name__}.__init__ does not call super().__init__()", "call it first in __init__"
         )
-    if isinstance(module, torch.jit.ScriptModule):
-        return Problem("model", "TorchScript modules cannot be inspected", "pass the original module instead")
     if isinstance(module, PARALLEL):
         return Problem(
             "model", "distributes its batches itself", "pass the wrapped module: .module", type(module).__name__

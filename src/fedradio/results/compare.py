@@ -108,7 +108,7 @@ def compare(
         ]
         + [LeftOut(run.spec.name, run.spec.seed, str(run.folder), run.trouble) for run in damaged]
         + list(absent),
-        notes=[*_notes(done, base), *_changed_parts(done)],
+        notes=[*_notes(done, base), *_changed_parts(done), *_changed_data(done)],
         caches=cache_rows(done),
     )
 
@@ -213,6 +213,17 @@ def _changed_parts(variants: Iterable[Variant]) -> list[str]:
                 texts.setdefault(file["name"], set()).add(file["sha256"])
     changed = [name for name, checksums in texts.items() if len(checksums) > 1]
     return [f"{name} changed between these runs, so they also differ in its parts" for name in changed]
+
+
+def _changed_data(variants: Iterable[Variant]) -> list[str]:
+    """Files of data, channels and whatever else specs name by path, whose contents differ between runs."""
+    contents: dict[str, set[str]] = {}
+    for variant in variants:
+        for run in variant.runs.values():
+            for path, sha256 in run.environment.get("files", {}).items():
+                contents.setdefault(path, set()).add(sha256)
+    changed = [path for path, checksums in contents.items() if len(checksums) > 1]
+    return [f"{path} changed between these runs, so they do not use the same data" for path in changed]
 
 
 def _notes(done: Sequence[Variant], base: Variant) -> list[str]:

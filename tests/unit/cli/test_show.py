@@ -30,7 +30,7 @@ def test_a_family_lists_its_kinds(call: Call) -> None:
     ("name", "words"),
     [
         ("fedporx", "did you mean 'fedprox'"),
-        ("xyzzy", "list all parts with fedradio ls"),
+        ("xyzzy", "list all parts with fedradio ls; --parts FILE loads your own"),
     ],
 )
 def test_what_is_no_part(call: Call, name: str, words: str) -> None:

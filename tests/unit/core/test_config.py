@@ -42,7 +42,7 @@ def test_files_of_parts(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("parts: [1]", "must be a list of files"),
         ("part: [mine.py]", "unknown setting"),
         ("- parts", "unknown setting"),
-        ("parts: [", "not valid YAML"),
+        ("parts: [\n", r"not valid YAML: line 2: [^\n]*'<stream end>' -> parts: "),
         ("parts: !!timestamp 2020-99-99", "not valid YAML"),
         (f"parts: {'[' * 3000}", "not valid YAML"),
         ("parts: [~nobody_of_this_name/mine.py]", "no such home folder"),

@@ -112,6 +112,23 @@ def test_files_of_one_folder_share_their_neighbours(tmp_path: Path) -> None:
     assert sys.modules["own_common"].RUNS == [1]
 
 
+def test_a_file_that_another_one_has_imported_is_not_run_twice(tmp_path: Path) -> None:
+    first = written(tmp_path, parts=importing("RUNS = []\nRUNS.append(1)"))
+    written(tmp_path, second=importing("import parts", "other"), plain="")
+    written(tmp_path, third=importing("import plain", "third"))
+    assert load_part_file(tmp_path / "second.py").parts == (("algorithm", "shortened"), ("algorithm", "other"))
+    file = load_part_file(first)
+    assert file.parts == (("algorithm", "shortened"),)
+    assert file is load_part_file(first)
+    assert sys.modules["parts"].RUNS == [1]
+    load_part_file(tmp_path / "third.py")
+    with pytest.raises(SpecError, match="registers no part"):
+        load_part_file(tmp_path / "plain.py")
+    (tmp_path / "plain.py").write_text("X = 1\n")
+    with pytest.raises(SpecError, match="has changed"):
+        load_part_file(tmp_path / "plain.py")
+
+
 def test_two_folders_may_not_give_modules_of_one_name(tmp_path: Path) -> None:
     here = written(tmp_path / "a", parts=importing("import own_twice"), own_twice="X = 1\n")
     there = written(tmp_path / "b", parts=importing("import own_twice", "other"), own_twice="X = 2\n")
@@ -130,12 +147,12 @@ def test_another_text_is_not_run(tmp_path: Path) -> None:
     )
     text = path.read_text()
     for agreed in ({}, {"own_one.py": sha256("X = 2\n")}):
-        with pytest.raises(SpecError, match="changed in the meantime"):
+        with pytest.raises(SpecError, match="has changed since it was loaded"):
             load_part_file(path, sha256(text), agreed)
         assert "own_one" not in sys.modules
     load_part_file(path, sha256(text), {"own_one.py": sha256("X = 1\n")})
     written(tmp_path, own_one="X = 2\n")
-    with pytest.raises(SpecError, match="changed in the meantime"):
+    with pytest.raises(SpecError, match="has changed since it was loaded"):
         load_part_file(path)
 
 

@@ -1,5 +1,5 @@
 from importlib.metadata import EntryPoint
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 
@@ -60,6 +60,35 @@ def test_a_keyword_without_meaning_is_refused() -> None:
 
     with pytest.raises(SpecError, match="Annotated"):
         part("link", "vague").parameters()
+
+
+@pytest.mark.parametrize(
+    ("annotation", "good", "bad"),
+    [
+        (float, (0.5, 1), ("nine", True, None, 1.5, -0.1, float("nan"))),
+        (int, (1,), (0.5, "1", True, 2)),
+        (bool, (True,), (1, "yes")),
+        (str, ("", "x"), (b"x", None)),
+        (float | None, (None, 0.5), ("x", 2.0)),
+        (Literal["a", 1], ("a", 1), ("b", True)),
+        (tuple[int, float], ((1, 0.5),), ((1,), (0.5, 1), [1, 0.5])),
+        (tuple[int, ...], ((), (1, 1)), ((1, 2), 1)),
+        (dict[Literal["a"], int], ({}, {"a": 1}), ({"b": 1}, {"a": 2}, "a")),
+    ],
+)
+def test_a_default_must_fit_its_type(annotation: Any, good: tuple[Any, ...], bad: tuple[Any, ...]) -> None:
+    def factory(*, x: Any) -> None:
+        """Words."""
+
+    register("link", "defaulting")(factory)
+    factory.__annotations__["x"] = Annotated[annotation, Arg("a number", ge=0, le=1)]
+    for default in good:
+        factory.__kwdefaults__ = {"x": default}
+        assert part("link", "defaulting").parameters()[0].default == default
+    for default in bad:
+        factory.__kwdefaults__ = {"x": default}
+        with pytest.raises(SpecError, match=r"the default .* of keyword 'x' does not fit its own type"):
+            part("link", "defaulting").parameters()
 
 
 def test_unknown_kind_lists_the_known_ones() -> None:

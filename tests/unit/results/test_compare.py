@@ -26,6 +26,16 @@ def test_runs_in_which_nobody_took_part_are_marked(tiny: Make) -> None:
     assert not any("nobody" in note for note in compare([busy]).notes)
 
 
+def test_a_file_that_changed_between_runs_is_told(tiny: Make) -> None:
+    runs = [past(tiny(f"seed={seed}"), [0.5]) for seed in (1, 2)]
+    for each, checksum in zip(runs, "aa", strict=True):
+        each.environment["files"] = {"mine.csv": checksum}
+    told = "mine.csv changed between these runs, so they do not use the same data"
+    assert told not in compare(runs).notes
+    runs[1].environment["files"] = {"mine.csv": "b"}
+    assert told in compare(runs).notes
+
+
 @pytest.fixture
 def pair(tiny: Make) -> list[Run]:
     return two_algorithms(tiny)

@@ -43,8 +43,11 @@ def npz(
     """
     named = {"x": x, "y": y, "test_x": test_x, "test_y": test_y}
     parts: dict[str, Any] = {}
+    data = io.BytesIO(read_given(path, WHERE))
+    if not zipfile.is_zipfile(data):
+        raise wrong(WHERE, path, "not an npz file", remedy="write it with numpy.savez(path, x=x, y=y)")
     try:
-        with np.load(io.BytesIO(read_given(path, WHERE)), allow_pickle=False) as arrays:
+        with np.load(data, allow_pickle=False) as arrays:
             missing = [name for name in (x, y) if name not in arrays]
             if missing:
                 raise wrong(WHERE, path, f"no array {missing[0]!r:.40}, only {', '.join(arrays)[:80]}")

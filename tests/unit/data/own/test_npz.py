@@ -53,11 +53,11 @@ def test_wrong_files_are_refused(tmp_path: Path, arrays: dict[str, Any], options
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04 no", b"\x80\x04K\x01."], ids=["empty", "no zip", "pickle"])
 def test_files_that_are_no_npz(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "t.npz").write_bytes(data)
-    with pytest.raises(SpecError, match="not a readable npz file"):
+    with pytest.raises(SpecError, match=r"t.np[yz]: not an npz file.*numpy.savez"):
         npz(4, Rng(0), path=str(tmp_path / "t.npz"))
 
 
 def test_a_single_array_is_no_npz(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", X)
-    with pytest.raises(SpecError, match="not a readable npz file"):
+    with pytest.raises(SpecError, match=r"t.np[yz]: not an npz file.*numpy.savez"):
         npz(4, Rng(0), path=str(tmp_path / "t.npy"))

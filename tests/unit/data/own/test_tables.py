@@ -55,7 +55,7 @@ def test_the_test_part_is_drawn_from_the_seed(tmp_path: Path) -> None:
         (TEXT, {"label": "kinds"}, "source.label: .*has no such column .*did you mean 'kind'"),
         (TEXT, {"drop": ("c",)}, "source.drop: .*has no such column"),
         (TEXT, {"drop": ("a", "b")}, "no input column besides kind"),
-        (TEXT, {"delimiter": ";"}, "has no such column"),
+        (TEXT, {"delimiter": ";"}, "has no such column .*is the delimiter right"),
         (TEXT, {"delimiter": ""}, "source.delimiter: must be a single character"),
         (TEXT, {"shape": (1, 3)}, "source.shape: a sample of .* has 2 values, but the shape has 3"),
         (TEXT, {"label": "b"}, "line 2: kind is not a finite number: 'cat'.*source.drop="),
