@@ -86,12 +86,12 @@ def test_a_federation_without_tls_on_this_machine(tmp_path: Path) -> None:
     assert models[0] == models[1]
     assert [record.why for record in read_records(tmp_path / "run", ExchangeRecord)] == [["none"] * 3] * 2
     assert read_environment(tmp_path / "run")["federation"]["own_data"] is False
-    with pytest.raises(StoreError, match="federation of real devices.*complete, and federations cannot be extended"):
+    with pytest.raises(StoreError, match=r"federation of real devices.*complete, and federations cannot be extended"):
         resume(tmp_path / "run", rounds=3)
     said = Notes()
     resume(tmp_path / "run", observer=said)
     assert said.notes == [f"{tmp_path / 'run'} is complete: there is nothing left to do"]
-    with pytest.raises(StoreError, match="is not empty; .* by adding --resume to this command"):
+    with pytest.raises(StoreError, match=r"is not empty; .* by adding --resume to this command"):
         serve(spec, tmp_path / "run", place)
     with pytest.raises(StoreError, match="cannot be extended"):
         serve(spec, tmp_path / "run", place, resumed=True)

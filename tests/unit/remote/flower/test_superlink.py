@@ -156,3 +156,23 @@ def test_connections_beyond_the_limit_and_idle_ones_are_closed(monkeypatch: pyte
             assert len(FlowerMailbox(link.state, link.run_id, 1000).online()) == 1
             time.sleep(2.0)  # a connection that has asked for something stays
             assert len(link._server.server_state.connections) >= 1
+
+
+def test_slow_requests_and_half_ones_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body that never comes, and a second request of which only the first line does."""
+    need_flower("test")
+    monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", 1.0)
+    monkeypatch.setattr("fedradio.remote.flower.superlink.PATIENCE_S", 1.0)
+    port = free_port()
+    with SuperLink("127.0.0.1", port, None, None, 1 << 20), ExitStack() as stack:
+        slow, half = (stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(2))
+        slow.settimeout(10)
+        slow.sendall(b"POST /v1/fleet/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
+        half.settimeout(10)
+        half.sendall(b"GET /v1/fleet/x HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert half.recv(1000).startswith(b"HTTP/1.1 404")
+        half.sendall(b"GET /v1/fleet/x HTTP/1.1\r\n")
+        assert slow.recv(100).startswith(b"HTTP/1.1 408")
+        for connection in (slow, half):
+            connection.setblocking(False)
+            within(lambda connection=connection: closed(connection), 10.0)
