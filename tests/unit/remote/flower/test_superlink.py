@@ -176,3 +176,30 @@ def test_slow_requests_and_half_ones_are_closed(monkeypatch: pytest.MonkeyPatch)
         for connection in (slow, half):
             connection.setblocking(False)
             within(lambda connection=connection: closed(connection), 10.0)
+
+
+def test_a_letter_that_is_still_being_written_is_waited_for(
+    keys: Path, port: int, mailbox: FlowerMailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Letters are announced before all of their pieces are there. Of two, one is completed late, one is taken back."""
+    device = Device(keys, port)
+    device.start()
+    (node,) = within(mailbox.online)  # type: ignore[misc]
+    store = mailbox._state.store_object
+
+    def later(*piece: object) -> None:
+        time.sleep(0.4)
+        store(*piece)
+
+    monkeypatch.setattr(mailbox._state, "store_object", later)
+    slow = mailbox.push(node, b"slow")
+    assert within(lambda: mailbox.pull([slow])) == {slow: b"wols"}
+    monkeypatch.setattr(mailbox._state, "store_object", lambda *piece: None)
+    never = mailbox.push(node, b"never")
+    time.sleep(0.6)  # the device has begun to read it
+    mailbox.drop([never])
+    monkeypatch.setattr(mailbox._state, "store_object", store)
+    last = mailbox.push(node, b"last")
+    assert within(lambda: mailbox.pull([last])) == {last: b"tsal"}
+    device.ended.set()
+    device.join(10)
