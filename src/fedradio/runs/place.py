@@ -34,11 +34,14 @@ def check_place(path: Path) -> None:
         raise StoreError(f"{shown} cannot be used: {short_path(nearest)} is not writable; choose another --out")
 
 
-def check_new_place(path: Path) -> None:
-    """Refuse a path at which no new run can be: all of :func:`check_place`, and a folder that is not empty."""
+def check_new_place(path: Path, resume: str = "with `fedradio resume`") -> None:
+    """Refuse a path at which no new run can be: all of :func:`check_place`, and a folder that is not empty.
+
+    ``resume`` says how a run in that folder is continued.
+    """
     check_place(path)
     if path.is_dir() and not all(left_at_start(entry) for entry in path.iterdir()):
-        remedy = "choose another --out, remove it, or continue it with `fedradio resume`"
+        remedy = f"choose another --out, remove it, or continue it {resume}"
         raise NotEmptyError(f"{short_path(path)} is not empty; {remedy}")
 
 

@@ -111,6 +111,8 @@ def _refuse_other_clients(folder: Path, before: Mapping[str, Any], simulation: S
     made = before.get("federation") or {}
     if made and devices is None:
         reason = f"{folder} is a federation of real devices, which a simulation cannot continue"
+        if (folder / MODEL_FILE).exists():
+            raise StoreError(f"{reason}; it is complete, and federations cannot be extended")
         raise StoreError(f"{reason}; resume it with: fedradio serve SPEC --out {shlex.quote(str(folder))} --resume")
     if devices is not None and devices["run"] != made.get("run"):
         raise StoreError(f"{folder} was not made with these devices")
@@ -249,7 +251,8 @@ def _prune_lost(folder: RunFolder, damaged: set[str]) -> None:
 
 
 def _nothing_to_do(folder: RunFolder, complete: Summary, observer: Observer) -> Summary:
-    observer.noted(f"{folder.path} is complete: there is nothing left to do; use `--rounds N` to extend it")
+    more = "" if _environment(folder.path).get("federation") else "; use `--rounds N` to extend it"
+    observer.noted(f"{folder.path} is complete: there is nothing left to do{more}")
     return complete
 
 

@@ -30,6 +30,9 @@ HEARTBEAT_S = 10.0
 
 RETRY_S = 1.0
 
+WHOLE_S, PIECE_S = 20.0, 0.02
+"""Seconds to wait for the rest of a letter that the server is still writing, and between two looks for it."""
+
 
 class ConnectionFailed(FedradioError):
     """A device cannot connect; the message says whether it is the way, the certificate or the key."""
@@ -162,10 +165,10 @@ class Node:
                 continue
 
     def _next(self) -> tuple[Any, bytes] | None:
-        """The next letter with its message; None if there is none."""
+        """The next letter with its message; None if there is none, or if the server has taken it back."""
         from flwr.common.serde import message_from_proto
         from flwr.proto.fleet_pb2 import PullMessagesRequest
-        from flwr.proto.message_pb2 import ConfirmMessageReceivedRequest, PullObjectRequest
+        from flwr.proto.message_pb2 import ConfirmMessageReceivedRequest
         from flwr.supercore.inflatable.inflatable_object import iterate_object_tree
         from flwr.supercore.inflatable.inflatable_utils import inflate_object_from_contents
 
@@ -174,14 +177,31 @@ class Node:
             return None
         message, tree = message_from_proto(pulled.messages_list[0]), pulled.message_object_trees[0]
         run_id, name = message.metadata.run_id, message.metadata.message_id
-        contents = {}
-        for each in iterate_object_tree(tree):
-            asked = PullObjectRequest(node=self._node, run_id=run_id, object_id=each.object_id)
-            contents[each.object_id] = self._client.PullObject(asked).object_content
+        contents = {each.object_id: self._content(run_id, each.object_id) for each in iterate_object_tree(tree)}
+        if None in contents.values():
+            return None
         confirmed = ConfirmMessageReceivedRequest(node=self._node, run_id=run_id, message_object_id=name)
         self._client.ConfirmMessageReceived(confirmed)
-        whole: Any = inflate_object_from_contents(name, contents)
-        return message, whole.content[RECORD][FIELD]
+        try:
+            whole: Any = inflate_object_from_contents(name, contents)
+            return message, bytes(whole.content[RECORD][FIELD])
+        except Exception:  # whatever a server has put together, it is no letter
+            self._tell("the server sent an unreadable message")
+            return None
+
+    def _content(self, run_id: int, name: str) -> bytes | None:
+        """A piece of a letter, which may be announced before it is there; None if it is withdrawn or never comes."""
+        from flwr.proto.message_pb2 import PullObjectRequest
+
+        asked = PullObjectRequest(node=self._node, run_id=run_id, object_id=name)
+        since = time.monotonic()
+        while (piece := self._client.PullObject(asked)).object_found:
+            if piece.object_available:
+                return bytes(piece.object_content)
+            if time.monotonic() - since > WHOLE_S:
+                break
+            time.sleep(PIECE_S)
+        return None
 
     def _reply(self, message: Any, reply: bytes) -> None:
         from flwr.app import ConfigRecord, Message, RecordDict

@@ -103,7 +103,7 @@ def serve(
     refuse_spec(spec)
     number = stored_run(out, spec) if resumed else secrets.token_hex(8)
     if not resumed:
-        check_new_place(out)
+        check_new_place(out, "by adding --resume to this command")
     own = is_own(spec)
     if test is not None:
         check_samples(test, *own_shape(spec)) if own else _refuse_test()
@@ -155,7 +155,7 @@ def stored_run(folder: Path, spec: Spec) -> str:
     if fingerprint(stored_spec(folder / SPEC_FILE)) != fingerprint(spec):
         raise StoreError(f"{folder} was made with another spec; resume it with the spec and the options it began with")
     if (folder / MODEL_FILE).exists():
-        raise StoreError(f"{folder} is complete: nothing is left to do")
+        raise StoreError(f"{folder} is complete: nothing is left to do, and a federation cannot be extended")
     return str(made["run"])
 
 

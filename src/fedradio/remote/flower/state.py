@@ -30,7 +30,8 @@ class Pending:
     """State after exchange ``n`` of a run: if the upload ``counted``, and if it was ``lost``.
 
     ``before`` is the state that the exchange began with, and ``session`` names the server's process that asked for it:
-    one that resumes the run after a crash may have to ask for the same exchange once more.
+    one that resumes the run after a crash may have to ask for the same exchange once more. ``samples`` is the
+    fingerprint of the device's own samples, empty where it has none.
     """
 
     run: str
@@ -40,6 +41,7 @@ class Pending:
     lost: Slots
     before: Slots = field(default_factory=dict)
     session: str = ""
+    samples: str = ""
 
     def settled(self, acked: int) -> Slots | None:
         """The state, now that exchange ``acked`` was the last whose upload counted; None if that was after this one."""
@@ -51,7 +53,8 @@ class Pending:
 def write_state(folder: Path, pending: Pending) -> None:
     """Write the state of a device, whole or not at all."""
     tensors = {f"{case}:{name}": row for case in CASES for name, row in getattr(pending, case).items()}
-    head = {"run": pending.run, "client": str(pending.client), "n": str(pending.n), "session": pending.session}
+    head = {"run": pending.run, "client": str(pending.client), "n": str(pending.n)}
+    head |= {"session": pending.session, "samples": pending.samples}
     write_bytes(folder / STATE_FILE, save({name: row.clone() for name, row in tensors.items()}, head))
 
 
@@ -68,6 +71,7 @@ def read_state(folder: Path) -> Pending | None:
         for name, row in tensors.items():
             case, _, slot = name.partition(":")
             cases[case][slot] = row
-        return Pending(head["run"], int(head["client"]), int(head["n"]), **cases, session=head["session"])
+        named = {name: head[name] for name in ("run", "session", "samples")}
+        return Pending(client=int(head["client"]), n=int(head["n"]), **cases, **named)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise StoreError(f"{path}: not the state of a device ({error}); move it away to start over") from None

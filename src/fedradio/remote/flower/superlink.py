@@ -1,7 +1,7 @@
 """Flower's SuperLink in the server's process: the way by which devices reach it, and a mailbox for letters.
 
 Only the interface of devices is offered ("Fleet"), never those by which Flower takes orders or runs applications:
-nobody can bring code, register a key or start a run from outside. Requests above a size are not read.
+nobody can bring code, register a key or start a run from outside. Requests that are too large or too slow are cut off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from fedradio.core.errors import FedradioError
-from fedradio.remote.flower.gate import Gate
+from fedradio.remote.flower.gate import PATIENCE_S, Gate
 
 FLEET = "/v1/fleet/"
 """Paths of the interface of devices."""
@@ -28,7 +28,7 @@ BEAT_S = 15.0
 """Seconds between two signs of life of the server's own task."""
 
 IDLE_S = 20.0
-"""Seconds within which a connection must have asked for something."""
+"""Seconds within which a connection must have asked for something, the first time and again."""
 
 RECORD, FIELD = "letter", "bytes"
 
@@ -60,7 +60,7 @@ class SuperLink:
         self.owner = None if keys is None else {self._register(key): number for number, key in keys.items()}
         self.run_id, self._task = self._begin()
         self._ended = threading.Event()
-        self._server = _uvicorn(Gate(app, FLEET, most), bind, port, tls, connections)
+        self._server = _uvicorn(Gate(app, FLEET, most, PATIENCE_S), bind, port, tls, connections)
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._beat)]
 
     def __enter__(self) -> SuperLink:
@@ -137,11 +137,14 @@ def _guarded(connections: int) -> Any:
             if len(self.connections) > connections:
                 transport.abort()
                 return
-            self.loop.call_later(IDLE_S, self.close_unless_asked, transport)
+            self.loop.call_later(IDLE_S, self.close_unless_asked, transport, None)
 
-        def close_unless_asked(self, transport: Any) -> None:
-            if self.cycle is None:
+        def close_unless_asked(self, transport: Any, before: Any) -> None:
+            """Close a connection whose last request is that of ``before`` (None: there was none), and answered."""
+            if self.cycle is before and (before is None or before.response_complete):
                 transport.abort()
+            if not transport.is_closing():
+                self.loop.call_later(IDLE_S, self.close_unless_asked, transport, self.cycle)
 
     return Guarded
 

@@ -17,9 +17,10 @@ import torch
 from fedradio._version import __version__
 from fedradio.core.contracts import Clock, EvalJob, Samples, Slots
 from fedradio.core.errors import DataError, FedradioError, SpecError
+from fedradio.core.fingerprint import checksum_of
 from fedradio.remote.flower.device import Device
 from fedradio.remote.flower.letters import FORMAT, Letter, LetterError
-from fedradio.remote.flower.state import NEVER, Pending, read_state, write_state
+from fedradio.remote.flower.state import NEVER, STATE_FILE, Pending, read_state, write_state
 from fedradio.remote.flower.worlds import announced, device_of
 from fedradio.spec.spec import Spec, check_spec
 
@@ -49,9 +50,12 @@ class Trainer:
     _stream: tuple[int, Slots] = (0, {})
     _pending: Pending | None = None
     _build_s: float = field(default=0.0)
+    _samples: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         if self.folder is not None:
+            own = self.samples
+            self._samples = "" if own is None else checksum_of([own.x, own.y, own.test_x, own.test_y])
             self._pending = read_state(self.folder)
 
     def answer(self, data: bytes) -> bytes:
@@ -66,6 +70,7 @@ class Trainer:
             if asked == "close":
                 return self._close(letter).pack()
             self._ensure(letter)
+            self._refuse_other_samples(letter.text("run"))
             answers = {"hello": self._hello, "train": self._train, "evaluate": self._evaluate}
             if asked not in answers:
                 raise LetterError(f"unknown request {asked!r:.40}")
@@ -73,7 +78,7 @@ class Trainer:
         except (FedradioError, ValueError, RuntimeError, KeyError, TypeError, MemoryError) as error:
             reason = "; ".join(map(str, error.problems)) if isinstance(error, SpecError) else str(error)
             self.tell(f"cannot answer: {reason}")
-            if asked == "hello" and isinstance(error, (DataError, SpecError)):  # it will not be better next time
+            if isinstance(error, (DataError, SpecError)):  # it will not be better next time
                 self.closed, self.failed = reason, error
             code = error.exit_code if isinstance(error, FedradioError) else 1
             return Letter({"client": self.number, "refused": reason[:2000], "code": code}, {}).pack()
@@ -90,6 +95,16 @@ class Trainer:
         self._device = device_of(spec, self.number, self.samples)
         self._spec, self._stream = spec, (0, self._device.stream.start())
         self._build_s = time.perf_counter() - began
+
+    def _refuse_other_samples(self, run: str) -> None:
+        """Refuse to go on in a run that this device has begun with other samples."""
+        before = self._pending
+        if before is None or self.folder is None or (before.run, before.client) != (run, self.number):
+            return
+        if before.samples != self._samples:
+            reason = f"client {self.number} has taken part in this run with different samples"
+            remedy = f"restore them, or remove {self.folder / STATE_FILE} to start over with these"
+            raise DataError(f"{reason}; {remedy}")
 
     def _hello(self, letter: Letter) -> Letter:
         assert self._device is not None
@@ -113,7 +128,7 @@ class Trainer:
         began = time.perf_counter()
         upload = device.work(got, norms, stream, mine, letter.whole("steps"), clock)
         train_s = time.perf_counter() - began
-        self._keep(Pending(run, self.number, n, upload.kept(True), upload.kept(False), mine, session))
+        self._keep(Pending(run, self.number, n, upload.kept(True), upload.kept(False), mine, session, self._samples))
         head: dict[str, Any] = {"client": self.number, "n": n, "loss": upload.loss, "train_s": train_s}
         head |= {"build_s": self._build_s, "state_lost": lost, "notes": upload.notes}
         head |= {name: value for name in ("pseudo", "bits") if (value := getattr(upload, name)) is not None}

@@ -24,7 +24,7 @@ def asked(path: str, *pieces: bytes, most: int = 10) -> tuple[int, bytes, int]:
     async def send(event: Any) -> None:
         sent.append(event)
 
-    asyncio.run(Gate(app, "/v1/fleet/", most)({"type": "http", "path": path}, receive, send))
+    asyncio.run(Gate(app, "/v1/fleet/", most, 60.0)({"type": "http", "path": path}, receive, send))
     return sent[0]["status"], bytes(got), len(events)
 
 
@@ -39,3 +39,32 @@ def test_other_paths_do_not(path: str) -> None:
 
 def test_more_than_the_limit_is_not_read_to_its_end() -> None:
     assert asked("/v1/fleet/push", *[b"12345"] * 1000) == (413, b"", 998)
+
+
+def trickled(pieces: int, pause_s: float, patience_s: float, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Status of the answer to a request whose pieces of 10 bytes come one by one; 100 bytes a second are enough."""
+    monkeypatch.setattr("fedradio.remote.flower.gate.SLOWEST", 100.0)
+    sent, left = list[Any](), pieces
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert len((await receive())["body"]) == 10 * pieces
+        await send({"type": "http.response.start", "status": 200})
+
+    async def receive() -> Any:
+        nonlocal left
+        await asyncio.sleep(pause_s)
+        left -= 1
+        return {"type": "http.request", "body": b"0123456789", "more_body": left > 0}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    asyncio.run(Gate(app, "/v1/fleet/", 1000, patience_s)({"type": "http", "path": "/v1/fleet/push"}, receive, send))
+    return int(sent[0]["status"])
+
+
+def test_a_request_that_trickles_in_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 0.3 s of patience, and 0.1 s for every piece that has come."""
+    assert trickled(20, 0.01, 0.3, monkeypatch) == 200
+    assert trickled(30, 0.03, 0.3, monkeypatch) == 200  # slower than the patience, but it gets on
+    assert trickled(10, 1.0, 0.3, monkeypatch) == 408

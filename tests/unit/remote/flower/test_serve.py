@@ -18,8 +18,18 @@ from fedradio.remote.flower.keys import make_keys
 from fedradio.remote.flower.serve import Place, is_loopback, join_command, serve
 from fedradio.runs.records import read_records
 from fedradio.runs.resume import resume
-from fedradio.runs.run import run
+from fedradio.runs.run import Observer, run
 from fedradio.runs.stored import read_environment
+
+
+class Notes(Observer):
+    """Remembers what a run notes."""
+
+    def __init__(self) -> None:
+        self.notes = list[str]()
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +86,15 @@ def test_a_federation_without_tls_on_this_machine(tmp_path: Path) -> None:
     assert models[0] == models[1]
     assert [record.why for record in read_records(tmp_path / "run", ExchangeRecord)] == [["none"] * 3] * 2
     assert read_environment(tmp_path / "run")["federation"]["own_data"] is False
-    with pytest.raises(StoreError, match="a federation of real devices"):
+    with pytest.raises(StoreError, match=r"federation of real devices.*complete, and federations cannot be extended"):
         resume(tmp_path / "run", rounds=3)
+    said = Notes()
+    resume(tmp_path / "run", observer=said)
+    assert said.notes == [f"{tmp_path / 'run'} is complete: there is nothing left to do"]
+    with pytest.raises(StoreError, match=r"is not empty; .* by adding --resume to this command"):
+        serve(spec, tmp_path / "run", place)
+    with pytest.raises(StoreError, match="cannot be extended"):
+        serve(spec, tmp_path / "run", place, resumed=True)
 
 
 def test_what_cannot_be_resumed(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import torch
 from fedradio.core.errors import StoreError
 from fedradio.remote.flower.state import NEVER, STATE_FILE, Pending, read_state, write_state
 
-PENDING = Pending("run", 1, 4, {"c": torch.ones(3)}, {"c": torch.zeros(3)}, {"c": torch.full((3,), 0.5)}, "first")
+PENDING = Pending(
+    "run", 1, 4, {"c": torch.ones(3)}, {"c": torch.zeros(3)}, {"c": torch.full((3,), 0.5)}, "first", "sum"
+)
 
 
 def test_the_next_request_settles_it() -> None:
@@ -24,7 +26,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     write_state(tmp_path, PENDING)
     back = read_state(tmp_path)
     assert back is not None
-    assert (back.run, back.client, back.n, back.session) == ("run", 1, 4, "first")
+    assert (back.run, back.client, back.n, back.session, back.samples) == ("run", 1, 4, "first", "sum")
     assert torch.equal(back.before["c"], PENDING.before["c"])
     assert torch.equal(back.counted["c"], PENDING.counted["c"])
     assert torch.equal(back.lost["c"], PENDING.lost["c"])

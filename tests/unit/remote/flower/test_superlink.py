@@ -156,3 +156,50 @@ def test_connections_beyond_the_limit_and_idle_ones_are_closed(monkeypatch: pyte
             assert len(FlowerMailbox(link.state, link.run_id, 1000).online()) == 1
             time.sleep(2.0)  # a connection that has asked for something stays
             assert len(link._server.server_state.connections) >= 1
+
+
+def test_slow_requests_and_half_ones_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body that never comes, and a second request of which only the first line does."""
+    need_flower("test")
+    monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", 1.0)
+    monkeypatch.setattr("fedradio.remote.flower.superlink.PATIENCE_S", 1.0)
+    port = free_port()
+    with SuperLink("127.0.0.1", port, None, None, 1 << 20), ExitStack() as stack:
+        slow, half = (stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(2))
+        slow.settimeout(10)
+        slow.sendall(b"POST /v1/fleet/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
+        half.settimeout(10)
+        half.sendall(b"GET /v1/fleet/x HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert half.recv(1000).startswith(b"HTTP/1.1 404")
+        half.sendall(b"GET /v1/fleet/x HTTP/1.1\r\n")
+        assert slow.recv(100).startswith(b"HTTP/1.1 408")
+        for connection in (slow, half):
+            connection.setblocking(False)
+            within(lambda connection=connection: closed(connection), 10.0)
+
+
+def test_a_letter_that_is_still_being_written_is_waited_for(
+    keys: Path, port: int, mailbox: FlowerMailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Letters are announced before all of their pieces are there. Of two, one is completed late, one is taken back."""
+    device = Device(keys, port)
+    device.start()
+    (node,) = within(mailbox.online)  # type: ignore[misc]
+    store = mailbox._state.store_object
+
+    def later(*piece: object) -> None:
+        time.sleep(0.4)
+        store(*piece)
+
+    monkeypatch.setattr(mailbox._state, "store_object", later)
+    slow = mailbox.push(node, b"slow")
+    assert within(lambda: mailbox.pull([slow])) == {slow: b"wols"}
+    monkeypatch.setattr(mailbox._state, "store_object", lambda *piece: None)
+    never = mailbox.push(node, b"never")
+    time.sleep(0.6)  # the device has begun to read it
+    mailbox.drop([never])
+    monkeypatch.setattr(mailbox._state, "store_object", store)
+    last = mailbox.push(node, b"last")
+    assert within(lambda: mailbox.pull([last])) == {last: b"tsal"}
+    device.ended.set()
+    device.join(10)

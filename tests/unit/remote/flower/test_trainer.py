@@ -99,11 +99,10 @@ def test_wrong_letters_get_an_answer(data: bytes, reason: str) -> None:
     assert reason in reply.head["refused"]
 
 
-def test_a_device_that_cannot_take_part_is_over() -> None:
+@pytest.mark.parametrize("ask", ["hello", "train"])  # the first letter of one that comes back is not hello
+def test_a_device_that_cannot_take_part_is_over(ask: str) -> None:
     trainer = Trainer(5, tell=quiet)
-    trainer.answer(request("train", "run", SPEC, {}))
-    assert trainer.closed is None
-    trainer.answer(request("hello", "run", SPEC, {}))
+    trainer.answer(request(ask, "run", SPEC, {}))
     assert isinstance(trainer.failed, DataError)
     assert trainer.closed == "client 5 does not exist: the clients of this federation are numbered 0 to 2"
 
@@ -141,3 +140,26 @@ def test_scores_on_samples_of_its_own() -> None:
     assert 0 <= reply.head["scores"]["accuracy"] <= 1
     without = Trainer(2, Samples(x, y, x[:0], y[:0], 10, 512.0), tell=quiet)
     assert Letter.unpack(without.answer(letter)).head["samples"] == 0
+
+
+def test_other_samples_of_its_own_are_noticed(tmp_path: Path) -> None:
+    """A device that is started again with one label changed is refused, in this run only, and ends."""
+    spec = spec_of(data={"source": {"kind": "own", "shape": [1, 8, 8], "classes": 10}})
+    x, y = torch.rand(20, 1, 8, 8), torch.arange(20) % 10
+    head = {"t": 0, "e": 0, "n": 0, "steps": 1, "acked": -1, "session": "first"}
+
+    def started(labels: torch.Tensor) -> Trainer:
+        return Trainer(2, Samples(x, labels, x[:0], y[:0], 10, 512.0), tmp_path, quiet)
+
+    def hello(trainer: Trainer, run: str) -> dict[str, Any]:
+        return Letter.unpack(trainer.answer(request("hello", run, spec, {}))).head
+
+    assert "payload" in Letter.unpack(started(y).answer(request("train", "run", spec, head, body()))).body
+    other = torch.cat([y[1:2], y[1:]])
+    assert "refused" not in hello(started(y), "run")
+    assert "refused" not in hello(started(other), "a new run")
+    for ask in ("hello", "train", "evaluate"):  # it may come back in the midst of a run
+        changed = started(other)
+        reply = Letter.unpack(changed.answer(request(ask, "run", spec, head | {"n": 1}, body())))
+        assert "has taken part in this run with different samples" in reply.head["refused"]
+        assert isinstance(changed.failed, DataError)
