@@ -206,11 +206,11 @@ def test_an_interruption_says_how_to_go_on(
 
     monkeypatch.setattr(make, "run_batch", stop)
     with pytest.raises(KeyboardInterrupt):
-        reproduce_command.reproduce("whfl", "table1", seeds="2", jobs=3, out_dir=Path("my runs"))
+        reproduce_command.reproduce("whfl", ["table1", "fig2"], seeds="2", jobs=3, out_dir=Path("my runs"))
     said = " ".join(capsys.readouterr().err.split())
-    assert "resume with: fedradio reproduce whfl table1 --scale quick --seeds 2 --jobs 3 --out 'my runs'" in said
+    assert "resume with: fedradio reproduce whfl table1 fig2 --scale quick --seeds 2 --jobs 3 --out 'my runs'" in said
     with pytest.raises(KeyboardInterrupt):
-        reproduce_command.reproduce("whfl", "table1", seeds="4,2", world_seed=6)
+        reproduce_command.reproduce("whfl", ["table1"], seeds="4,2", world_seed=6)
     said = " ".join(capsys.readouterr().err.split())
     assert "resume with: fedradio reproduce whfl table1 --scale quick --seeds 4,2 --world-seed 6" in said
 
@@ -282,6 +282,16 @@ def test_all_items_are_made_in_order_of_cost(here: Path, made: list[str]) -> Non
     assert len(made) == 3
     folder = here / "reproductions/whfl/quick"
     assert {path.stem for path in folder.glob("*.json")} == {"table1", "fig2", "fig3"}
+
+
+def test_several_items_are_made_in_the_order_asked_for(here: Path, made: list[str]) -> None:
+    done = fedradio("whfl", "fig2", "table1", "fig2", "--seeds", "1")
+    assert done.exit_code == 0, done.output
+    said = [line for line in done.stderr.splitlines() if line.startswith("item ")]
+    assert [line.partition(";")[0] for line in said] == ["item 1 of 2: whfl fig2", "item 2 of 2: whfl table1"]
+    folder = here / "reproductions/whfl/quick"
+    assert {path.stem for path in folder.glob("*.json")} == {"table1", "fig2"}
+    assert "item " not in fedradio("whfl", "fig2", "--seeds", "1").stderr
 
 
 def test_a_dry_run_of_all_says_what_all_take(here: Path, made: list[str]) -> None:

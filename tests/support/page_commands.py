@@ -119,10 +119,8 @@ def _check_names(command: str, given: dict[str, Any]) -> None:
             plan_sweep(spec, changes)
         elif command != "cp":
             load_spec(spec, changes)
-    if command == "reproduce" and given.get("paper") in PAPERS and given.get("name"):
-        wanted = given["name"]
-        if not PLACEHOLDER.match(wanted) and not matching(given["paper"], wanted):
-            raise ValueError(f"there is no item {wanted}")
+    if command == "reproduce" and given.get("paper") in PAPERS:
+        matching(given["paper"], *(name for name in given.get("names") or () if not PLACEHOLDER.match(name)))
     if command == "ls" and given.get("family") is not None and given["family"] not in {*FAMILIES, "spec"}:
         raise ValueError(f"there is no family {given['family']}")
     kind = given.get("kind")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -78,11 +78,11 @@ def reproduce(
             autocompletion=completion.papers,
         ),
     ] = None,
-    name: Annotated[
-        str | None,
+    names: Annotated[
+        list[str] | None,
         typer.Argument(
             metavar="ITEM",
-            help="such as table4, or fig9 for all its panels; if omitted, the paper's items are listed",
+            help="one or more items, such as table4, or fig9 for all its panels; if omitted, they are listed",
             autocompletion=completion.items,
         ),
     ] = None,
@@ -125,21 +125,22 @@ def reproduce(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the result files")] = False,
 ) -> None:
-    """Reproduce a table or figure of one of the four papers, next to its published numbers, and test its claims.
+    """Reproduce tables and figures of the four papers, next to the published numbers, and test their claims.
 
     Existing runs are reused, including those made for other tables and figures of the paper. After Ctrl-C, the same
     command resumes where it stopped.
     """
-    _refuse_together({"--all": every, "--claims": claims, "--published-results": published_results}, name, publish)
+    asked = tuple(names or ())
+    _refuse_together({"--all": every, "--claims": claims, "--published-results": published_results}, asked, publish)
     chosen = None if seeds is None else parse_seeds(seeds)
-    listed = items(paper) if paper is None or name is None else matching(paper, name)
+    listed = items(paper) if paper is None or not asked else matching(paper, *asked)
     if claims:
         out.print(known_view(known_claims(listed, out_dir, chosen, world_seed)))
     elif published_results:
-        _show_shipped(listed, name)
+        _show_shipped(listed, bool(asked))
     elif publish is not None:
         _publish(listed, out_dir, world_seed, publish, quiet)
-    elif name is None and not every:
+    elif not asked and not every:
         costs = [
             (item, {size: cost(plan_reproduction(item, size, chosen, out_dir, world_seed)) for size in SCALES})
             for item in listed
@@ -150,47 +151,64 @@ def reproduce(
         if dry_run:
             _show_plans(plans, every)
             return
-        made = _reproduce_all if every else _each
         with pool_on(on, jobs) as pool:
-            trouble = made(plans, paper if every else name, Where(pool, jobs or 1, on), quiet)
+            where = Where(pool, jobs or 1, on)
+            trouble = _reproduce_all(plans, paper, where, quiet) if every else _each(plans, asked, where, quiet)
         if code := _exit_code(trouble):
             raise typer.Exit(code)
 
 
-def _refuse_together(asked: Mapping[str, bool], name: str | None, publish: Path | None) -> None:
+def _refuse_together(options: Mapping[str, bool], names: Sequence[str], publish: Path | None) -> None:
     """Refuse options that cannot be combined."""
-    given = [option for option, set_ in asked.items() if set_] + ([] if publish is None else ["--publish"])
+    given = [option for option, set_ in options.items() if set_] + ([] if publish is None else ["--publish"])
     if len(given) > 1:
         raise SpecError(Problem(given[1], f"cannot be combined with {given[0]}", "use one of them"))
-    if asked["--all"] and name is not None:
-        raise SpecError(Problem("--all", "cannot be combined with an item", "leave out one of them", name))
+    if options["--all"] and names:
+        raise SpecError(Problem("--all", "cannot be combined with an item", "leave out one of them", names[0]))
 
 
-def _each(plans: Sequence[Reproduction], name: str | None, where: Where, quiet: bool) -> dict[Path, Trouble]:
-    """Make, show and write one item, or all panels of a figure; returns the failures."""
-    trouble: dict[Path, Trouble] = {}
-    for number, reproduction in enumerate(plans):
-        if number and not quiet:
-            out.print()
-        command = where.command(reproduce_command(reproduction, name, where.jobs))
-        trouble |= _reproduce(reproduction, where.pool, command, quiet)
-    return trouble
+def _each(plans: Sequence[Reproduction], names: Sequence[str], where: Where, quiet: bool) -> dict[Path, Trouble]:
+    """Make some items in the order in which they were asked for; returns the failures."""
+
+    def command(plan: Reproduction) -> str:
+        return reproduce_command(plan, names, where.jobs)
+
+    return _reproduce_many(plans, lambda rest: rest[0], command, where, quiet)
 
 
 def _reproduce_all(plans: Sequence[Reproduction], paper: str | None, where: Where, quiet: bool) -> dict[Path, Trouble]:
-    """Make many items, cheapest first, printing the time that the rest will take at the pace so far."""
-    rest = [plan for plan in plans if plan.units]
-    number, pace, trouble = len(rest), Pace(), dict[Path, Trouble]()
+    """Make all items that can be made at this scale, cheapest first; returns the failures."""
+
+    def command(plan: Reproduction) -> str:
+        return reproduce_all_command(plan, paper, where.jobs)
+
+    return _reproduce_many([plan for plan in plans if plan.units], cheapest, command, where, quiet)
+
+
+def _reproduce_many(
+    plans: Sequence[Reproduction],
+    choose: Callable[[Sequence[Reproduction]], Reproduction],
+    command: Callable[[Reproduction], str],
+    where: Where,
+    quiet: bool,
+) -> dict[Path, Trouble]:
+    """Make, show and write items, printing the time that the rest will take at the pace so far.
+
+    ``choose`` picks the next item; ``command`` resumes all of them.
+    """
+    rest, pace, trouble = list(plans), Pace(), dict[Path, Trouble]()
     while rest:
-        plan = cheapest(rest)
-        if not quiet:
-            at = f"item {number - len(rest) + 1} of {number}: {plan.item.paper} {plan.item.name}"
+        plan = choose(rest)
+        if len(plans) > 1 and not quiet:
+            at = f"item {len(plans) - len(rest) + 1} of {len(plans)}: {plan.item.paper} {plan.item.name}"
             say(err, f"{at}; about {rough(left_s(rest, pace))} left in total")
         began, wanted_s = time.monotonic(), cost(plan).left_s
-        failed = _reproduce(plan, where.pool, where.command(reproduce_all_command(plan, paper, where.jobs)), quiet)
+        failed = _reproduce(plan, where.pool, where.command(command(plan)), quiet)
         pace = pace if failed else pace.after(wanted_s, time.monotonic() - began)
         trouble |= failed
         rest.remove(plan)
+        if rest and not quiet:
+            out.print()
     return trouble
 
 
@@ -208,14 +226,14 @@ def _show_plans(plans: Sequence[Reproduction], every: bool) -> None:
         say(out, f"{count(len(ordered), 'item')}, about {left} in total; shared runs are made once")
 
 
-def _show_shipped(listed: Sequence[Item], name: str | None) -> None:
-    """Print the shipped results of some items: a list, or one item next to the published numbers."""
+def _show_shipped(listed: Sequence[Item], whole: bool) -> None:
+    """Print the shipped results of some items: a list, or ``whole``, each next to the published numbers."""
     shown = opened(listed)
-    for number, one in enumerate([] if name is None else shown):
+    for number, one in enumerate(shown if whole else []):
         if number:
             out.print()
         out.print(shipped_view(one))
-    if name is None:
+    if not whole:
         out.print(shipped_list_view(shown))
 
 

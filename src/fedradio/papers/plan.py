@@ -209,10 +209,10 @@ def stored_seeds(item: Item, scale: Scale, out: Path = OUT, world_seed: int | No
     return tuple(sorted(found))
 
 
-def reproduce_command(reproduction: Reproduction, name: str | None = None, jobs: int = 1) -> str:
-    """The command that makes what is missing of a reproduction; ``name`` is that of the item as it was asked for."""
+def reproduce_command(reproduction: Reproduction, names: Sequence[str] = (), jobs: int = 1) -> str:
+    """The command that makes what is missing of a reproduction; ``names``: all items that were asked for with it."""
     item = reproduction.item
-    words = ["fedradio", "reproduce", item.paper, name or item.name, "--scale", reproduction.scale]
+    words = ["fedradio", "reproduce", item.paper, *(names or (item.name,)), "--scale", reproduction.scale]
     return shlex.join(words + _options(reproduction, jobs))
 
 

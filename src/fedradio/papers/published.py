@@ -44,19 +44,28 @@ def items(paper: str | None = None) -> list[Item]:
     return [item for (where, _), item in published().items() if paper in (None, where)]
 
 
-def matching(paper: str, name: str) -> list[Item]:
-    """The item of that name, or all panels of a figure (``fig9``: ``fig9a``, ``fig9b``).
+def matching(paper: str, *names: str) -> list[Item]:
+    """The items of these names in their order, each once; ``fig9`` stands for all its panels (``fig9a``, ``fig9b``).
 
-    An unknown name is refused with a suggestion.
+    Unknown names are refused with suggestions, all at once.
     """
     known = {item.name: item for item in items(paper)}
-    if name in known:
-        return [known[name]]
-    panels = [item for key, item in known.items() if re.fullmatch(rf"{re.escape(name)}[a-z]?(_\w+)?", key)]
-    if not panels:
-        remedy = suggest(name.lower(), list(known)) or f"one of: {', '.join(known)}"
-        raise SpecError(Problem("ITEM", f"no such table or figure in {PAPERS[paper]}", remedy, name))
-    return panels
+    found: dict[str, Item] = {}
+    problems: list[Problem] = []
+    for name in names:
+        panels = [name] if name in known else [key for key in known if _is_panel(key, name)]
+        found |= {key: known[key] for key in panels}
+        if not panels:
+            remedy = suggest(name.lower(), list(known)) or f"one of: {', '.join(known)}"
+            problems.append(Problem("ITEM", f"no such table or figure in {PAPERS[paper]}", remedy, name))
+    if problems:
+        raise SpecError(problems)
+    return list(found.values())
+
+
+def _is_panel(item: str, figure: str) -> bool:
+    """Whether an item is a panel of the figure of this name."""
+    return re.fullmatch(rf"{re.escape(figure)}[a-z]?(_\w+)?", item) is not None
 
 
 def _order(name: str) -> tuple[bool, int, str]:

@@ -93,7 +93,8 @@ def test_the_command_that_goes_on_keeps_seeds_and_world(
         f"fedradio reproduce whfl fig9 --scale quick{words}"
     )
     other = plan_reproduction(make(), "paper", seeds or 2, Path("my runs"), world_seed=0)
-    assert reproduce_command(other, "fig", 3).endswith("--world-seed 0 --jobs 3 --out 'my runs'")
+    assert reproduce_command(other, ["fig", "table1"], 3).startswith("fedradio reproduce whfl fig table1 --scale paper")
+    assert reproduce_command(other, ["fig"], 3).endswith("--world-seed 0 --jobs 3 --out 'my runs'")
 
 
 def test_stored_seeds_are_found(make: Make, tmp_path: Path) -> None:

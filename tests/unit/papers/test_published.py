@@ -21,12 +21,16 @@ def test_unknown_papers_and_items_are_refused_with_suggestions() -> None:
         matching("rawhfl", "table44")
     with pytest.raises(SpecError, match=r"one of: .*fig5"):
         matching("rawhfl", "abstract")
+    with pytest.raises(SpecError) as refused:
+        matching("rawhfl", "table44", "fig4", "abstract")
+    assert [problem.value for problem in refused.value.problems] == ["table44", "abstract"]
 
 
 def test_a_figure_stands_for_its_panels() -> None:
     assert [one.name for one in matching("rawhfl", "fig9")] == ["fig9a", "fig9b"]
     assert [one.name for one in matching("whfl", "fig2")] == ["fig2a", "fig2b", "fig2c"]
     assert [one.name for one in matching("rawhfl", "fig10")] == ["fig10"]
+    assert [one.name for one in matching("rawhfl", "fig10", "fig9", "fig9a")] == ["fig10", "fig9a", "fig9b"]
     with pytest.raises(SpecError):
         matching("rawhfl", "fig1")
 

@@ -257,7 +257,7 @@ def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) ->
         table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, item.title, *texts)))
         last = item.paper
     legend = (
-        f"wall time on two cores; existing runs: {out}/; to make an item: fedradio reproduce PAPER ITEM [--scale paper]"
+        f"wall time on two cores; existing runs: {out}/; to make items: fedradio reproduce PAPER ITEM... [--scale paper]"
     )
     return Group(table, Text(legend))
 

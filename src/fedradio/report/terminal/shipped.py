@@ -88,7 +88,7 @@ def shipped_list_view(listed: Sequence[Item | Shipped]) -> Group:
     open_ones = sum(not one.stored.whole for one in found)
     whole = f"{len(found)} of {count(len(listed), 'item')} have shipped results"
     whole += f", {open_ones} of them not finished" if open_ones else ""
-    legend = "to see one: fedradio reproduce PAPER ITEM --published-results"
+    legend = "to see items in full: fedradio reproduce PAPER ITEM... --published-results"
     return Group(table, Text(f"{whole}; claims: {counted}" if counted else whole), Text(legend))
 
 
