@@ -108,7 +108,7 @@ def compare(
         ]
         + [LeftOut(run.spec.name, run.spec.seed, str(run.folder), run.trouble) for run in damaged]
         + list(absent),
-        notes=[*_notes(done, base), *_changed_parts(done), *_changed_data(done)],
+        notes=[*_notes(done, base), *_changed_files(done)],
         caches=cache_rows(done),
     )
 
@@ -204,26 +204,26 @@ def _differing(variant: Variant, base: Variant, of: Callable[[Spec], dict[str, A
     return [key for key in keys if first.get(key, missing) != second.get(key, missing)]
 
 
-def _changed_parts(variants: Iterable[Variant]) -> list[str]:
-    """Part files whose contents differ between runs."""
-    texts: dict[str, set[str]] = {}
-    for variant in variants:
-        for run in variant.runs.values():
-            for file in [each for of in run.part_files for each in (of, *of.get("neighbours", []))]:
-                texts.setdefault(file["name"], set()).add(file["sha256"])
-    changed = [name for name, checksums in texts.items() if len(checksums) > 1]
-    return [f"{name} changed between these runs, so they also differ in its parts" for name in changed]
+def _changed_files(variants: Iterable[Variant]) -> list[str]:
+    """Files of parts, and files that specs name by path (data, channels), whose contents differ between runs."""
+    of_parts: list[tuple[str, str]] = []
+    of_data: list[tuple[str, str]] = []
+    for run in (run for variant in variants for run in variant.runs.values()):
+        mine = {file["name"]: file["sha256"] for of in run.part_files for file in (of, *of.get("neighbours", []))}
+        of_parts += mine.items()
+        of_data += [(path, sha256) for path, sha256 in run.environment.get("files", {}).items() if path not in mine]
+    return [
+        *(f"{name} changed between these runs, so they also differ in its parts" for name in _with_changes(of_parts)),
+        *(f"{path} changed between these runs, so they do not use the same data" for path in _with_changes(of_data)),
+    ]
 
 
-def _changed_data(variants: Iterable[Variant]) -> list[str]:
-    """Files of data, channels and whatever else specs name by path, whose contents differ between runs."""
-    contents: dict[str, set[str]] = {}
-    for variant in variants:
-        for run in variant.runs.values():
-            for path, sha256 in run.environment.get("files", {}).items():
-                contents.setdefault(path, set()).add(sha256)
-    changed = [path for path, checksums in contents.items() if len(checksums) > 1]
-    return [f"{path} changed between these runs, so they do not use the same data" for path in changed]
+def _with_changes(files: Iterable[tuple[str, str]]) -> list[str]:
+    """The names that occur with more than one checksum."""
+    checksums: dict[str, set[str]] = {}
+    for name, sha256 in files:
+        checksums.setdefault(name, set()).add(sha256)
+    return [name for name, found in checksums.items() if len(found) > 1]
 
 
 def _notes(done: Sequence[Variant], base: Variant) -> list[str]:

@@ -177,9 +177,12 @@ class Node:
             return None
         message, tree = message_from_proto(pulled.messages_list[0]), pulled.message_object_trees[0]
         run_id, name = message.metadata.run_id, message.metadata.message_id
-        contents = {each.object_id: self._content(run_id, each.object_id) for each in iterate_object_tree(tree)}
-        if None in contents.values():
-            return None
+        contents: dict[str, bytes] = {}
+        for each in iterate_object_tree(tree):
+            piece = self._content(run_id, each.object_id)
+            if piece is None:
+                return None
+            contents[each.object_id] = piece
         confirmed = ConfirmMessageReceivedRequest(node=self._node, run_id=run_id, message_object_id=name)
         self._client.ConfirmMessageReceived(confirmed)
         try:

@@ -71,7 +71,7 @@ def read_state(folder: Path) -> Pending | None:
         for name, row in tensors.items():
             case, _, slot = name.partition(":")
             cases[case][slot] = row
-        named = {name: head[name] for name in ("run", "session", "samples")}
-        return Pending(client=int(head["client"]), n=int(head["n"]), **cases, **named)
+        client, n = int(head["client"]), int(head["n"])
+        return Pending(client=client, n=n, run=head["run"], session=head["session"], samples=head["samples"], **cases)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise StoreError(f"{path}: not the state of a device ({error}); move it away to start over") from None

@@ -190,6 +190,7 @@ class FlowerMailbox:
         from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects, get_object_tree
 
         message = Message(RecordDict({RECORD: ConfigRecord({FIELD: letter})}), node, "train")
+        message.metadata.__dict__["_run_id"] = self._run_id  # Flower takes that of the latest run of this process
         number = str(message.object_id)
         message.metadata.__dict__["_message_id"] = number
         objects, tree = get_all_nested_objects(message), get_object_tree(message)

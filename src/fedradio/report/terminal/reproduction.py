@@ -256,10 +256,8 @@ def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) ->
         texts = [text for scale in SCALES for text in _cost_texts(item, scale, costs[scale])]
         table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, item.title, *texts)))
         last = item.paper
-    legend = (
-        f"wall time on two cores; existing runs: {out}/; to make items: fedradio reproduce PAPER ITEM... [--scale paper]"
-    )
-    return Group(table, Text(legend))
+    where = f"wall time on two cores; existing runs: {out}/"
+    return Group(table, Text(f"{where}; to make items: fedradio reproduce PAPER ITEM... [--scale paper]"))
 
 
 def _cost_texts(item: Item, scale: Scale, cost: Cost) -> tuple[str, str]:

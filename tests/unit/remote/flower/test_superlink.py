@@ -187,14 +187,14 @@ def test_a_letter_that_is_still_being_written_is_waited_for(
     (node,) = within(mailbox.online)  # type: ignore[misc]
     store = mailbox._state.store_object
 
-    def later(*piece: object) -> None:
+    def later(*piece: object) -> object:
         time.sleep(0.4)
-        store(*piece)
+        return store(*piece)
 
     monkeypatch.setattr(mailbox._state, "store_object", later)
     slow = mailbox.push(node, b"slow")
     assert within(lambda: mailbox.pull([slow])) == {slow: b"wols"}
-    monkeypatch.setattr(mailbox._state, "store_object", lambda *piece: None)
+    monkeypatch.setattr(mailbox._state, "store_object", lambda *_: None)
     never = mailbox.push(node, b"never")
     time.sleep(0.6)  # the device has begun to read it
     mailbox.drop([never])
