@@ -66,7 +66,7 @@ COMMANDS = {
         "Serve the live page of a run or sweep on this machine; it updates itself while runs are in progress."
     ),
     "reproduce": CommandEntry(
-        "Reproduce a table or figure of one of the four papers, next to its published numbers, and test its claims.",
+        "Reproduce tables and figures of the four papers, next to the published numbers, and test their claims.",
         parts=True,
     ),
     "run": CommandEntry("Run a spec and write the results to a run folder.", parts=True),
