@@ -64,7 +64,7 @@ def test_a_run_on_actors_equals_one_process_although_one_is_killed(tmp_path: Pat
     run(load_spec("demo", ["rounds=64"]), tmp_path / "alone", workers=1)
     assert made(tmp_path / "r") == made(tmp_path / "alone")
     refused = start(tmp_path, "run", "demo", "--on", "ray", "--actors", "9", "--out", "x")
-    assert "the cluster has 3 processors" in refused.communicate(timeout=60)[1]
+    assert "the cluster has only 3 processors" in refused.communicate(timeout=60)[1]
     assert refused.returncode == 2
 
 
