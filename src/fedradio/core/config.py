@@ -47,7 +47,8 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         plain = yaml.safe_load(text) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a wrong date, nesting without end
-        mark, words = getattr(error, "problem_mark", None), getattr(error, "problem", None) or type(error).__name__
+        mark = getattr(error, "problem_mark", None)
+        words = getattr(error, "problem", None) or getattr(error, "reason", None) or error
         place = "" if mark is None else f"line {mark.line + 1}: "
         raise SpecError(Problem(str(path), f"not valid YAML: {place}{words}", "parts: [~/my_parts.py]")) from None
     unknown = [str(key) for key in plain if key not in KEYS] if isinstance(plain, dict) else [str(plain)]

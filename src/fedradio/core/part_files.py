@@ -104,7 +104,8 @@ def load_part_file(path: Path | str, sha256: str | None = None, agreed: Mapping[
                 _execute(name, place, data)
             else:
                 sys.modules[name] = earlier[0]
-            imported = neighbours(place.resolve().parent, data)
+            beside_it = neighbours(place.resolve().parent, data)
+            imported = tuple(each for each in beside_it if each.name != place.resolve().name)  # they may import it
         new = tuple(each for each in registered() if each not in before)
         if earlier is not None:
             new = tuple(each for each in registered() if part(*each).factory.__module__ == earlier[0].__name__)
@@ -116,6 +117,7 @@ def load_part_file(path: Path | str, sha256: str | None = None, agreed: Mapping[
     except BaseException:
         forget(set(registered()) - before)
         sys.modules.pop(name, None)
+        PART_MODULES.pop(place.resolve(), None)
         raise
     PART_MODULES[place.resolve()] = sys.modules[name]
     _LOADED[place.resolve()] = PartFile(place, found, data.decode(), new, imported)
@@ -143,6 +145,7 @@ def _execute(name: str, path: Path, data: bytes) -> None:
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module  # dataclasses and type hints look it up there
+    PART_MODULES[path.resolve()] = module  # its neighbours may import it in turn
     try:
         exec(compile(data, str(path), "exec"), module.__dict__)
     except ChangedError:

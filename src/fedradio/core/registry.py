@@ -129,7 +129,8 @@ class Part:
                 line = f'{name}: Annotated[float, Arg("{arg.doc}")]; or int, bool, str, Literal, tuple, dict, None'
                 raise self._refusal(name, f"keyword {name!r} has a type that no spec can hold", line)
             if given and not _holds(annotation, arg, parameter.default):
-                told = ", ".join(filter(None, (str(getattr(annotation, "__name__", annotation)), arg.bounds())))
+                type_ = str(annotation).replace("typing.", "") if get_origin(annotation) else annotation.__name__
+                told = ", ".join(filter(None, (type_, arg.bounds())))
                 reason = f"the default {parameter.default!r} of keyword {name!r} does not fit its own type ({told})"
                 raise self._refusal(name, reason, "a default that fits, or another type, such as float | None")
             parameters.append(Parameter(name, annotation, arg, parameter.default))
@@ -249,7 +250,7 @@ def _holds(annotation: Any, arg: Arg, value: Any) -> bool:
     if origin is Literal:
         return any(type(value) is type(each) and value == each for each in inner)
     if origin is tuple:
-        items = (inner[0],) * len(value) if inner[-1] is Ellipsis and isinstance(value, tuple) else inner
+        items = (inner[0],) * len(value) if inner[-1:] == (Ellipsis,) and isinstance(value, tuple) else inner
         fits = isinstance(value, tuple) and len(value) == len(items)
         return fits and all(_holds(item, arg, each) for item, each in zip(items, value, strict=True))
     if origin is dict:

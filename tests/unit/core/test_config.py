@@ -43,8 +43,9 @@ def test_files_of_parts(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("part: [mine.py]", "unknown setting"),
         ("- parts", "unknown setting"),
         ("parts: [\n", r"not valid YAML: line 2: [^\n]*'<stream end>' -> parts: "),
-        ("parts: !!timestamp 2020-99-99", "not valid YAML"),
-        (f"parts: {'[' * 3000}", "not valid YAML"),
+        ("parts: !!timestamp 2020-99-99", "not valid YAML: month must be in"),
+        (f"parts: {'[' * 3000}", "not valid YAML: maximum recursion depth"),
+        ("parts: [\x00]", "not valid YAML: special characters are not allowed"),
         ("parts: [~nobody_of_this_name/mine.py]", "no such home folder"),
     ],
 )

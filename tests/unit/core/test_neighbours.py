@@ -129,6 +129,24 @@ def test_a_file_that_another_one_has_imported_is_not_run_twice(tmp_path: Path) -
         load_part_file(tmp_path / "plain.py")
 
 
+def test_files_that_import_each_other(tmp_path: Path) -> None:
+    first = written(tmp_path, parts=importing("import second"), second=importing("import parts", "other"))
+    file = load_part_file(first)
+    assert file.parts == (("algorithm", "other"), ("algorithm", "shortened"))
+    assert list(file.checksums) == ["second.py"]
+    other = load_part_file(tmp_path / "second.py")
+    assert other.parts == (("algorithm", "other"),)
+    assert list(other.checksums) == ["parts.py"]
+
+
+def test_files_that_import_each_other_and_fail_leave_nothing_behind(tmp_path: Path) -> None:
+    first = written(tmp_path, parts=importing("import second\n1 / 0"), second=importing("import parts", "other"))
+    with pytest.raises(SpecError, match="ZeroDivisionError"):
+        load_part_file(first)
+    written(tmp_path, parts=importing("import second"))
+    assert load_part_file(first).parts == (("algorithm", "other"), ("algorithm", "shortened"))
+
+
 def test_two_folders_may_not_give_modules_of_one_name(tmp_path: Path) -> None:
     here = written(tmp_path / "a", parts=importing("import own_twice"), own_twice="X = 1\n")
     there = written(tmp_path / "b", parts=importing("import own_twice", "other"), own_twice="X = 2\n")

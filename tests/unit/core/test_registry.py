@@ -73,6 +73,7 @@ def test_a_keyword_without_meaning_is_refused() -> None:
         (Literal["a", 1], ("a", 1), ("b", True)),
         (tuple[int, float], ((1, 0.5),), ((1,), (0.5, 1), [1, 0.5])),
         (tuple[int, ...], ((), (1, 1)), ((1, 2), 1)),
+        (tuple[()], ((),), ((1,), None)),
         (dict[Literal["a"], int], ({}, {"a": 1}), ({"b": 1}, {"a": 2}, "a")),
     ],
 )
@@ -89,6 +90,26 @@ def test_a_default_must_fit_its_type(annotation: Any, good: tuple[Any, ...], bad
         factory.__kwdefaults__ = {"x": default}
         with pytest.raises(SpecError, match=r"the default .* of keyword 'x' does not fit its own type"):
             part("link", "defaulting").parameters()
+
+
+@pytest.mark.parametrize(
+    ("annotation", "told"),
+    [
+        (float, "(float, >= 0)"),
+        (tuple[float, ...], "(tuple[float, ...], >= 0)"),
+        (Literal["a", "b"], "(Literal['a', 'b'], >= 0)"),
+        (float | None, "(float | None, >= 0)"),
+    ],
+)
+def test_a_default_that_does_not_fit_is_told_the_whole_type(annotation: Any, told: str) -> None:
+    def factory(*, x: Any = "c") -> None:
+        """Words."""
+
+    register("link", "typed")(factory)
+    factory.__annotations__["x"] = Annotated[annotation, Arg("a number", ge=0)]
+    with pytest.raises(SpecError) as refused:
+        part("link", "typed").parameters()
+    assert told in refused.value.problems[0].reason
 
 
 def test_unknown_kind_lists_the_known_ones() -> None:

@@ -103,7 +103,7 @@ class Trainer:
             return
         if before.samples != self._samples:
             reason = f"client {self.number} has taken part in this run with different samples"
-            remedy = f"restore them, or remove {self.folder / STATE_FILE} to start over with these"
+            remedy = f"restore them, or remove {STATE_FILE} from its --state to start over with these"
             raise DataError(f"{reason}; {remedy}")
 
     def _hello(self, letter: Letter) -> Letter:

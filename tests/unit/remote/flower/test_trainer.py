@@ -162,4 +162,5 @@ def test_other_samples_of_its_own_are_noticed(tmp_path: Path) -> None:
         changed = started(other)
         reply = Letter.unpack(changed.answer(request(ask, "run", spec, head | {"n": 1}, body())))
         assert "has taken part in this run with different samples" in reply.head["refused"]
+        assert str(tmp_path) not in reply.head["refused"]
         assert isinstance(changed.failed, DataError)
