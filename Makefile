@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 FRESH := tools/fresh_home.sh
+OF ?= unit wide cluster federation browser
 
-.PHONY: help demo test lint types imports docs unit cluster federation browser paper picture bench resolve clean
+.PHONY: help demo test test-all rest static lint types imports docs unit wide cluster federation browser paper coverage picture bench resolve clean
 
 help:  ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'fedradio needs Python 3.11 or newer (set PYTHON=...)'; exit 1; }
@@ -27,7 +28,14 @@ demo: $(VENV)/.installed  ## run a federated experiment on embedded data
 	$(BIN)/fedradio run rawhfl_cache
 	@echo 'fedradio is in $(BIN); in this shell: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
-test: lint types imports docs unit cluster federation browser  ## all default checks
+test: static unit  ## the quick, complete check: style, types, layering, docs and the default tests
+
+test-all: test rest  ## everything: also wide matrices, statistics, notebooks, cluster, federation and browser
+
+rest: wide cluster federation browser  ## what test-all runs after test
+
+static: $(VENV)/.installed-dev  ## lint, types, imports and docs side by side
+	@$(MAKE) --no-print-directory -j 4 lint types imports docs
 
 lint: $(VENV)/.installed-dev  ## style
 	$(BIN)/ruff check .
@@ -45,6 +53,9 @@ docs: $(VENV)/.installed-dev  ## build the documentation into site/
 unit: $(VENV)/.installed-dev  ## default tests
 	$(FRESH) $(BIN)/pytest -n 2 --ignore=tests/browser --ignore=tests/cluster
 
+wide: $(VENV)/.installed-dev  ## tests that take longer than make test can wait for
+	$(FRESH) $(BIN)/pytest -n 2 -m wide --ignore=tests/browser --ignore=tests/cluster
+
 cluster: $(VENV)/.installed-dev  ## sweeps and runs on a Ray of this machine, one test after the other
 	$(FRESH) $(BIN)/pytest tests/cluster
 
@@ -58,6 +69,12 @@ paper: $(VENV)/.installed-dev  ## slow checks against published and expected num
 	$(BIN)/fedradio data fetch mnist
 	$(BIN)/pytest -m paper -n 2
 
+coverage: $(VENV)/.installed-dev  ## line coverage of the tests, of all processes: make coverage OF=unit; takes longer than they do
+	rm -rf .coverage && mkdir .coverage
+	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(CURDIR)/.coverage/lines $(MAKE) --no-print-directory $(OF)
+	COVERAGE_FILE=$(CURDIR)/.coverage/lines $(BIN)/coverage combine --quiet
+	COVERAGE_FILE=$(CURDIR)/.coverage/lines $(BIN)/coverage report --sort=cover
+
 picture: $(VENV)/.installed  ## draw the README's first picture again
 	$(BIN)/python examples/first_picture.py
 
@@ -70,4 +87,4 @@ resolve: $(VENV)/bin/python  ## do all extras, present and coming, fit together 
 	$(BIN)/python tools/resolve.py
 
 clean:  ## remove what make made
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 import yaml
 from support.batches import spy, sweep_here
+from support.dispositions import heed_ending_signals
 from support.image_files import stand_in
 
 from fedradio.data.catalog import CATALOG, DataSet
 from fedradio.data.download import fetch
 from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import apply_overrides
+
+heed_ending_signals()
 
 TINY: dict[str, Any] = {
     "name": "tiny",

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,10 @@ model: {kind: logistic}
 """
 
 
+GENEROUS_S = 600
+"""How long an event may take on a machine that does other things; no test waits for it unless something is wrong."""
+
+
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     (tmp_path / "small.yaml").write_text(SPEC)
@@ -39,7 +42,7 @@ def test_a_run_and_its_resumption_end_in_order(number: signal.Signals, here: Pat
         process = start(here, *words)
         wait_for(lambda: rounds_in(folder) > done + 2)  # noqa: B023
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=120)
+        _, stderr = process.communicate(timeout=GENEROUS_S)
         assert process.returncode == 130
         assert "stopping after this round" in stderr
         assert "finished work is in r; resume with: fedradio resume r" in stderr
@@ -51,24 +54,51 @@ def test_a_run_and_its_resumption_end_in_order(number: signal.Signals, here: Pat
         done = summary["rounds"]
 
 
+MARKING = """
+import signal
+from pathlib import Path
+from fedradio import register
+from fedradio.policies.fixed import Fixed, fixed
+
+class Marking(Fixed):
+    def decide(self, view, state, rng):
+        if signal.getsignal(signal.SIGTERM) is not signal.default_int_handler:  # not the trial that estimates the time
+            Path("a round is under way").touch()
+        return super().decide(view, state, rng)
+
+@register("policy", "marking")
+def marking() -> Marking:
+    '''Everybody takes part, and a file tells that a round has begun.'''
+    return Marking(fixed(steps=5000).effort)
+"""
+
+
 def test_the_second_one_ends_a_run_at_once(here: Path) -> None:
     """Its round takes minutes, in threads, so the first signal alone would not end it."""
-    slow = ("hops.0.policy.steps=5000", "model={kind: mlp, hidden: [2048, 2048]}")
+    (here / "marking.py").write_text(MARKING)
+    slow = ("hops.0.policy=marking", "--parts", "marking.py", "model={kind: mlp, hidden: [2048, 2048]}")
     process = start(here, "run", "small.yaml", *slow, "--out", "r")
-    assert process.stdout is not None
-    assert any("learning" in line for line in process.stdout)
-    time.sleep(2.0)
+    assert process.stderr is not None
+    wait_for((here / "a round is under way").exists)
     process.send_signal(signal.SIGTERM)
-    time.sleep(0.5)
+    assert any("stopping after this round" in line for line in process.stderr)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=GENEROUS_S)
     assert process.returncode == 130
     assert (read_summary(here / "r")["status"], rounds_in(here / "r")) == ("interrupted", 0)
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["the parent", "its workers too"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("number", "group"),
+    [
+        (signal.SIGTERM, True),
+        (signal.SIGHUP, False),
+        pytest.param(signal.SIGTERM, False, marks=pytest.mark.wide),
+        pytest.param(signal.SIGHUP, True, marks=pytest.mark.wide),
+    ],
+    ids=["TERM, workers too", "HUP", "TERM", "HUP, workers too"],
+)
 def test_a_sweep_ends_in_order_and_leaves_no_worker(number: signal.Signals, group: bool, here: Path) -> None:
     """A system that ends a job may signal all of its processes, which must not count as twice."""
     process = start(here, "sweep", "small.yaml", "rule.lr=0.1,0.2", "--jobs", "2", "--out", "s")
@@ -79,7 +109,7 @@ def test_a_sweep_ends_in_order_and_leaves_no_worker(number: signal.Signals, grou
     process.send_signal(number)
     for worker in workers if group else ():
         os.kill(worker, number)
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=GENEROUS_S)
     assert process.returncode == 130
     assert "finished work is in s; resume with: fedradio sweep" in stderr
     assert alive(here) == []
@@ -112,5 +142,5 @@ def test_a_command_that_makes_no_rounds_ends_at_once(number: signal.Signals) -> 
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        assert process.communicate(timeout=60) == ("", "")
+        assert process.communicate(timeout=GENEROUS_S) == ("", "")
     assert process.returncode == 130

@@ -34,4 +34,10 @@ def test_every_default_test_command_runs_in_a_fresh_home() -> None:
     default = [line for line in recipes if "-m paper" not in line]
     assert len(default) >= 2
     assert all(line.strip().startswith("$(FRESH) $(BIN)/pytest") for line in default)
-    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_ci_runs_all_that_test_all_runs() -> None:
+    makefile = (ROOT / "Makefile").read_text().splitlines()
+    needs = next(line.split("##")[0] for line in makefile if line.startswith("test-all:")).split()[1:]
+    ci = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert [line for line in ci if line.startswith("make ")] == [f"make {name}" for name in needs]
