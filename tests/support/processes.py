@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-MAIN = [sys.executable, "-c", "from fedradio.cli import main; main()"]
+from support.fork_server import ForkedProcess
+
+MAIN = "from fedradio.cli import main; main()"
+"""The program."""
+
+PATIENCE_S = 600.0
+"""Longest time that a test waits for something."""
 
 
-def start(here: Path, *words: str, **how: Any) -> subprocess.Popen[str]:
-    """A command in a process group of its own, as a shell starts it."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([*MAIN, *words], cwd=here, process_group=0, **pipes, **how)
+def start(here: Path, *words: object, before: str = "", **how: Any) -> ForkedProcess:
+    """A command in a process group of its own, as a shell starts it; ``before`` is Python code that comes first."""
+    return ForkedProcess(here, f"{before}\n{MAIN}", *map(str, words), **how)
+
+
+def fedradio(here: Path, *words: object, **how: Any) -> subprocess.CompletedProcess[str]:
+    """What a command printed, and its exit code."""
+    process = start(here, *words, **how)
+    stdout, stderr = process.communicate(PATIENCE_S)
+    return subprocess.CompletedProcess(words, process.wait(), stdout, stderr)
 
 
 def wait_for(what: Callable[[], bool]) -> None:
-    for _ in range(1200):
-        if what():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it never came")
+    end = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
 
 
 def rounds_in(folder: Path) -> int:
