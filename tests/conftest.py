@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -50,13 +49,6 @@ REQUESTING: dict[str, Any] = CELLS | {
         "stream": {"kind": "growing", "history": 20, "slots": 2},
     },
 }
-
-
-def pytest_configure() -> None:
-    """Processes that tests start get default signals: what ``nohup`` or a shell's ``&`` ignores, they would inherit."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        if signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, lambda *_: None)  # a handler is not inherited
 
 
 @pytest.fixture
