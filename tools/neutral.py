@@ -9,8 +9,8 @@ holds on the machine that made it and nowhere else. Only runs side by side can b
 
 Every checkout is driven through its command line, in processes of its own with an empty home: nothing of the package is
 imported here, whose modules may have moved in between. Two things have no command and go through ``python -c`` with
-top-level names of the package only: the fingerprints of all shipped specs (``load_spec``, ``sha256``, ``build``), and a
-network with three hops, for which no topology is shipped (``register``, then the command line as before).
+public names only: the fingerprints of all shipped specs (``load_spec``, ``sha256``, ``build``), and the programs of
+``neutral_programs.py`` (a network with three hops, a federation with kills, the environment for learning agents).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from neutral_cases import CASES, FINGERPRINTS, SOUND, Case, restoring
+from neutral_cases import CASES, FINGERPRINTS, SOUND, Case
 from neutral_compare import RECORDS, compare, first_difference
 from rich.console import Console
 from rich.table import Table
@@ -47,19 +47,11 @@ class WrongUse(Exception):
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two checkouts; its processes have homes of their own below ``homes``, its runs go below ``runs``.
-
-    ``restores``: specs whose reading of a paper has changed are run in their old reading.
-    """
+    """One of the two checkouts; its processes have homes of their own below ``homes``, its runs go below ``runs``."""
 
     checkout: Path
     homes: Path
     runs: Path
-    restores: bool = False
-
-    def restored(self, spec: str) -> list[str]:
-        """What brings the old reading of a spec back on this side."""
-        return restoring(spec) if self.restores else []
 
     def python(self, command: Sequence[str], home: str) -> subprocess.CompletedProcess[str]:
         """Run Python on this checkout: its package is found first, settings and data of the user are not found."""
@@ -111,7 +103,7 @@ def shipped(checkout: Path) -> list[str]:
 def run_side(case: Case, side: Side, workers: int) -> tuple[float, str]:
     """Make one run; its seconds, and its last words where it failed."""
     began = time.perf_counter()
-    command = case.command(side.runs / slug(case.name), workers, side.restored(case.spec))
+    command = case.command(side.runs / slug(case.name), workers)
     done = side.python(command, slug(case.name))
     return time.perf_counter() - began, "" if done.returncode == 0 else done.stderr.strip() or "no message"
 
@@ -131,15 +123,14 @@ def judge(case: Case, sides: Sequence[Side], ran: Sequence[tuple[float, str]]) -
     if any(words for _, words in ran):
         return failure(case.name, seconds, *(words for _, words in ran))
     base, changed = (side.runs / slug(case.name) for side in sides)
-    differences = tuple(map(str, compare(base, changed)))
+    differences = tuple(map(str, compare(base, changed, case.files)))
     records = len((base / RECORDS).read_text(encoding="utf-8").splitlines())
     return Result(case.name, "different" if differences else "equal", f"{records} records", seconds, differences)
 
 
 def fingerprints(side: Side, names: Sequence[str]) -> tuple[list[dict[str, str | None]], str]:
     """Fingerprint and state of every spec on one side, and its last words where that failed."""
-    specs = [json.dumps([name, *side.restored(name)]) for name in names]
-    done = side.python(["-c", FINGERPRINTS, *specs], "fingerprints")
+    done = side.python(["-c", FINGERPRINTS, *names], "fingerprints")
     if done.returncode:
         return [], done.stderr.strip() or "no message"
     where, *rows = map(json.loads, done.stdout.splitlines())
@@ -210,11 +201,7 @@ def neutral(options: argparse.Namespace, console: Console) -> bool:
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="neutral-")))
         folders = {"base": find_checkout(options.base, stack), "changed": find_checkout(options.changed, stack)}
-        restored = "changed" if options.readings_0_1 else None
-        sides = [
-            Side(path, scratch / "homes" / label, (keep or scratch) / label, restores=label == restored)
-            for label, path in folders.items()
-        ]
+        sides = [Side(path, scratch / "homes" / name, (keep or scratch) / name) for name, path in folders.items()]
         return show(results(sides, options, console), console)
 
 
@@ -224,11 +211,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("base", metavar="BASE", nargs="?", help="folder or git revision to compare with")
     parser.add_argument("changed", metavar="CHANGED", nargs="?", default=str(ROOT), help="folder or git revision")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="runs and specs of that name, such as 'osafl*'")
-    parser.add_argument(
-        "--readings-0-1",
-        action="store_true",
-        help="bring the readings of version 0.1 back in CHANGED: for a BASE from before they were corrected",
-    )
     parser.add_argument("--list", action="store_true", help="print the runs and stop")
     parser.add_argument("--keep", metavar="DIR", type=Path, help="new folder that keeps the run folders")
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time (2: both checkouts of a spec)")

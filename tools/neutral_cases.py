@@ -6,18 +6,19 @@ have to be fetched with images made on the spot, so that every model, stream and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
+
+from neutral_compare import ALL, RECORDS, SUMMARY
+from neutral_programs import ENVIRONMENT, FEDERATION, THREE_HOPS
 
 FINGERPRINTS = """
 import json, sys, fedradio
 print(json.dumps(fedradio.__file__))
-for name, *changes in map(json.loads, sys.argv[1:]):
+for name in sys.argv[1:]:
     sha256 = None
     try:
-        spec = fedradio.load_spec(name, changes)
+        spec = fedradio.load_spec(name)
         sha256 = spec.sha256()
         fedradio.build(spec)
         state = "built"
@@ -27,34 +28,18 @@ for name, *changes in map(json.loads, sys.argv[1:]):
         state = str(error)
     print(json.dumps({"sha256": sha256, "state": state}))
 """
-"""Where the package is, then fingerprint and state of every spec, a line each; an argument is the JSON list of its name
-and what is changed in it. ``build`` checks all of a spec before it says that nothing but its data is missing."""
+"""Where the package is, then fingerprint and state of every spec, a line each; an argument is the name of a spec.
+``build`` checks all of a spec before it says that nothing but its data is missing."""
 
 SOUND = ("built", "valid, data to be fetched")
-
-THREE_HOPS = """
-import dataclasses, runpy, torch, fedradio
-
-@fedradio.register("topology", "three_hops")
-def three_hops(rng, /):
-    "Four tiers: the clients and the four edges of demo, two regions, the server."
-    two = fedradio.build(fedradio.load_spec("demo")).topology
-    clients, edges, server = two.positions
-    region = torch.tensor([0, 0, 1, 1])
-    places = torch.stack([edges[region == r].mean(dim=0) for r in range(2)])
-    parents = (two.parents[0], region, torch.zeros(2, dtype=torch.long))
-    return dataclasses.replace(two, parents=parents, positions=(clients, edges, places, server))
-
-runpy.run_module("fedradio", run_name="__main__", alter_sys=True)
-"""
-"""The command line with one topology more: no shipped one has three hops."""
 
 
 @dataclass(frozen=True)
 class Case:
     """A run to be made on both checkouts: a shipped spec, changed by ``overrides``, for a few rounds.
 
-    ``label`` tells runs of one spec apart; ``program`` is Python that takes the place of ``python -m fedradio``.
+    ``label`` tells runs of one spec apart; ``program`` is Python that takes the place of ``python -m fedradio``;
+    ``options`` are further options of the command, ``files`` what the run leaves.
     """
 
     spec: str
@@ -62,6 +47,8 @@ class Case:
     overrides: tuple[str, ...] = ()
     label: str = ""
     program: str = ""
+    options: tuple[str, ...] = ()
+    files: tuple[str, ...] = ALL
 
     @property
     def name(self) -> str:
@@ -71,11 +58,21 @@ class Case:
     def changes(self) -> list[str]:
         return [*self.overrides, f"rounds={self.rounds}"]
 
-    def command(self, out: Path, workers: int, restored: Sequence[str] = ()) -> list[str]:
-        """What follows ``python``; ``restored`` brings an old reading of the spec back."""
+    def command(self, out: Path, workers: int) -> list[str]:
+        """What follows ``python``."""
         begin = ["-c", self.program] if self.program else ["-m", "fedradio"]
-        changes = [*restored, *self.changes]
-        return [*begin, "run", self.spec, *changes, "--out", str(out), "--workers", str(workers), "--quiet"]
+        return [
+            *begin,
+            "run",
+            self.spec,
+            *self.changes,
+            "--out",
+            str(out),
+            "--workers",
+            str(workers),
+            "--quiet",
+            *self.options,
+        ]
 
 
 RADIO = "channel: urban_macro, link: {kind: digital, bandwidth_hz: 540.0e+3}, fleet: cellular, deadline_s: 150"
@@ -86,35 +83,14 @@ GREY = "data.source={kind: synthetic_images, channels: 1, height: 28, width: 28,
 COLOUR = "data.source={kind: synthetic_images, channels: 3, height: 32, width: 32, samples: 400}"
 GAPS = "data.partition={kind: label_gaps, missing: 2}"
 BUFFERS = ("topology.clients=8", "data.partition=iid", "data.stream.capacity=[8, 16]")
+THREE_DEVICES = (
+    "topology.clients=3",
+    "hops.0.policy={kind: fixed, steps: 3}",
+    "data.partition=iid",
+    "algorithm=scaffold",
+    "grouping=single",
+)
 FEW = ("topology.clients=4", "hops.0.policy.max_steps=1", "rule.batch=8", "data.source.test_requests=20")
-
-CELLULAR = "channel: urban_macro, link: {kind: digital, bandwidth_hz: 540.0e+3, bits_per_value: 33}, deadline_s: 150"
-STEPS = "policy: {kind: fixed, steps: 50}"
-STRAIGHT = ("topology={kind: flat, clients: 48, radius_m: 400, min_distance_m: 10}", "data.stream.slots=4")
-
-OLD_READINGS: Mapping[str, tuple[str, ...]] = {
-    "osafl": ("world_seed=null",),
-    "osafl/paper/*": ("world_seed=null",),
-    "osafl/quick/*": ("world_seed=null",),
-    "osafl/*/afa_cd": ("algorithm.never_seen=nothing",),
-    "rawhfl/paper/*": ("rule.batch=32", "rule.updates_per_step=10", "eval_every=5"),
-    "rawhfl/paper/fedavg_ub": (
-        *STRAIGHT,
-        f"hops=[{{{CELLULAR}, fleet: cellular, {STEPS}}}]",
-    ),
-    "rawhfl/quick/fedavg_ub": (
-        *STRAIGHT,
-        f"hops=[{{{CELLULAR}, fleet: {{kind: cellular, cycles_per_bit: [250, 400]}}, {STEPS}}}]",
-    ),
-}
-"""Specs, by pattern, whose reading of a paper was changed on purpose, and what brings the reading of version 0.1 back:
-it shows that nothing else has moved. Applied to the CHANGED side only, on request: BASE may not know the keys."""
-
-
-def restoring(spec: str) -> list[str]:
-    """What brings the old reading of a shipped spec back."""
-    return [change for pattern, changes in OLD_READINGS.items() if fnmatch(spec, pattern) for change in changes]
-
 
 CASES = (
     Case("demo", 6),
@@ -126,6 +102,9 @@ CASES = (
     Case("fedcpsl", 1),
     Case("demo", 4, ("algorithm=scaffold",), "scaffold"),
     Case("demo", 2, ("topology=three_hops", HOPS), "three_hops", THREE_HOPS),
+    Case("demo", 2, label="ray", options=("--on", "ray", "--actors", "2")),
+    Case("digits_flat", 8, THREE_DEVICES, "federation", FEDERATION),
+    Case("demo", 20, ("eval_every=5",), "environment", ENVIRONMENT, files=(RECORDS, SUMMARY)),
     Case("digits_flat", 2),
     Case("digits_central", 2),
     Case("rawhfl/quick/central", 1),

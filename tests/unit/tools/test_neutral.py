@@ -12,7 +12,6 @@ import pytest
 from rich.console import Console
 
 from fedradio import load_spec
-from fedradio.spec.later_keys import LATER_KEYS, RENAMED
 
 ROOT = Path(__file__).parents[3]
 FETCHED = {"mnist", "fashion_mnist", "cifar10", "cifar100"}
@@ -133,24 +132,6 @@ def test_the_description_of_a_spec_does_not_count(tool: ModuleType, write: Write
     assert differences(tool, write("a"), write("b", text="about: another sentence\n" + TEXT)) == []
 
 
-def test_neutral_values_of_later_keys_are_no_difference(
-    tool: ModuleType, write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the spec, and in its hops; any other value is one."""
-    compared = sys.modules["neutral_compare"]
-    assert (compared.LATER_KEYS, compared.RENAMED) == (LATER_KEYS, RENAMED)
-    monkeypatch.setattr(compared, "LATER_KEYS", {"metrics": [], "hops.*.receiver": None})
-    old = write("old", text="seed: 1\nhops:\n- period: 2\n- period: 1\n")
-    new = "seed: 1\nhops:\n- period: 2\n  receiver: {}\n- period: 1\n  receiver: null\nmetrics: {}\n"
-    assert differences(tool, old, write("neutral", text=new.format("null", "[]"))) == []
-    assert differences(tool, old, write("judged", text=new.format("null", "[top]"))) == [
-        ("spec.yaml", None, "metrics", "(absent)", ["top"])
-    ]
-    assert differences(tool, write("adam", text=new.format("adam", "[]")), old) == [
-        ("spec.yaml", None, "hops[0].receiver", "adam", "(absent)")
-    ]
-
-
 @pytest.mark.parametrize("name", ["records.jsonl", "summary.json", "spec.yaml", "model.safetensors"])
 def test_a_file_that_is_not_there(tool: ModuleType, write: Write, name: str) -> None:
     base, changed = write("a"), write("b")
@@ -254,30 +235,3 @@ def test_this_checkout_equals_itself(tool: ModuleType, tmp_path: Path, capsys: p
     weights = folders[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
     assert [d.file for d in tool.compare(*folders)] == ["model.safetensors"]
-
-
-def test_old_readings_are_restored_on_the_changed_side_only(tool: ModuleType, tmp_path: Path) -> None:
-    """They are valid changes of the shipped specs, and reach the commands of the changed side."""
-    base, changed = (tool.Side(ROOT, tmp_path, tmp_path, restores=restores) for restores in (False, True))
-    names = [name for name in tool.shipped(ROOT) if changed.restored(name)]
-    assert {"rawhfl/paper/z4", "rawhfl/quick/fedavg_ub"} <= set(names)
-    assert not any(base.restored(name) for name in names)
-    for name in names:
-        load_spec(name, changed.restored(name))
-    command = tool.Case("rawhfl/paper/z4", 1).command(tmp_path, 1, changed.restored("rawhfl/paper/z4"))
-    assert "rule.updates_per_step=10" in command
-
-
-@pytest.mark.parametrize(("flags", "restored"), [((), [False, False]), (("--readings-0-1",), [False, True])])
-def test_old_readings_are_restored_on_request_only(
-    tool: ModuleType, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], restored: list[bool]
-) -> None:
-    seen: list[bool] = []
-
-    def no_runs(sides: list[Any], *_: object) -> list[Any]:
-        seen.extend(side.restores for side in sides)
-        return []
-
-    monkeypatch.setattr(tool, "results", no_runs)
-    assert tool.main([str(ROOT), *flags]) == 0
-    assert seen == restored
