@@ -1,4 +1,4 @@
-"""Nothing that a user could read before is lost: reports, exports and ten commands on stored runs give the same numbers.
+"""Nothing that a user could read before is lost: pages, exports and ten commands give the same numbers on stored runs.
 
 Words may change, and numbers may be added. ``support/recorded.py`` says how the answers were recorded.
 """
@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_ten_commands_tell_the_same_numbers(before: dict[str, Any]) -> None:
     assert list(before["commands"]) == list(recorded.COMMANDS)
     lost = {command: recorded.lost(told, recorded.answer(command)) for command, told in before["commands"].items()}
-    assert lost == dict.fromkeys(recorded.COMMANDS, [])
+    assert lost == {command: [] for command in recorded.COMMANDS}
 
 
 @pytest.mark.usefixtures("here")

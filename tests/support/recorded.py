@@ -1,7 +1,7 @@
 """Run folders and answers of an earlier version, and what is compared: numbers, whatever the words around them.
 
-``python -m support.recorded`` (in ``tests/``) runs the commands on ``recorded.tar.gz`` and writes ``recorded.json`` again.
-Do that only when an answer is meant to change, and say so in ``CHANGELOG.md``.
+``python -m support.recorded`` (in ``tests/``) runs the commands on ``recorded.tar.gz`` and writes ``recorded.json``
+again. Do that only when an answer is meant to change, and say so in ``CHANGELOG.md``.
 """
 
 from __future__ import annotations
