@@ -377,3 +377,6 @@ class EdgeServer:
         payload = encrypt_file(self.files[order.content], order.payload_key, order.nonce)
         self.transcript.note(payload_size=encode(len(payload), 8))
         return Message("10", {"ticket": order.ticket, "payload": payload})
+
+
+AnyParty = Device | BaseStation | Operator | Provider | EdgeServer

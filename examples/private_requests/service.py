@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from parties import BaseStation, Device, EdgeServer, Message, Operator, Provider, Transcript
+from parties import AnyParty, BaseStation, Device, EdgeServer, Message, Operator, Provider, Transcript
 
 from fedradio.papers.protocol import PARTIES, Party
 
@@ -52,11 +52,12 @@ class Service:
         """The transcripts of the five parties of a client's requests."""
         device = self.devices[client]
         station, edge = self.stations[device.cell], self.edges[device.cell]
-        parties = (device, station, self.operator, self.provider, edge)
+        parties: tuple[AnyParty, ...] = (device, station, self.operator, self.provider, edge)
         return {name: party.transcript for name, party in zip(PARTIES, parties, strict=True)}
 
     def clear_transcripts(self) -> None:
-        for party in (self.operator, self.provider, *self.stations, *self.edges, *self.devices):
+        parties: tuple[AnyParty, ...] = (self.operator, self.provider, *self.stations, *self.edges, *self.devices)
+        for party in parties:
             party.transcript = Transcript()
 
 

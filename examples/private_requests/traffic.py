@@ -74,14 +74,16 @@ class RequestWorld:
 
 def make_part(family: str, plain: dict[str, Any], *context: Any) -> Any:
     """A part from its keywords in a spec."""
-    keywords = {key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()}
-    return part(family, keywords.pop("kind")).factory(*context, **keywords)
+    keywords = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in plain.items() if key != "kind"
+    }
+    return part(family, plain["kind"]).factory(*context, **keywords)
 
 
 def past_statistics(world: RequestWorld) -> dict[str, Statistics]:
     """Statistics of all clients and of those of the cell, from a run of its own."""
     past, _ = world.requests(Rng(world.seed).child("attack", "past").key(), WARM + PAST)
-    return {"global": statistics(past[:, WARM:]), "cell": statistics(past[world.cells == CELL, WARM:])}
+    return {"global": statistics(list(past[:, WARM:])), "cell": statistics(list(past[world.cells == CELL, WARM:]))}
 
 
 # -- tags in the clear --
