@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from part_pages import table
 
-from fedradio.papers.protocol import FACTS, OCTETS, PARTIES, Field, Party, knowledge, request_steps
+from fedradio.papers.protocol import FACTS, OCTETS, PARTIES, Ciphertext, Field, Party, knowledge, request_steps
 
 FILE_OCTETS = 1_000_000
 
@@ -25,11 +25,10 @@ SHOWN = FACTS | {"file": "file"}
 
 
 def field_text(field: Field) -> str:
-    """``count 8``, or ``group key [content 4, fetch key 32] 64`` for a ciphertext."""
+    """``count 8``: a field and its octets; those of an encrypted file depend on the file."""
     if isinstance(field, str):
         return f"{field.replace('_', ' ')} {OCTETS[field]}"
-    key = field.key.replace("_", " ")
-    return f"{key} [file]" if field.carries_file else f"{key} [{fields_text(field.facts)}] {field.octets(0)}"
+    return field.name if field.carries_file else f"{field.name} {field.octets(0)}"
 
 
 def fields_text(fields: Sequence[Field]) -> str:
@@ -41,7 +40,7 @@ def messages() -> str:
     rows = [
         (
             step.number,
-            step.sender if step.receiver is None else f"{step.sender} to {step.receiver}",
+            step.sender if step.receiver is None else f"{step.sender} to {step.receiver}".replace(" ", "\u00a0"),
             step.about,
             fields_text(step.fields),
             "" if step.receiver is None else f"{step.octets(FILE_OCTETS):,}",
@@ -49,6 +48,21 @@ def messages() -> str:
         for step in request_steps()
     ]
     return table(("step", "party", "what", "fields", "bytes"), rows)
+
+
+def ciphertexts() -> str:
+    """The encrypted fields of the messages, with their keys and contents."""
+    every = {f.name: f for step in request_steps() for f in step.fields if isinstance(f, Ciphertext)}
+    rows = [
+        (
+            name,
+            field.key.replace("_", " "),
+            "file" if field.carries_file else fields_text(field.facts),
+            f"{field.octets(FILE_OCTETS):,}",
+        )
+        for name, field in every.items()
+    ]
+    return table(("ciphertext", "key", "contents", "bytes"), rows)
 
 
 def derivable() -> str:

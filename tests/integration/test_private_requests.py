@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.scripts import script
 
-from fedradio.papers.protocol import EPOCH_KEY_NOTICE, request_steps, who_knows
+from fedradio.papers.protocol import EPOCH_KEY_NOTICE, Ciphertext, Step, request_steps, who_knows
 
 SIZES = (0, 1000, 65_537)
 VARIANTS = [{"hybrid": hybrid, "tags_in_clear": clear} for hybrid, clear in product((False, True), repeat=2)]
@@ -44,6 +44,19 @@ def test_octets_and_knowledge_are_those_of_the_table(run: ModuleType, options: d
             assert service.operator.charged[client] == octets["11"]
     notice = service.provider.notice(service.devices[0].account_key)
     assert notice.octets == EPOCH_KEY_NOTICE.octets()
+
+
+def test_fields_are_those_of_the_table(run: ModuleType) -> None:
+    exchange = run.ask(start(run), 0, 1)
+    lengths = {m.number: {name: len(value) for name, value in m.fields.items()} for m in exchange.messages}
+    assert lengths == {
+        step.number: {
+            field.name if isinstance(field, Ciphertext) else field: Step("", "", "UE", None, (field,)).octets(SIZES[1])
+            for field in step.fields
+        }
+        for step in request_steps()
+        if step.receiver is not None
+    }
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)

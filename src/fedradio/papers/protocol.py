@@ -55,6 +55,7 @@ def payload_octets(file_octets: int) -> int:
 class Ciphertext:
     """Facts that are encrypted under a key; encryption adds ``overhead`` octets, for files the tags of the chunks."""
 
+    name: str
     key: str
     facts: tuple[str, ...]
     overhead: int = BOX_OVERHEAD
@@ -122,7 +123,9 @@ FACTS = {
 }
 """Facts about a request that :func:`who_knows` reports, with their titles."""
 
-EPOCH_KEY_NOTICE = Step("key", "key of an epoch", "CSP", "UE", ("epoch", Ciphertext("account_key", ("epoch_key",))))
+EPOCH_KEY_NOTICE = Step(
+    "key", "key of an epoch", "CSP", "UE", ("epoch", Ciphertext("key", "account_key", ("epoch_key",)))
+)
 """The message by which a subscriber gets the key of a new epoch: nonce 12, epoch 4, encrypted key 48, 64 octets."""
 
 
@@ -136,11 +139,11 @@ def request_steps(*, tags_in_clear: bool = False, hybrid: bool = False, miss: bo
     overhead = HYBRID_OVERHEAD if hybrid else HPKE_OVERHEAD
     name, secret = ("epoch", "tag"), ("nonce", "payload_key")
     if tags_in_clear:
-        request: tuple[Field, ...] = (*name, Ciphertext("provider_key", secret, overhead))
+        request: tuple[Field, ...] = (*name, Ciphertext("request", "provider_key", secret, overhead))
     else:
-        request = (Ciphertext("provider_key", name + secret, overhead),)
-    order = Ciphertext("group_key", ("content", *secret))
-    payload = Ciphertext("payload_key", ("file",))
+        request = (Ciphertext("request", "provider_key", name + secret, overhead),)
+    order = Ciphertext("order", "group_key", ("content", *secret))
+    payload = Ciphertext("payload", "payload_key", ("file",))
     return (
         Step("1", "computes the tag of the content", "UE"),
         Step("2", "request", "UE", "BS", ("temporary_name", "count", *request, "mac")),
@@ -160,8 +163,8 @@ def request_steps(*, tags_in_clear: bool = False, hybrid: bool = False, miss: bo
 
 
 def _miss_steps() -> tuple[Step, ...]:
-    fetch = Ciphertext("group_key", ("content", "fetch_key"))
-    file = Ciphertext("fetch_key", ("file",))
+    fetch = Ciphertext("fetch", "group_key", ("content", "fetch_key"))
+    file = Ciphertext("file", "fetch_key", ("file",))
     return (
         Step("9a", "fetch", "ES", "BS", ("fetch_name", fetch)),
         Step("9b", "fetch with cell", "BS", "ISP", ("cell", "fetch_name", fetch)),
