@@ -69,6 +69,16 @@ def test_sequences_identify_what_ranks_cannot(traffic: ModuleType) -> None:
     assert np.mean(by_rank) < 0.5
 
 
+def test_contents_without_any_order_stay_hidden(traffic: ModuleType) -> None:
+    law = np.full((8, 8), 1 / 8)
+    known = traffic.statistics(chains(law, 12, 3000, Rng(1)))
+    shares = []
+    for draw in range(10):
+        tags, truth = traffic.tag_requests(chains(law, 12, 8, Rng(draw + 2)), Rng(draw))
+        shares.append(traffic.identified_share(tags, traffic.match_sequences(tags, known, Rng(draw)), truth))
+    assert np.mean(shares) < 0.3  # 1/8 by chance
+
+
 def test_more_tags_than_known_contents(traffic: ModuleType) -> None:
     known = traffic.statistics([np.array([4, 5, 4, 5])])
     guess = traffic.match_sequences([np.array([0, 1, 2, 3, 0, 1])], known, Rng(1))
