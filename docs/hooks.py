@@ -14,6 +14,7 @@ from typing import Any
 from folding import fold_files, fold_sections
 from mkdocs.structure.files import File, Files
 from part_pages import either, overview, pages, table
+from protocol_tables import ciphertexts, derivable, messages, stolen_keys
 from typeset import typeset
 
 import fedradio
@@ -219,6 +220,10 @@ MARKERS: dict[str, Callable[[], str]] = {
     "spec data": lambda: spec_keys("Data"),
     "spec cache": lambda: spec_keys("Cache"),
     "shipped specs": shipped_specs,
+    "request messages": messages,
+    "request ciphertexts": ciphertexts,
+    "request knowledge": derivable,
+    "request stolen keys": stolen_keys,
     "kinds link": lambda: ", ".join(f"`{part.kind}`" for part in parts("link")),
     "fingerprint of the tutorial's spec": lambda: load_spec(TUTORIAL).sha256()[:12],
     "version": lambda: fedradio.__version__,

@@ -70,7 +70,6 @@ SOURCES: dict[str, File | Shot] = {
     "gallery/run-page.png": Shot(f"{RUN}/report.html", height=1300),
     "gallery/live-page.png": Shot(),
     "gallery/cache-hits.png": Shot("runs/rawhfl_cache-seed1/report.html", "figure:has(#cache-hits), #cache-hits"),
-    "protocol.svg": File("protocol.svg"),
     "gallery/bound.png": File("reproduced/whfl/quick/fig4.png"),
 }
 """Picture -> where it comes from once the commands have been run."""

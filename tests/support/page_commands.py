@@ -110,7 +110,7 @@ def _check_values(command: click.Command, context: click.Context, given: dict[st
 def _check_names(command: str, given: dict[str, Any]) -> None:
     """Refuse shipped specs, keys, parts and items that are not there."""
     spec, changes = given.get("spec"), [*(given.get("overrides") or given.get("changes") or ())]
-    if command in ("run", "validate", "plan", "sweep", "protocol", "cp") and spec is not None:
+    if command in ("run", "validate", "plan", "sweep", "cp") and spec is not None:
         if spec.endswith((".yaml", ".yml")) or PLACEHOLDER.match(spec):
             return
         if spec not in shipped():

@@ -85,11 +85,6 @@ COMMANDS = {
         "that mounts the folder.",
         parts=True,
     ),
-    "protocol": CommandEntry(
-        "Run the privacy protocol of RawHFL's Fig. 2 with real cryptography: who sees what, what is refused, and "
-        "attacks.",
-        parts=True,
-    ),
     "export": CommandEntry(
         "Export the records of a run or of all runs of a sweep as flat tables, or to TensorBoard or MLflow."
     ),

@@ -41,7 +41,7 @@ TOP = 4
 """Likeliest files that a client tells its edge with ``sharing: top``, unless said otherwise."""
 
 REPORTED_BITS = 32
-"""Bits of a number that a client reports of a file, masked or plain."""
+"""Bits of a number that a client reports of a file, in a sum or plain."""
 
 TAGGED_BITS = 144
 """Bits of one of the likeliest files in a report: a tag of 16 octets and a share of 16 bits."""
