@@ -17,6 +17,7 @@ from fedradio.engine.rules import sgd
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.links.ideal import ideal
+from fedradio.links.over_the_air import over_the_air
 from fedradio.models.zoo import logistic
 from fedradio.network.channel import urban_macro
 from fedradio.policies.budget import budget
@@ -103,6 +104,67 @@ def test_the_circuit_draws_power_while_on_the_air(radio: Callable[..., Simulatio
     assert record.tx_j == pytest.approx([6.75])
     assert record.energy_j == pytest.approx(118.75)
     assert state.energy_j == pytest.approx(118.75)
+
+
+def test_silent_senders_need_no_time_on_the_air(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+    given_gains: Callable[..., Channel],
+) -> None:
+    """A receiver waits for the symbols of its senders, and not at all if they are silent.
+
+    4 numbers are 2 symbols, which take 2 s at 1 symbol/s. Client 0 reports to edge 0, computes for 1 s and sends until
+    3 s; client 1 of edge 1 does not take part. Of the edges, which are ready after 3 s and at once, edge 1 has no news:
+    edge 0 sends from 3 s to 5 s, and the server has it all then.
+    """
+    air = over_the_air(symbol_rate_hz=1.0, power_unit_w=1.0)
+    below = Hop(air, turns([(0,)]), given_gains((1.0, 1.0), noise_w_hz=0.0), devices(1.0, 1.0))
+    above = Hop(air, fixed(), given_gains((1.0, 1.0), noise_w_hz=0.0))
+    sim = compose(
+        topology=tree((0, 1), (0, 0)),
+        hops=[below, above],
+        stream=holding((1, 1)),
+        model=logistic((1,), 2),
+        algorithm=fedavg(),
+        rule=sgd(batch=1),
+    )
+    _, record, (training, relay) = run_round(sim, begin(sim), evaluate=False)
+    assert (training.ids, training.seconds, training.time_s) == ([0], [3.0], [3.0, 0.0])
+    assert (relay.ids, relay.seconds, relay.time_s) == ([0], [5.0], [5.0])
+    assert (relay.rest, relay.idle) == ("no_news", {})
+    assert record.time_s == 5.0
+
+
+def test_nodes_are_ready_after_the_seconds_since_the_last_broadcast(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+) -> None:
+    """Three hops, two exchanges of the middle one: the second begins when the first ended at the node.
+
+    Clients 0 and 1 take 1 and 3 s for a step, and report to node A and B through edges of their own. So the first
+    exchange of the middle hop ends after 1 and 3 s; the second, after as many more, at 2 and 6 s of the round, which
+    lasts 6 s. If edges were late by all of the round so far, the second would take 2 and 6 s, and the round 9 s.
+    """
+    sim = compose(
+        topology=tree((0, 1), (0, 1), (0, 0)),
+        hops=[
+            Hop(ideal(), turns([(0, 1), (0, 1)]), fleet=devices(1.0, 3.0)),
+            Hop(ideal(), fixed(), period=2),
+            Hop(ideal(), fixed()),
+        ],
+        stream=holding((1, 1)),
+        model=logistic((1,), 2),
+        algorithm=fedavg(),
+        rule=sgd(batch=1),
+    )
+    _, record, exchanges = run_round(sim, begin(sim), evaluate=False)
+    assert [exchange.hop for exchange in exchanges] == [0, 1, 0, 1, 2]
+    assert [exchange.time_s for exchange in exchanges] == [[1.0, 3.0]] * 4 + [[6.0]]
+    assert exchanges[4].seconds == [2.0, 6.0]
+    assert [exchange.now_s for exchange in exchanges] == [0.0, 0.0, 3.0, 3.0, 0.0]
+    assert record.time_s == 6.0
 
 
 @pytest.mark.parametrize(
