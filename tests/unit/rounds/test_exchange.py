@@ -183,8 +183,8 @@ def test_fixed_shares_do_not_grow_when_relays_are_lost(
     given_changes: Callable[..., Backend],
     given_losses: Callable[..., Link],
 ) -> None:
-    """Relays at fixed shares, of all clients below a node: what is lost is missing, and nobody takes its place. Links that
-    may lose are refused there; this one, as any of a user's own might, does not say so.
+    """Relays at fixed shares, of all clients below a node: what is lost is missing, and nobody takes its place. Links
+    that may lose are refused there; this one, as any of a user's own might, does not say so.
 
     Clients 0 to 3 have edges 0 to 3 of their own; edges 0 and 1 report to node A, 2 to B, 3 to C. The clients have 1,
     3, 2 and 2 samples and change by 4, 8, 6 and 9; the relays of edge 1 and of C are lost. By hand: A moves by
