@@ -1,7 +1,7 @@
 """Bits, joules, cycles and local steps of an exchange, against cases computed by hand."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 import pytest
@@ -12,7 +12,7 @@ from torch import Tensor
 from fedradio.algorithms.apfl import apfl
 from fedradio.algorithms.fedavg import fedavg
 from fedradio.algorithms.fedcpsl import fedcpsl
-from fedradio.core.contracts import Algorithm, Channel, Fleet, Hop, Policy, SimState, Stream, Topology
+from fedradio.core.contracts import Algorithm, Channel, Clock, Fleet, Hop, Policy, SimState, Stream, Topology
 from fedradio.engine.rules import sgd
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
@@ -22,8 +22,11 @@ from fedradio.models.zoo import logistic
 from fedradio.network.channel import urban_macro
 from fedradio.policies.budget import budget
 from fedradio.policies.fixed import fixed
+from fedradio.rounds.accounts import planned_j
+from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation, compose
+from fedradio.rounds.tiers import open_tiers
 
 
 def doubles(*values: float) -> Tensor:
@@ -116,7 +119,8 @@ def test_silent_senders_need_no_time_on_the_air(
 
     4 numbers are 2 symbols, which take 2 s at 1 symbol/s. Client 0 reports to edge 0, computes for 1 s and sends until
     3 s; client 1 of edge 1 does not take part. Of the edges, which are ready after 3 s and at once, edge 1 has no news:
-    edge 0 sends from 3 s to 5 s, and the server has it all then.
+    edge 0 sends from 3 s to 5 s, and the server has it all then. Each vector uses the channel twice; if nobody takes
+    part, nothing is used, and no time passes.
     """
     air = over_the_air(symbol_rate_hz=1.0, power_unit_w=1.0)
     below = Hop(air, turns([(0,)]), given_gains((1.0, 1.0), noise_w_hz=0.0), devices(1.0, 1.0))
@@ -133,7 +137,11 @@ def test_silent_senders_need_no_time_on_the_air(
     assert (training.ids, training.seconds, training.time_s) == ([0], [3.0], [3.0, 0.0])
     assert (relay.ids, relay.seconds, relay.time_s) == ([0], [5.0], [5.0])
     assert (relay.rest, relay.idle) == ("no_news", {})
+    assert (training.uses, relay.uses) == (2.0, 2.0)
     assert record.time_s == 5.0
+    silent = replace(sim, hops=(replace(below, policy=turns([()])), above))
+    _, record, (training, relay) = run_round(silent, begin(silent), evaluate=False)
+    assert (training.uses, relay.uses, record.time_s) == (0.0, 0.0, 0.0)
 
 
 def test_nodes_are_ready_after_the_seconds_since_the_last_broadcast(
@@ -165,6 +173,16 @@ def test_nodes_are_ready_after_the_seconds_since_the_last_broadcast(
     assert exchanges[4].seconds == [2.0, 6.0]
     assert [exchange.now_s for exchange in exchanges] == [0.0, 0.0, 3.0, 3.0, 0.0]
     assert record.time_s == 6.0
+
+
+def test_planned_joules_are_those_of_the_senders(radio: Callable[..., Simulation]) -> None:
+    """The same joules before anything is sent; a client that is not selected computes and sends nothing."""
+    sim = radio(circuit_w=0.25)
+    state = begin(sim)
+    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    joules = planned_j(planned)
+    assert joules is not None
+    assert joules.tolist() == pytest.approx([18.25, 18.25, 82.25, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -207,6 +225,24 @@ def test_training_passes_are_computed_and_paid(
     assert exchange.compute_j == pytest.approx([32.0 * passes, 96.0 * passes])
     assert record.time_s == pytest.approx(6.0 * passes)
     assert record.compute_j == pytest.approx(128.0 * passes)
+
+
+def test_a_shared_model_that_rests_costs_its_forward_pass(
+    tree: Callable[..., Topology], turns: Callable[..., Policy], holding: Callable[..., Stream]
+) -> None:
+    """From round 1 on only the own model is trained: 2 passes in round 0, then ``1 + 1/3``, of 8 cycles each."""
+    sim = compose(
+        topology=tree((0,)),
+        hops=[Hop(ideal(), turns([(0,)]), fleet=devices(1.0))],
+        stream=holding((1,)),
+        model=logistic((1,), 2),
+        algorithm=apfl(finetune_after=1),
+        rule=sgd(batch=1),
+    )
+    state, _, (first,) = run_round(sim, begin(sim), evaluate=False)
+    _, _, (second,) = run_round(sim, state, evaluate=False)
+    assert first.notes["cycles"].values == pytest.approx([16.0])
+    assert second.notes["cycles"].values == pytest.approx([32.0 / 3.0])
 
 
 def test_an_epoch_sees_every_labelled_sample(tree: Callable[..., Topology], holding: Callable[..., Stream]) -> None:

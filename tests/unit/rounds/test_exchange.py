@@ -146,6 +146,28 @@ def test_a_relay_that_is_lost_has_no_weight(
     assert relay.bits == 3 * 4 * 32.0
 
 
+def test_masses_are_those_of_the_clients_that_arrive(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+    given_changes: Callable[..., Backend],
+    given_losses: Callable[..., Link],
+) -> None:
+    """Clients 0 and 1 report to edge 0, client 2 to edge 1; they have 1, 2 and 3 samples and change by 4, 9 and 8. The
+    payload of client 1 is lost: ``w = (1*4 + 3*8) / 4 = 7``, and 6 if its samples counted."""
+    w, exchanges = one_round(
+        tree((0, 0, 1), (0, 0)),
+        turns([(0, 1, 2)]),
+        [1, 1],
+        holding((1, 2, 3)),
+        given_changes((4.0, 9.0, 8.0)),
+        links=[given_losses(1), ideal()],
+    )
+    assert w == pytest.approx([7.0] * 4)
+    assert exchanges[0].effective == pytest.approx([1.0, 1.0])
+    assert exchanges[1].effective == pytest.approx([8 / 5])  # of shares 1/4 and 3/4
+
+
 def test_masses_of_lost_relays_are_handed_up_by_nobody(
     tree: Callable[..., Topology],
     turns: Callable[..., Policy],
@@ -262,3 +284,29 @@ def test_receivers_that_remember_step_even_if_nobody_is_heard(
     silent = replace(sim, hops=(replace(sim.hops[0], policy=turns([()])),))
     state, _, _ = run_round(silent, state, evaluate=False)
     assert state.memory.shared["w"].tolist() == pytest.approx([2.5] * 4)
+
+
+def test_receivers_that_hear_nobody_keep_model_and_momentum(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+    given_changes: Callable[..., Backend],
+    given_losses: Callable[..., Link],
+) -> None:
+    """Momentum .5 on changes of 1: a step of 1; none when the only payload is lost; then of 1.5, as if nothing had been
+    sent in between."""
+    hop = Hop(ideal(), turns([(0,)]), receiver=momentum(beta=0.5))
+    sim = compose(
+        topology=tree((0,)),
+        hops=[hop],
+        stream=holding((1,)),
+        model=logistic((1,), 2),
+        algorithm=fedavg(),
+        rule=sgd(),
+    )
+    sim = replace(sim, backend=given_changes((1.0,)))
+    state, reached = begin(sim), []
+    for link in (ideal(), given_losses(0), ideal()):
+        state, _, _ = run_round(replace(sim, hops=(replace(hop, link=link),)), state, evaluate=False)
+        reached.append(float(state.memory.shared["w"][0]))
+    assert reached == pytest.approx([1.0, 1.0, 2.5])
