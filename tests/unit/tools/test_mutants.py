@@ -1,6 +1,7 @@
 """The tool that breaks lines to see tests fail: on a tree of one module, and the rows of its table on this one."""
 
 import importlib.util
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -71,8 +72,6 @@ def test_a_mutant_dies_or_survives(tool: ModuleType, tree: Path, capsys: pytest.
     assert second.split() == ["survived", "links/rates.py:", "more"]
     assert found.strip() == "'x + 0' -> 'x + x' passes tests/unit/links/test_rates.py::test_same"
     assert last.startswith("1 of 2 mutants died; ")
-    assert tool.main(["--only", "*half"], tree, rows) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["died", "1"]
     assert (tree / "src/fedradio/links/rates.py").read_text() == RATES
     assert not [*tree.rglob("__pycache__")]
 
@@ -98,19 +97,33 @@ def test_a_row_must_find_its_text_once_and_its_test(
     ]
 
 
-def test_tests_must_pass_without_the_mutant(tool: ModuleType, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tree / "src/fedradio/links/rates.py").write_text(RATES.replace("2 *", "4 *"), encoding="utf-8")
-    assert tool.main([], tree, (mutant(tool, "half", "4 * x", "x / 2"),)) == 2
-    words = capsys.readouterr().err
-    assert words.startswith("tests fail without any mutant\n")
-    assert "test_twice" in words
-
-
-def test_a_mutant_that_nobody_can_import_is_no_mutant(
-    tool: ModuleType, tree: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("codes", "result", "words"),
+    [
+        ([0, 1, 1], 0, ""),
+        ([0, 1, 0], 1, ""),
+        ([1], 2, "tests fail without any mutant\nwhat pytest said\n"),
+        ([0, 2, 1], 2, "links/rates.py: half: its tests cannot be run\nwhat pytest said\n"),
+        ([0, 5, 1], 2, "links/rates.py: half: its tests cannot be run\nwhat pytest said\n"),
+    ],
+    ids=["all_die", "one_survives", "broken_before", "cannot_be_imported", "not_selected"],
+)
+def test_what_pytest_says_decides(
+    tool: ModuleType,
+    tree: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    codes: list[int],
+    result: int,
+    words: str,
 ) -> None:
-    assert tool.main([], tree, (mutant(tool, "no Python", "2 * x", "2 *"),)) == 2
-    assert capsys.readouterr().err.startswith("links/rates.py: no Python: its tests cannot be run\n")
+    """Its exit code without any mutant, then with each: 0 passed, 1 failed, 2 interrupted, 5 no tests."""
+    left = iter(codes)
+    said = "what pytest said"
+    monkeypatch.setattr(tool, "run_tests", lambda *_: subprocess.CompletedProcess([], next(left), said, ""))
+    rows = (mutant(tool, "half", "2 * x", "x / 2"), mutant(tool, "more", "x + 0", "x + x"))
+    assert tool.main(["--jobs", "1"], tree, rows) == result
+    assert capsys.readouterr().err == words
 
 
 def test_mutants_are_listed_by_pattern(tool: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
