@@ -76,9 +76,13 @@ class Case:
 
 
 RADIO = "channel: urban_macro, link: {kind: digital, bandwidth_hz: 540.0e+3}, fleet: cellular, deadline_s: 150"
-HOPS = (
-    f"hops=[{{{RADIO}, policy: {{kind: fixed, steps: 3}}, period: 2}}, {{policy: fixed, period: 2}}, {{policy: fixed}}]"
-)
+BELOW = f"{{{RADIO}, policy: {{kind: fixed, steps: 3}}, period: 2}}"
+HOPS = f"hops=[{BELOW}, {{policy: fixed, period: 2}}, {{policy: fixed}}]"
+LOSSY = "channel: urban_macro, link: {kind: digital, erasure: 0.4}, fleet: cellular, policy: fixed"
+LOSSY_HOPS = f"hops=[{BELOW}, {{{LOSSY}, period: 2}}, {{{LOSSY}}}]"
+SILENT = "hops.0.link.erasure=0.9"
+"""Edges that heard none of their clients have no news: the only senders that fixed weights of relays can miss."""
+FIXED = "algorithm={kind: fedavg, normalise: selected}"
 GREY = "data.source={kind: synthetic_images, channels: 1, height: 28, width: 28, samples: 2000}"
 COLOUR = "data.source={kind: synthetic_images, channels: 3, height: 32, width: 32, samples: 400}"
 GAPS = "data.partition={kind: label_gaps, missing: 2}"
@@ -105,6 +109,8 @@ CASES = (
     Case("demo", 2, label="ray", options=("--on", "ray", "--actors", "2")),
     Case("digits_flat", 8, THREE_DEVICES, "federation", FEDERATION),
     Case("demo", 20, ("eval_every=5",), "environment", ENVIRONMENT, files=(RECORDS, SUMMARY)),
+    Case("demo", 3, ("topology=three_hops", LOSSY_HOPS), "three_hops_losses", THREE_HOPS),
+    Case("demo", 3, ("topology=three_hops", HOPS, SILENT, FIXED), "three_hops_fixed", THREE_HOPS),
     Case("digits_flat", 2),
     Case("digits_central", 2),
     Case("rawhfl/quick/central", 1),

@@ -25,6 +25,14 @@ def test_scaffold_keeps_its_invariant() -> None:
     assert float((mine.mean(dim=0) - c).norm()) < 1e-5 * float(c.norm())
 
 
+def test_gradients_are_shifted_by_the_difference_of_the_variates() -> None:
+    """``c - c_i`` with the variate of the client's own receiver: 1 - 10 and 3 - 20."""
+    got, mine = {"w": vector(0, 0)[:, None], "c": vector(1, 3)[:, None]}, {"c": vector(10, 20)[:, None]}
+    shift = scaffold().start(cohort(got, mine, torch.tensor([0, 1]))).shift
+    assert shift is not None
+    assert shift.tolist() == [[-9.0], [-17.0]]
+
+
 def test_variates_move_only_when_acknowledged() -> None:
     sim = cells(algorithm=scaffold(), deadline_s=1e-9)
     state = after(sim, 1)

@@ -123,6 +123,17 @@ def test_cells_are_selected_independently() -> None:
         assert torch.equal(select(alone, part, 0.4, 4, 2, before[rows])[0], together[rows])
 
 
+def test_an_overlap_by_hand() -> None:
+    """Two of four clients at .1, .2, .4 and .5 J, of which the cheap ones took part before. With no more than one of
+    them again it is 0 and 2, with both 0 and 1, with none 2 and 3."""
+    s = replace(rawhfl_slot(0, edges=1, each=4), parent=torch.zeros(4, dtype=torch.long), receivers=1)
+    offer, before = _offer([0.1, 0.2, 0.4, 0.5], [True] * 4), torch.tensor([True, True, False, False])
+    for overlap, chosen in ((0, [2, 3]), (1, [0, 2]), (2, [0, 1])):
+        active, notes = select(s, offer, 0.0, 2, overlap, before)
+        assert active.nonzero().flatten().tolist() == chosen
+        assert notes["relaxed"].tolist() == [0]
+
+
 def _offer(energy: list[float], eligible: list[bool]) -> Offer:
     n = len(energy)
     ones = torch.ones(n, dtype=torch.float64)

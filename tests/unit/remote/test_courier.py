@@ -58,6 +58,22 @@ def test_the_wish_to_stop_interrupts_the_next_round(monkeypatch: pytest.MonkeyPa
             send_for_ever(courier)
 
 
+def test_a_wish_to_stop_that_is_heard_once_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first answer is to stop, all later ones are not: the run is interrupted all the same."""
+    monkeypatch.setattr(module, "TELL_EVERY_S", 0.001)
+    answers, later = iter([True, False]), threading.Event()
+
+    def tell(messages: list[dict[str, Any]]) -> bool:
+        if (answer := next(answers, None)) is None:  # the second answer has been heard
+            later.set()
+        return bool(answer)
+
+    with Courier(tell) as courier:
+        assert later.wait(10)
+        with pytest.raises(KeyboardInterrupt):
+            courier.send(ROUND)
+
+
 def test_when_nobody_is_there_any_more_the_run_ends_after_its_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TELL_EVERY_S", 0.01)
 

@@ -1,19 +1,22 @@
-"""Parts of rounds that can be computed by hand: few samples, given changes, given gains, given turns."""
+"""Parts of rounds that can be computed by hand: few samples, given changes, given gains, given turns, given losses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from torch import Tensor
 
 from fedradio.core.contracts import (
+    Airtime,
     Allocation,
     Channel,
     ChannelState,
     EvalJob,
+    Exchange,
+    Link,
     Noted,
     Policy,
     Reason,
@@ -31,6 +34,7 @@ from fedradio.core.contracts import (
 from fedradio.core.rng import Rng
 from fedradio.data.streams import static
 from fedradio.engine import Engine
+from fedradio.links.ideal import Ideal
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,20 @@ class GivenGains(Channel):
         return ChannelState(rows.contiguous(), self.noise_w_hz), state
 
 
+@dataclass(frozen=True)
+class GivenLosses(Ideal):
+    """An ideal link of 32 bits a number that loses the payloads of the senders ``lost``, in every exchange."""
+
+    lost: Sequence[int]
+
+    def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
+        airtime = super().plan(x, state, rng)
+        lost = torch.zeros(x.senders, dtype=torch.bool)
+        lost[list(self.lost)] = True
+        reason = torch.where(lost, int(Reason.OUTAGE), airtime.reason)
+        return replace(airtime, arrived=airtime.arrived & ~lost, reason=reason)
+
+
 @pytest.fixture
 def given_changes() -> type[GivenChanges]:
     return GivenChanges
@@ -101,6 +119,12 @@ def turns() -> type[Turns]:
 @pytest.fixture
 def given_gains() -> type[GivenGains]:
     return GivenGains
+
+
+@pytest.fixture
+def given_losses() -> Callable[..., Link]:
+    """``given_losses(1, 2)``: a link that loses the payloads of senders 1 and 2."""
+    return lambda *lost: GivenLosses(32.0, lost)
 
 
 @pytest.fixture

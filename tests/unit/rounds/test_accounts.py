@@ -1,7 +1,7 @@
 """Bits, joules, cycles and local steps of an exchange, against cases computed by hand."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 import pytest
@@ -12,17 +12,21 @@ from torch import Tensor
 from fedradio.algorithms.apfl import apfl
 from fedradio.algorithms.fedavg import fedavg
 from fedradio.algorithms.fedcpsl import fedcpsl
-from fedradio.core.contracts import Algorithm, Channel, Fleet, Hop, Policy, SimState, Stream, Topology
+from fedradio.core.contracts import Algorithm, Channel, Clock, Fleet, Hop, Policy, SimState, Stream, Topology
 from fedradio.engine.rules import sgd
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.links.ideal import ideal
+from fedradio.links.over_the_air import over_the_air
 from fedradio.models.zoo import logistic
 from fedradio.network.channel import urban_macro
 from fedradio.policies.budget import budget
 from fedradio.policies.fixed import fixed
+from fedradio.rounds.accounts import planned_j
+from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation, compose
+from fedradio.rounds.tiers import open_tiers
 
 
 def doubles(*values: float) -> Tensor:
@@ -105,6 +109,82 @@ def test_the_circuit_draws_power_while_on_the_air(radio: Callable[..., Simulatio
     assert state.energy_j == pytest.approx(118.75)
 
 
+def test_silent_senders_need_no_time_on_the_air(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+    given_gains: Callable[..., Channel],
+) -> None:
+    """A receiver waits for the symbols of its senders, and not at all if they are silent.
+
+    4 numbers are 2 symbols, which take 2 s at 1 symbol/s. Client 0 reports to edge 0, computes for 1 s and sends until
+    3 s; client 1 of edge 1 does not take part. Of the edges, which are ready after 3 s and at once, edge 1 has no news:
+    edge 0 sends from 3 s to 5 s, and the server has it all then. Each vector uses the channel twice; if nobody takes
+    part, nothing is used, and no time passes.
+    """
+    air = over_the_air(symbol_rate_hz=1.0, power_unit_w=1.0)
+    below = Hop(air, turns([(0,)]), given_gains((1.0, 1.0), noise_w_hz=0.0), devices(1.0, 1.0))
+    above = Hop(air, fixed(), given_gains((1.0, 1.0), noise_w_hz=0.0))
+    sim = compose(
+        topology=tree((0, 1), (0, 0)),
+        hops=[below, above],
+        stream=holding((1, 1)),
+        model=logistic((1,), 2),
+        algorithm=fedavg(),
+        rule=sgd(batch=1),
+    )
+    _, record, (training, relay) = run_round(sim, begin(sim), evaluate=False)
+    assert (training.ids, training.seconds, training.time_s) == ([0], [3.0], [3.0, 0.0])
+    assert (relay.ids, relay.seconds, relay.time_s) == ([0], [5.0], [5.0])
+    assert (relay.rest, relay.idle) == ("no_news", {})
+    assert (training.uses, relay.uses) == (2.0, 2.0)
+    assert record.time_s == 5.0
+    silent = replace(sim, hops=(replace(below, policy=turns([()])), above))
+    _, record, (training, relay) = run_round(silent, begin(silent), evaluate=False)
+    assert (training.uses, relay.uses, record.time_s) == (0.0, 0.0, 0.0)
+
+
+def test_nodes_are_ready_after_the_seconds_since_the_last_broadcast(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+) -> None:
+    """Three hops, two exchanges of the middle one: the second begins when the first ended at the node.
+
+    Clients 0 and 1 take 1 and 3 s for a step, and report to node A and B through edges of their own. So the first
+    exchange of the middle hop ends after 1 and 3 s; the second, after as many more, at 2 and 6 s of the round, which
+    lasts 6 s. If edges were late by all of the round so far, the second would take 2 and 6 s, and the round 9 s.
+    """
+    sim = compose(
+        topology=tree((0, 1), (0, 1), (0, 0)),
+        hops=[
+            Hop(ideal(), turns([(0, 1), (0, 1)]), fleet=devices(1.0, 3.0)),
+            Hop(ideal(), fixed(), period=2),
+            Hop(ideal(), fixed()),
+        ],
+        stream=holding((1, 1)),
+        model=logistic((1,), 2),
+        algorithm=fedavg(),
+        rule=sgd(batch=1),
+    )
+    _, record, exchanges = run_round(sim, begin(sim), evaluate=False)
+    assert [exchange.hop for exchange in exchanges] == [0, 1, 0, 1, 2]
+    assert [exchange.time_s for exchange in exchanges] == [[1.0, 3.0]] * 4 + [[6.0]]
+    assert exchanges[4].seconds == [2.0, 6.0]
+    assert [exchange.now_s for exchange in exchanges] == [0.0, 0.0, 3.0, 3.0, 0.0]
+    assert record.time_s == 6.0
+
+
+def test_planned_joules_are_those_of_the_senders(radio: Callable[..., Simulation]) -> None:
+    """The same joules before anything is sent; a client that is not selected computes and sends nothing."""
+    sim = radio(circuit_w=0.25)
+    state = begin(sim)
+    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    joules = planned_j(planned)
+    assert joules is not None
+    assert joules.tolist() == pytest.approx([18.25, 18.25, 82.25, 0.0])
+
+
 @pytest.mark.parametrize(
     ("algorithm", "unlabelled", "passes"),
     [
@@ -145,6 +225,24 @@ def test_training_passes_are_computed_and_paid(
     assert exchange.compute_j == pytest.approx([32.0 * passes, 96.0 * passes])
     assert record.time_s == pytest.approx(6.0 * passes)
     assert record.compute_j == pytest.approx(128.0 * passes)
+
+
+def test_a_shared_model_that_rests_costs_its_forward_pass(
+    tree: Callable[..., Topology], turns: Callable[..., Policy], holding: Callable[..., Stream]
+) -> None:
+    """From round 1 on only the own model is trained: 2 passes in round 0, then ``1 + 1/3``, of 8 cycles each."""
+    sim = compose(
+        topology=tree((0,)),
+        hops=[Hop(ideal(), turns([(0,)]), fleet=devices(1.0))],
+        stream=holding((1,)),
+        model=logistic((1,), 2),
+        algorithm=apfl(finetune_after=1),
+        rule=sgd(batch=1),
+    )
+    state, _, (first,) = run_round(sim, begin(sim), evaluate=False)
+    _, _, (second,) = run_round(sim, state, evaluate=False)
+    assert first.notes["cycles"].values == pytest.approx([16.0])
+    assert second.notes["cycles"].values == pytest.approx([32.0 / 3.0])
 
 
 def test_an_epoch_sees_every_labelled_sample(tree: Callable[..., Topology], holding: Callable[..., Stream]) -> None:

@@ -2,8 +2,9 @@
 
 import torch
 from support.exchanges import exchange, sent
+from torch import Tensor
 
-from fedradio.core.contracts import Delivery, Message, Transform
+from fedradio.core.contracts import Coded, Delivery, Message, Sent, Slots, Transform, View
 from fedradio.core.rng import Rng
 from fedradio.rounds.payload import decode, encode, memories_of, write_memories
 from fedradio.transforms.clip import clip
@@ -28,6 +29,38 @@ def test_without_transforms_payloads_are_what_is_heard() -> None:
     assert encoded.heard is given.payload
     delivery = Delivery(torch.zeros(1, 1, D), None, None)
     assert decode((), MESSAGE, x, given, delivery, Rng(0)) is delivery
+
+
+class Doubled(Transform):
+    """Numbers travel as their doubles."""
+
+    def encode(self, x: View, sent: Sent, mine: Slots, rng: Rng) -> Coded:
+        return Coded(2.0 * sent.payload)
+
+    def decode(self, x: View, sent: Sent, received: Tensor, rng: Rng) -> Tensor:
+        return received / 2.0
+
+
+class Raised(Transform):
+    """Numbers travel as one more."""
+
+    def encode(self, x: View, sent: Sent, mine: Slots, rng: Rng) -> Coded:
+        return Coded(sent.payload + 1.0)
+
+    def decode(self, x: View, sent: Sent, received: Tensor, rng: Rng) -> Tensor:
+        return received - 1.0
+
+
+def test_receivers_undo_the_last_transform_first() -> None:
+    """3 is sent as ``2*3 + 1 = 7`` and decoded as ``(7 - 1)/2``, alone and in the sum; forwards it would be 2.5."""
+    chain = (Doubled(), Raised())
+    x = exchange((0,), message=1)
+    encoded = encode(chain, Message(1, 1), x, sent(x, torch.full((1, 1, 1), 3.0)), [{}, {}], Rng(0))
+    assert (float(encoded.sent.payload), float(encoded.heard)) == (7.0, 3.0)
+    coded = encoded.sent.payload
+    delivery = decode(chain, Message(1, 1), x, encoded.sent, Delivery(coded, coded, None), Rng(0))
+    assert delivery.rows is not None
+    assert (float(delivery.total), float(delivery.rows)) == (3.0, 3.0)
 
 
 def test_what_is_heard_is_decoded_and_sums_are_the_sums_of_it() -> None:

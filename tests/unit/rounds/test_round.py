@@ -1,6 +1,6 @@
-"""Neutral elements of a round."""
+"""Neutral elements of a round, and the randomness of its exchanges."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
@@ -10,12 +10,34 @@ from torch import Tensor
 from fedradio.algorithms.fedavg import fedavg, fedprox
 from fedradio.algorithms.fednova import fednova
 from fedradio.algorithms.scaffold import scaffold
+from fedradio.core.contracts import (
+    Airtime,
+    Allocation,
+    Channel,
+    ChannelState,
+    Coded,
+    Delivery,
+    Exchange,
+    Hop,
+    Policy,
+    Sent,
+    Site,
+    Slots,
+    Trained,
+    TrainJob,
+    Transform,
+    View,
+)
+from fedradio.core.rng import Rng
 from fedradio.data.partition import dirichlet
+from fedradio.engine import Engine
 from fedradio.engine.rules import sgd
 from fedradio.engine.schedules import linear
+from fedradio.links.ideal import Ideal
 from fedradio.models.zoo import logistic
 from fedradio.network.topology import hierarchical
-from fedradio.policies.fixed import fixed
+from fedradio.policies.effort import effort
+from fedradio.policies.fixed import Fixed, fixed
 from fedradio.rounds.round import begin, order, run_round
 from fedradio.rounds.simulation import Simulation
 
@@ -83,3 +105,76 @@ def test_the_order_of_exchanges_by_hand() -> None:
     sim = cells(period=3)
     _, _, exchanges = run_round(sim, begin(sim))
     assert [record.hop for record in exchanges] == list(order(sim)) == [0, 0, 0, 1]
+
+
+@dataclass(frozen=True)
+class NotingPolicy(Policy):
+    """Everybody takes part; it notes the keys of the generators that it is given, as the parts below."""
+
+    keys: list[int] = field(default_factory=list)
+
+    @property
+    def everyone(self) -> bool:
+        return True
+
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        self.keys.append(rng.key())
+        return Fixed(effort(1, None)).decide(view, state, rng)
+
+
+@dataclass(frozen=True)
+class NotingLink(Ideal):
+    keys: list[int] = field(default_factory=list)
+
+    def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
+        self.keys.append(rng.key())
+        return super().plan(x, state, rng)
+
+    def combine(self, x: Exchange, airtime: Airtime, sent: Sent, state: Slots, rng: Rng) -> tuple[Delivery, Slots]:
+        self.keys.append(rng.key())
+        return super().combine(x, airtime, sent, state, rng)
+
+
+@dataclass(frozen=True)
+class NotingTransform(Transform):
+    keys: list[int] = field(default_factory=list)
+
+    def encode(self, x: View, sent: Sent, mine: Slots, rng: Rng) -> Coded:
+        self.keys.append(rng.key())
+        return Coded(sent.payload)
+
+
+@dataclass(frozen=True)
+class NotingChannel(Channel):
+    keys: list[int] = field(default_factory=list)
+
+    def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
+        self.keys.append(rng.key())
+        gain = torch.ones(len(site.receivers_m), len(site.senders_m), dtype=torch.float64)
+        return ChannelState(gain, noise_w_hz=1.0), state
+
+
+class NotingBackend(Engine):
+    def __init__(self, keys: list[int]) -> None:
+        super().__init__(1)
+        self.keys = keys
+
+    def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
+        self.keys.append(job.rng.key())
+        return super().train(job, groups)
+
+
+def test_no_two_parts_share_a_generator_and_none_draws_twice_from_one() -> None:
+    """Two rounds of two edge rounds and a relay are six exchanges. In each, the policy, the link's plan and its noise
+    and two transforms draw for themselves; in four, clients draw mini-batches. A hop's channel names the time itself,
+    so that it can keep what lasts: it is given one generator a hop."""
+    keys, channels = list[int](), list[int]()
+    link, policy, channel = NotingLink(32.0, keys), NotingPolicy(keys), NotingChannel(channels)
+    hop = Hop(link, policy, channel, transforms=(NotingTransform(keys), NotingTransform(keys)))
+    after(replace(cells(backend=NotingBackend(keys)), hops=(replace(hop, period=2), hop)), 2)
+    assert len(keys) == 6 * 5 + 4
+    assert len(set(keys)) == len(keys)
+    assert len(channels) == 6
+    assert len({*channels}) == 2
+    assert channels[:3] == channels[3:]
+    assert channels[0] == channels[1] != channels[2]

@@ -1,11 +1,12 @@
 """Grids of specs: what a command means and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fedradio.core.errors import SpecError
-from fedradio.sweeps.grid import LONGEST_STEM, parse_seeds, plan_sweep
+from fedradio.sweeps.grid import LONGEST_STEM, merged, parse_seeds, plan_sweep
 
 
 @pytest.mark.parametrize(("text", "seeds"), [("3", (1, 2, 3)), ("1,2,7", (1, 2, 7)), ("7,", (7,)), (" 4, 0 ", (4, 0))])
@@ -100,6 +101,22 @@ def test_stems_are_short_safe_and_different(source: Path) -> None:
     assert len({stem.casefold() for stem in stems}) == 4
     assert all(len(stem) <= LONGEST_STEM for stem in stems)
     assert all(character.isalnum() or character in "._+-" for stem in stems for character in stem)
+
+
+def test_stems_differ_in_more_than_capitals(source: Path, tmp_path: Path) -> None:
+    """Columns ``y`` and ``Y`` of a table are two labels, but on some file systems two such folders are one; so with
+    variants that a stored sweep has already."""
+    table = tmp_path / "both.csv"
+    table.write_text("a,y,Y\n" + "".join(f"{i},{i % 2},{i % 3}\n" for i in range(12)), encoding="utf-8")
+    data = f"data.source={{kind: csv, path: {table}, label: y}}"
+    plan = plan_sweep(source, [data, "data.source.label=y,Y"])
+    assert [variant.stem for variant in plan.variants] == ["data.source.label-y", "data.source.label-Y-2"]
+    small, large = (replace(plan, variants=(variant,)) for variant in plan.variants)
+    renamed = replace(large, variants=(replace(large.variants[0], stem="data.source.label-Y"),))
+    assert [variant.stem for variant in merged(small, renamed).variants] == [
+        "data.source.label-y",
+        "data.source.label-Y-2",
+    ]
 
 
 def test_lists_of_parts_are_an_axis_and_so_are_their_keywords(source: Path) -> None:

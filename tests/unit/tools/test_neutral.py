@@ -225,13 +225,16 @@ def test_wrong_use_ends_with_2(tool: ModuleType, tmp_path: Path, capsys: pytest.
 
 
 def test_this_checkout_equals_itself(tool: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole way, on a network with three hops; what is kept are the run folders of both sides."""
+    """The whole way, on a network with three hops and losses on the outer two; what is kept are the run folders of both
+    sides."""
     keep = tmp_path / "kept"
-    assert tool.main([str(ROOT), "--only", "demo+three_hops", "--keep", str(keep)]) == 0
-    assert "demo+three_hops: equal" in capsys.readouterr().out
-    rows = [json.loads(line) for line in (keep / "base" / "demo+three_hops" / "records.jsonl").open()]
-    assert {row["hop"] for row in rows if row["type"] == "exchange"} == {0, 1, 2}
-    folders = [keep / side / "demo+three_hops" for side in ("base", "changed")]
+    assert tool.main([str(ROOT), "--only", "demo+three_hops_losses", "--keep", str(keep)]) == 0
+    assert "demo+three_hops_losses: equal" in capsys.readouterr().out
+    rows = [json.loads(line) for line in (keep / "base" / "demo+three_hops_losses" / "records.jsonl").open()]
+    exchanges = [row for row in rows if row["type"] == "exchange"]
+    assert {row["hop"] for row in exchanges} == {0, 1, 2}
+    assert {row["hop"] for row in exchanges if not all(row["arrived"])} == {1, 2}
+    folders = [keep / side / "demo+three_hops_losses" for side in ("base", "changed")]
     weights = folders[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
     assert [d.file for d in tool.compare(*folders)] == ["model.safetensors"]
