@@ -11,13 +11,19 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import settings
 from support.batches import spy, sweep_here
+from support.examples import QUICK, WIDE
 from support.image_files import stand_in
 
 from fedradio.data.catalog import CATALOG, DataSet
 from fedradio.data.download import fetch
 from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import apply_overrides
+
+settings.register_profile("quick", max_examples=QUICK, deadline=None, derandomize=True)
+settings.register_profile("wide", max_examples=WIDE, deadline=None)
+settings.load_profile("quick")  # unless --hypothesis-profile says otherwise
 
 TINY: dict[str, Any] = {
     "name": "tiny",
