@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support import fork_server
 from support.batches import spy, sweep_here
 from support.image_files import stand_in
 
@@ -54,6 +55,10 @@ def pytest_configure() -> None:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)  # a handler is not inherited
+
+
+def pytest_unconfigure() -> None:
+    fork_server.stop()
 
 
 @pytest.fixture
