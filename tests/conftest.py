@@ -51,10 +51,15 @@ REQUESTING: dict[str, Any] = CELLS | {
 
 
 def pytest_configure() -> None:
-    """Processes that tests start get default signals: what ``nohup`` or a shell's ``&`` ignores, they would inherit."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    """Tests and the processes that they start get default signals, whatever ``nohup`` or a shell's ``&`` ignores.
+
+    An ignored signal is inherited and a handler is not: this process need not end with the terminal, its children do.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, lambda *_: None)  # a handler is not inherited
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_unconfigure() -> None:
