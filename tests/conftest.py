@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from hypothesis import settings
+from support import fork_server
 from support.batches import spy, sweep_here
 from support.examples import QUICK, WIDE
 from support.image_files import stand_in
@@ -52,6 +54,22 @@ REQUESTING: dict[str, Any] = CELLS | {
         "stream": {"kind": "growing", "history": 20, "slots": 2},
     },
 }
+
+
+def pytest_configure() -> None:
+    """Tests and the processes that they start get default signals, whatever ``nohup`` or a shell's ``&`` ignores.
+
+    An ignored signal is inherited and a handler is not: this process need not end with the terminal, its children do.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
+def pytest_unconfigure() -> None:
+    fork_server.stop()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 from pathlib import Path
 
@@ -31,16 +30,15 @@ def folders(here: Path) -> dict[tuple[str, int], Path]:
     return {(rate, seed): here / f"s/runs/rule.lr-{rate}-seed{seed}" for rate in RATES for seed in (1, 2)}
 
 
-def small_disk() -> None:
-    """No file can be larger than the records of some rounds."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))"
+"""No file can be larger than the records of some rounds."""
 
 
 def test_killed_and_refused_it_comes_to_the_same_end(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SPEC)
     runs = folders(tmp_path)
 
-    full = start(tmp_path, *SWEEP, preexec_fn=small_disk)
+    full = start(tmp_path, *SWEEP, before=SMALL_DISK)
     _, told = full.communicate(timeout=300)
     assert full.returncode == 5
     assert told.count("File too large") == 4

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-MAIN = [sys.executable, "-c", "from fedradio.cli import main; main()"]
+from support.fork_server import ForkedProcess
+
+MAIN = "from fedradio.cli import main; main()"
+"""The program."""
+
+PATIENCE_S = 600.0
+"""Longest time that a test waits for something."""
 
 
-def start(here: Path, *words: str, **how: Any) -> subprocess.Popen[str]:
-    """A command in a process group of its own, as a shell starts it."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([*MAIN, *words], cwd=here, process_group=0, **pipes, **how)
+FORKED_WORKERS = """
+from fedradio.sweeps import processes
+from support import fork_server
+processes.subprocess.Popen = fork_server.fork_worker
+"""
+"""Sweeps have forked workers too."""
+
+
+def start(here: Path, *words: object, before: str = "", **how: Any) -> ForkedProcess:
+    """A command in a process group of its own, as a shell starts it; ``before`` is Python code that comes first."""
+    return ForkedProcess(here, f"{before}\n{MAIN}", *map(str, words), **how)
+
+
+def fedradio(here: Path, *words: object, **how: Any) -> subprocess.CompletedProcess[str]:
+    """What a command printed, and its exit code."""
+    process = start(here, *words, **how)
+    stdout, stderr = process.communicate(PATIENCE_S)
+    return subprocess.CompletedProcess(words, process.wait(), stdout, stderr)
 
 
 def wait_for(what: Callable[[], bool]) -> None:
-    for _ in range(1200):
-        if what():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it never came")
+    end = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
 
 
 def rounds_in(folder: Path) -> int:
@@ -35,12 +53,12 @@ def rounds_in(folder: Path) -> int:
 
 
 def alive(folder: Path) -> list[int]:
-    """Worker processes of sweeps that were started in this folder."""
+    """Worker processes of sweeps that were started or forked in this folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_bytes().decode(errors="replace")
-            if "fedradio.sweeps.worker" in command and (process / "cwd").resolve() == folder.resolve():
+            name = (process / "comm").read_text() + (process / "cmdline").read_text(errors="replace")
+            if "sweeps.worker" in name and (process / "cwd").resolve() == folder.resolve():
                 found.append(int(process.name))
         except OSError:
             continue
