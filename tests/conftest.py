@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import settings
+from support import fork_server
 from support.batches import spy, sweep_here
 from support.dispositions import heed_ending_signals
+from support.examples import QUICK, WIDE
 from support.image_files import stand_in
 
 from fedradio.data.catalog import CATALOG, DataSet
@@ -21,6 +24,10 @@ from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import apply_overrides
 
 heed_ending_signals()
+
+settings.register_profile("quick", max_examples=QUICK, deadline=None, derandomize=True)
+settings.register_profile("wide", max_examples=WIDE, deadline=None)
+settings.load_profile("quick")  # unless --hypothesis-profile says otherwise
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -49,6 +56,10 @@ REQUESTING: dict[str, Any] = CELLS | {
         "stream": {"kind": "growing", "history": 20, "slots": 2},
     },
 }
+
+
+def pytest_unconfigure() -> None:
+    fork_server.stop()
 
 
 @pytest.fixture

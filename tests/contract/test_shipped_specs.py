@@ -1,6 +1,7 @@
 """Every shipped spec validates and runs two tiny rounds (on made-up images where its data is not here)."""
 
 import json
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
@@ -10,11 +11,20 @@ from fedradio.spec.build import build
 from fedradio.spec.spec import Spec, check_spec, load_spec
 from fedradio.spec.yaml import shipped
 
-SMALL = {
-    "mnist": {"kind": "synthetic_images", "channels": 1, "height": 28, "width": 28, "samples": 2000},
-    "fashion_mnist": {"kind": "synthetic_images", "channels": 1, "height": 28, "width": 28, "samples": 2000},
-    "cifar10": {"kind": "synthetic_images", "channels": 3, "height": 32, "width": 32, "samples": 400},
+GREY: dict[str, Any] = {
+    "kind": "synthetic_images",
+    "channels": 1,
+    "height": 28,
+    "width": 28,
+    "samples": 1000,
+    "test_samples": 100,
 }
+COLOUR = GREY | {"channels": 3, "height": 32, "width": 32, "samples": 400}
+SMALL = {"mnist": GREY, "fashion_mnist": GREY, "cifar10": COLOUR}
+"""What takes the place of images that must be fetched."""
+
+NARROW = {"width": 4, "features": 16}
+"""Keywords of convolutional models."""
 
 
 def tiny(spec: Spec) -> Spec:
@@ -34,6 +44,7 @@ def tiny(spec: Spec) -> Spec:
     few = {key: 2 for key in ("steps", "max_steps") if policy.get(key) is not None}
     plain["hops"] = [plain["hops"][0] | {"policy": policy | few}, *plain["hops"][1:]]
     plain["rule"] = plain["rule"] | {"updates_per_step": 1}
+    plain["model"] = plain["model"] | {key: value for key, value in NARROW.items() if key in plain["model"]}
     if plain["model"]["kind"] == "cnn_batchnorm":
         plain["rule"] = plain["rule"] | {"batch": 8}
         plain["hops"] = [hop | {"period": 1} for hop in plain["hops"]]
@@ -42,7 +53,25 @@ def tiny(spec: Spec) -> Spec:
     return check_spec(plain)
 
 
-@pytest.mark.parametrize("name", shipped())
+def folders() -> dict[str, list[str]]:
+    """Names of the shipped specs by folder, of those in no folder under the empty name."""
+    found: dict[str, list[str]] = {}
+    for name in shipped():
+        found.setdefault(name.rpartition("/")[0], []).append(name)
+    return found
+
+
+FOLDERS = folders()
+SOME = {*FOLDERS[""], *(names[number % len(names)] for number, names in enumerate(FOLDERS.values()))}
+"""The specs in no folder, and one of every folder."""
+
+
+def sooner(name: str, some: Collection[str]) -> Any:
+    """A parameter that is in ``make test`` if it is one of ``some``."""
+    return pytest.param(name, marks=() if name in some else pytest.mark.wide)
+
+
+@pytest.mark.parametrize("name", [sooner(name, SOME) for name in shipped()])
 def test_two_tiny_rounds(name: str) -> None:
     spec = tiny(load_spec(name))
     summary = run(spec, simulation=build(spec))
@@ -54,18 +83,19 @@ def test_two_tiny_rounds(name: str) -> None:
     assert (summary.bits is None) == (central or (analogue and not beside))
 
 
-def worlds() -> list[str]:
+def worlds(names: Iterable[str]) -> list[Spec]:
     """One spec of every world: those that differ by algorithm, rate or mode only are built once."""
-    found: dict[str, str] = {}
-    for name in shipped():
-        plain = load_spec(name).plain
+    found: dict[str, Spec] = {}
+    for spec in map(load_spec, names):
+        plain = spec.plain
         if plain["data"]["source"]["kind"] not in SMALL:
             world = [plain[key] for key in ("topology", "data", "model", "rounds")]
-            found.setdefault(json.dumps([*world, *[hop["policy"]["kind"] for hop in plain["hops"]]]), name)
+            found.setdefault(json.dumps([*world, *[hop["policy"]["kind"] for hop in plain["hops"]]]), spec)
     return list(found.values())
 
 
-@pytest.mark.parametrize("name", worlds())
-def test_every_world_can_be_built_as_it_is(name: str) -> None:
+@pytest.mark.parametrize("folder", [sooner(folder, [""]) for folder in FOLDERS])
+def test_every_world_can_be_built_as_it_is(folder: str) -> None:
     """Validation of the whole spec, data included, wherever that data is embedded."""
-    assert build(load_spec(name)).topology.clients >= 1
+    for spec in worlds(FOLDERS[folder]):
+        assert build(spec).topology.clients >= 1

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.batches import made
 from support.fork_server import ForkedProcess
-from support.processes import fedradio
+from support.processes import FORKED_WORKERS, fedradio
 
 CODE = """
 import os, signal, sys
@@ -57,3 +58,14 @@ def test_commands(tmp_path: Path) -> None:
     assert (listed.returncode, listed.stderr) == (0, "")
     assert 60 < max(map(len, listed.stdout.splitlines())) <= 70
     assert fedradio(tmp_path, "nonsense", before="print('first')").stdout == "first\n"
+
+
+SPEC = "{name: small, rounds: 1, topology: {kind: flat, clients: 2}, model: logistic}"
+
+
+def test_a_sweep_with_forked_workers_is_that_with_started_ones(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SPEC)
+    forked = fedradio(tmp_path, "sweep", "small.yaml", "--seeds", "2", "--out", "s", "-q", before=FORKED_WORKERS)
+    assert (forked.returncode, forked.stderr) == (0, "")
+    assert fedradio(tmp_path, "run", "small.yaml", "--seed", "2", "--out", "r", "-q").returncode == 0
+    assert made(tmp_path / "s" / "runs" / "small-seed2") == made(tmp_path / "r")

@@ -8,7 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.commands import exit_code
 from support.part_file import HALVED
+from support.processes import FORKED_WORKERS, MAIN, PATIENCE_S, rounds_in
+from support.processes import fedradio as forked
+
+from fedradio.core.registry import registered
 
 SPEC = """
 name: mine
@@ -20,8 +25,7 @@ algorithm: {kind: shortened, share: 0.25}
 
 
 def fedradio(here: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "fedradio", *map(str, words)]
-    return subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=300)
+    return forked(here, *words, before=FORKED_WORKERS if words[0] == "sweep" else "")
 
 
 @pytest.fixture(scope="module")
@@ -104,11 +108,12 @@ def test_resume_wants_the_same_file(here: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_runs_are_read_without_the_file(here: Path, tmp_path: Path) -> None:
+def test_runs_are_read_without_the_file(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ("algorithm", "shortened") not in registered()
     for command in ("report", "export", "verify", "figures", "resume"):
-        told = fedradio(tmp_path, command, here / "whole")
-        assert told.returncode == 0, told.stderr
-    assert fedradio(tmp_path, "compare", here / "whole", here / "whole").returncode == 0
+        assert exit_code(command, here / "whole") == 0
+    assert exit_code("compare", here / "whole", here / "whole") == 0
 
 
 def test_theory_runs_rounds_again_and_wants_the_same_file(here: Path) -> None:
@@ -184,6 +189,14 @@ def test_a_file_beside_it_is_imported_kept_and_agreed_on(here: Path) -> None:
 
 TRAP = "import pathlib; pathlib.Path(__file__).with_suffix('.sprung').touch()\n"
 
+COMMANDS = f"""
+import contextlib, sys
+for line in sys.stdin:
+    sys.argv[1:] = line.split()
+    with contextlib.suppress(SystemExit):
+        {MAIN}
+"""
+
 
 def test_a_folder_full_of_traps_springs_none(here: Path, tmp_path: Path) -> None:
     """Neighbouring modules with tempting names, and Python files inside of run folders and the working folder."""
@@ -198,16 +211,24 @@ def test_a_folder_full_of_traps_springs_none(here: Path, tmp_path: Path) -> None
     for name in ("colorsys.py", "statistics.py", "typer.py", "yaml.py", "numpy.py", "fedradio.py", "unasked.py"):
         (tmp_path / name).write_text(TRAP)
     (tmp_path / "__pycache__").mkdir()
-    asked = fedradio(tmp_path, "run", "mine.yaml", "--parts", "asked.py", "--rounds", 1, "--out", "asked", "-q")
-    assert asked.returncode == 0, asked.stderr
-    for words in (
-        ("run", "mine.yaml"),
-        ("sweep", "digits_flat", "--rounds", "1", "--seeds", "1", "--jobs", "2", "--out", "sweep"),
-        ("resume", "run", "--rounds", "2"),
-        ("report", "run"),
-        ("compare", "run", "sweep"),
-        ("ls",),
-        ("verify", "run"),
-    ):
-        fedradio(tmp_path, *words)
+    lines = (
+        "compare run run",
+        "verify run",
+        "ls",
+        "run mine.yaml",
+        "sweep digits_flat --rounds 1 --seeds 1 --out sweep -q",
+        "resume run --rounds 2 -q",
+        "report run",
+        "run mine.yaml --parts asked.py --rounds 1 --out asked -q",
+    )
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", COMMANDS],
+        input="\n".join(lines),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
     assert list(tmp_path.rglob("*.sprung")) == []
+    assert {path.parent.name for path in tmp_path.rglob("summary.json")} == {"run", "asked", "digits_flat-seed1"}
+    assert rounds_in(tmp_path / "run") == 2, told.stderr

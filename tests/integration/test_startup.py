@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.batches import sweep_here
+from support.commands import exit_code
+from support.fork_server import ForkedProcess
+from support.processes import MAIN, PATIENCE_S
 
 HEAVY = ("torch", "scipy.stats", "matplotlib", "plotly", "sklearn", "cvxpy", "pandas", "ray", "flwr")
 """Slow to import, each by a quarter of a second or more."""
 
-TELL = "import sys; print('imported:', *[name for name in sys.argv[1].split(',') if name in sys.modules])"
+STATEMENTS = """
+import json, sys
+lines, heavy = map(json.loads, sys.argv[1:])
+for line in lines:
+    exec(line)
+    print("imported:", json.dumps([0, [name for name in heavy if name in sys.modules]]))
+"""
 
-COMMAND = """
-import atexit, sys
-heavy = sys.argv.pop(1)
-atexit.register(lambda: print("imported:", *[name for name in heavy.split(",") if name in sys.modules]))
+COMMANDS = """
+import json, sys
+lines, heavy = map(json.loads, sys.argv[1:])
 from fedradio.cli import main
-main()
+for line in lines:
+    sys.argv[1:] = line.split()
+    try:
+        main()
+    except SystemExit as end:
+        print("imported:", json.dumps([end.code, [name for name in heavy if name in sys.modules]]))
 """
 
 SPEC = """
@@ -32,16 +44,16 @@ model: {kind: logistic}
 """
 
 
-def imported(done: subprocess.CompletedProcess[str]) -> set[str]:
-    lines = [line for line in done.stdout.splitlines() if line.startswith("imported:")]
-    assert lines, done.stderr
-    return set(lines[-1].split()[1:])
+def imported(here: Path, code: str, *lines: str, warm: bool = False) -> list[tuple[int, set[str]]]:
+    """After each line, which one process executes: its exit code, and the slow modules that are imported so far.
 
-
-def python(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code, ",".join(HEAVY), *arguments]
-    env = os.environ | {"COLUMNS": "160"}
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False)
+    The process begins with nothing, or with what every run needs.
+    """
+    process = ForkedProcess(here, code, json.dumps(lines), json.dumps(HEAVY), env=os.environ, warm=warm)
+    stdout, stderr = process.communicate(PATIENCE_S)
+    told = [json.loads(line[9:]) for line in stdout.splitlines() if line.startswith("imported:")]
+    assert len(told) == len(lines), stderr
+    return [(exit_code, set(found)) for exit_code, found in told]
 
 
 @pytest.fixture(scope="module")
@@ -49,49 +61,35 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two runs of one spec and a sweep."""
     here = tmp_path_factory.mktemp("stored")
     (here / "small.yaml").write_text(SPEC)
-    for arguments in (("run", "small.yaml"), ("run", "small.yaml", "--seed", "7"), ("sweep", "small.yaml", "seed=3")):
-        done = python(COMMAND, *arguments, "--quiet", cwd=here)
-        assert done.returncode == 0, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        sweep_here(patch)
+        patch.chdir(here)
+        for words in (("run", "small.yaml"), ("run", "small.yaml", "--seed", "7"), ("sweep", "small.yaml", "seed=3")):
+            assert exit_code(*words, "--quiet") == 0
     return here
 
 
-@pytest.mark.parametrize("statement", ["import fedradio", "import fedradio.cli", "import fedradio; fedradio.open_run"])
-def test_importing_the_package_is_light(statement: str, tmp_path: Path) -> None:
-    assert imported(python(f"{statement}; {TELL}", cwd=tmp_path)) == set()
+def test_importing_the_package_is_light(tmp_path: Path) -> None:
+    statements = ("import fedradio", "import fedradio.cli", "import fedradio; fedradio.open_run")
+    assert imported(tmp_path, STATEMENTS, *statements) == [(0, set())] * 3
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--help",), ("--version",), ("nosuch",), ("ls", "--help"), ("cp", "demo", "mine.yaml")], ids=" ".join
-)
-def test_help_version_and_typos_import_nothing_slow(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    done = python(COMMAND, *arguments, cwd=tmp_path)
-    assert done.returncode == (2 if arguments == ("nosuch",) else 0), done.stderr
-    assert imported(done) <= ({"torch"} if arguments[0] == "ls" else set())
+def test_help_version_and_typos_import_nothing_slow(tmp_path: Path) -> None:
+    told = imported(tmp_path, COMMANDS, "--help", "--version", "nosuch", "cp demo mine.yaml")
+    assert told == [(0, set()), (0, set()), (2, set()), (0, set())]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "allowed"),
-    [
-        (("report", "runs/small-seed0"), {"plotly"}),
-        (("report", "sweeps/small"), {"plotly"}),
-        (("compare", "runs/small-seed0", "runs/small-seed7"), set()),
-        (("compare", "sweeps/small"), set()),
-        (("export", "runs/small-seed0"), set()),
-        (("figures", "runs/small-seed0", "--format", "pdf"), {"matplotlib"}),
-        (("reproduce", "whfl"), {"torch"}),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_commands_import_what_they_use(arguments: tuple[str, ...], allowed: set[str], stored: Path) -> None:
-    done = python(COMMAND, *arguments, cwd=stored)
-    assert done.returncode == 0, done.stderr
-    assert imported(done) <= allowed
+def test_readers_import_what_they_use(stored: Path) -> None:
+    light = ("compare runs/small-seed0 runs/small-seed7", "compare sweeps/small", "export runs/small-seed0")
+    pages = ("report runs/small-seed0", "report sweeps/small")
+    assert imported(stored, COMMANDS, *light, *pages) == [(0, set())] * 3 + [(0, {"plotly"})] * 2
+    assert imported(stored, COMMANDS, "figures runs/small-seed0 --format pdf") == [(0, {"matplotlib"})]
 
 
 def test_a_run_draws_nothing_and_plans_nothing(tmp_path: Path) -> None:
-    done = python(COMMAND, "run", "demo", "--rounds", "1", "--quiet", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert imported(done) == {"torch"}
+    """Nor do other commands that know all parts."""
+    lines = ("run demo --rounds 1 --quiet", "reproduce whfl", "ls --help")
+    assert imported(tmp_path, COMMANDS, *lines, warm=True) == [(0, {"torch"})] * 3
 
 
 PLUGIN = """
@@ -115,22 +113,23 @@ def plugin(tmp_path: Path) -> dict[str, str]:
     (site / "borrowed_parts.py").write_text(PLUGIN)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: borrowed\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[fedradio.parts]\nborrowed = borrowed_parts\n")
-    return {"PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
 
 
 @pytest.mark.parametrize(
-    "run",
+    ("code", "words"),
     [
-        lambda: [sys.executable, "-m", "fedradio", "run", "small.yaml", "algorithm=borrowed", "--quiet"],
-        lambda: [sys.executable, "-m", "fedradio", "sweep", "small.yaml", "algorithm=borrowed", "--quiet"],
-        lambda: [sys.executable, "-m", "fedradio", "show", "borrowed"],
-        lambda: [sys.executable, "-c", "import fedradio; fedradio.load_spec('small.yaml', ['algorithm=borrowed'])"],
+        (MAIN, ("run", "small.yaml", "algorithm=borrowed", "-q")),
+        (MAIN, ("sweep", "small.yaml", "algorithm=borrowed", "-q")),
+        (MAIN, ("show", "borrowed")),
+        ("import fedradio; fedradio.load_spec('small.yaml', ['algorithm=borrowed'])", ()),
     ],
     ids=["run", "a worker of a sweep", "show", "library"],
 )
 def test_parts_of_other_packages_are_seen_everywhere(
-    run: Callable[[], list[str]], plugin: dict[str, str], tmp_path: Path
+    code: str, words: tuple[str, ...], plugin: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "small.yaml").write_text(SPEC)
-    done = subprocess.run(run(), cwd=tmp_path, env=os.environ | plugin, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = ForkedProcess(tmp_path, code, *words, env=plugin)
+    _, told = process.communicate(PATIENCE_S)
+    assert (process.wait(), told) == (0, "")

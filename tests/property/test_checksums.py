@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.damaged_runs import Bases, make_bases
+from support.examples import examples
 
 from fedradio.core.errors import StoreError
 from fedradio.runs.checkpoint_files import checkpoint_paths, own_files, read_checkpoint_file
@@ -44,7 +45,7 @@ def covered(folder: Path, complete: bool) -> dict[Path, int]:
 
 
 @pytest.mark.parametrize("base", ["complete", "killed"])
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(data=st.data())
 def test_any_changed_byte_and_any_cut_is_noticed(base: str, data: st.DataObject, bases: Bases) -> None:
     folder: Path = getattr(bases, base)

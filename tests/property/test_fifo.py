@@ -6,8 +6,9 @@ from collections import deque
 from itertools import cycle, islice
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from fedradio.core.contracts import Clock, Slots, Tapes, TestSet
 from fedradio.core.rng import Rng
@@ -54,7 +55,7 @@ def worlds(draw: st.DrawFn) -> tuple[Tapes, Fifo]:
     return tapes, stream
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(world=worlds(), rounds=st.integers(1, 12), exchanges=st.integers(1, 3), seed=st.integers(0, 1000))
 def test_buffers_are_queues(world: tuple[Tapes, Fifo], rounds: int, exchanges: int, seed: int) -> None:
     """Always full, in order, nothing skipped, nothing lost before its turn, untouched within a round."""
@@ -87,7 +88,7 @@ def test_buffers_are_queues(world: tuple[Tapes, Fifo], rounds: int, exchanges: i
             assert stats["label_counts"].tolist() == [[sum(n % 3 == k for n in q) for k in range(3)] for q in queues]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(world=worlds(), stop=st.integers(0, 5), seed=st.integers(0, 1000))
 def test_the_state_is_all_there_is(world: tuple[Tapes, Fifo], stop: int, seed: int) -> None:
     """A stored state goes on as if nothing had happened, on a stream that has seen none of it."""

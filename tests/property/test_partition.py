@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.examples import examples
 from torch import Tensor
 
 from fedradio.core.errors import SpecError
@@ -19,7 +20,7 @@ Cut = Callable[[Tensor, Tensor, Rng], list[Tensor]]
 label_lists = st.lists(st.integers(0, CLASSES - 1), min_size=30, max_size=300)
 parents = st.lists(st.integers(0, 3), min_size=1, max_size=20)
 seeds = st.integers(0, 2**32)
-quick = settings(max_examples=40, deadline=None)
+some = examples(40)
 
 
 def conserved(cut: Cut, labels: list[int], parent: list[int], seed: int) -> list[Tensor]:
@@ -37,7 +38,7 @@ def conserved(cut: Cut, labels: list[int], parent: list[int], seed: int) -> list
     return parts
 
 
-@quick
+@some
 @given(label_lists, parents, seeds)
 def test_iid(labels: list[int], parent: list[int], seed: int) -> None:
     parts = conserved(lambda y, edge, rng: iid(y, CLASSES, edge, rng), labels, parent, seed)
@@ -45,7 +46,7 @@ def test_iid(labels: list[int], parent: list[int], seed: int) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-@quick
+@some
 @given(label_lists, parents, seeds, st.integers(1, 4), st.booleans())
 def test_shards(labels: list[int], parent: list[int], seed: int, per_client: int, pure: bool) -> None:
     def cut(y: Tensor, edge: Tensor, rng: Rng) -> list[Tensor]:
@@ -60,7 +61,7 @@ def test_shards(labels: list[int], parent: list[int], seed: int, per_client: int
         assert max(sizes) - min(sizes) <= per_client
 
 
-@quick
+@some
 @given(label_lists, parents, seeds, st.sampled_from([0.01, 0.3, 100.0]), st.integers(1, 5))
 def test_dirichlet(labels: list[int], parent: list[int], seed: int, alpha: float, least: int) -> None:
     def cut(y: Tensor, edge: Tensor, rng: Rng) -> list[Tensor]:
@@ -69,7 +70,7 @@ def test_dirichlet(labels: list[int], parent: list[int], seed: int, alpha: float
     assert min(len(part) for part in conserved(cut, labels, parent, seed)) >= least
 
 
-@quick
+@some
 @given(label_lists, st.lists(st.integers(0, 2), max_size=8).map(lambda more: [0, 1, *more]), seeds, st.integers(1, 2))
 def test_label_gaps(labels: list[int], parent: list[int], seed: int, missing: int) -> None:
     def cut(y: Tensor, edge: Tensor, rng: Rng) -> list[Tensor]:

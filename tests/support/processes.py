@@ -17,6 +17,14 @@ PATIENCE_S = 600.0
 """Longest time that a test waits for something."""
 
 
+FORKED_WORKERS = """
+from fedradio.sweeps import processes
+from support import fork_server
+processes.subprocess.Popen = fork_server.fork_worker
+"""
+"""Sweeps have forked workers too."""
+
+
 def start(here: Path, *words: object, before: str = "", **how: Any) -> ForkedProcess:
     """A command in a process group of its own, as a shell starts it; ``before`` is Python code that comes first."""
     return ForkedProcess(here, f"{before}\n{MAIN}", *map(str, words), **how)
@@ -45,12 +53,12 @@ def rounds_in(folder: Path) -> int:
 
 
 def alive(folder: Path) -> list[int]:
-    """Worker processes of sweeps that were started in this folder."""
+    """Worker processes of sweeps that were started or forked in this folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_bytes().decode(errors="replace")
-            if "fedradio.sweeps.worker" in command and (process / "cwd").resolve() == folder.resolve():
+            name = (process / "comm").read_text() + (process / "cmdline").read_text(errors="replace")
+            if "sweeps.worker" in name and (process / "cwd").resolve() == folder.resolve():
                 found.append(int(process.name))
         except OSError:
             continue

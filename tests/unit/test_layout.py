@@ -1,10 +1,10 @@
-"""The shape of the source tree, and tests where one looks for them: ``a/b.py`` has ``tests/unit/a/test_b.py``."""
+"""What lower layers may know: their tests build no specs, and rounds name no single part."""
 
 from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,79 +12,8 @@ SOURCE = ROOT / "src" / "fedradio"
 TESTS = ROOT / "tests"
 UNIT = TESTS / "unit"
 
-MOST_MODULES = 20
-MORE_MODULES = {"cli": 30}
-"""One module a command."""
-MOST_LINES = 400
-
-WITHOUT = {
-    "__init__.py": "a table of names; core/test_lazy.py looks at every one of them",
-    "core/contracts/__init__.py": "a table of names; core/test_lazy.py looks at every one of them",
-    "core/contracts/state.py": "plain values: names and types without behaviour",
-    "_version.py": "one constant, which the build reads too",
-    "core/contracts/time.py": "plain values: names and types without behaviour",
-    "core/progress.py": "a type, and a function that does nothing",
-}
-"""Modules without a test file of their own, and why."""
-
-ELSEWHERE = {
-    "benchmarks": "tests of the programs in benchmarks/",
-    "tools": "tests of the programs in tools/",
-    "test_layout.py": "about the tree as a whole",
-}
-"""What in tests/unit is about no module of the package."""
-
 SPEC_FIXTURES = {"tiny", "cells"}
 """Fixtures of tests/conftest.py that make specs; ``support.worlds`` has the same worlds from parts."""
-
-
-def modules(folder: Path = SOURCE) -> list[Path]:
-    return sorted(path.relative_to(folder) for path in folder.rglob("*.py"))
-
-
-def mirrored(module: Path) -> Path:
-    """Where the tests of a module are, below tests/unit."""
-    return module.parent / f"test_{module.stem.strip('_')}.py"
-
-
-def only_names(path: Path) -> bool:
-    """Whether a module has nothing but a docstring, imports and the list of what it offers."""
-    return all(
-        isinstance(node, (ast.Import, ast.ImportFrom))
-        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-    )
-
-
-def needing_tests() -> set[Path]:
-    """Modules that need tests of their own: all but the ``__init__`` that only pass names on."""
-    return {module for module in modules() if module.name != "__init__.py" or not only_names(SOURCE / module)}
-
-
-def test_packages_are_small() -> None:
-    folders = {path.parent for path in SOURCE.rglob("*.py")}
-    sizes = {str(one.relative_to(SOURCE)): len([*one.glob("*.py")]) - (one / "__init__.py").exists() for one in folders}
-    assert {name: size for name, size in sizes.items() if size > MORE_MODULES.get(name, MOST_MODULES)} == {}
-
-
-def test_modules_are_short() -> None:
-    lines = {str(module): (SOURCE / module).read_text(encoding="utf-8").count("\n") for module in modules()}
-    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
-
-
-def test_every_module_has_its_tests() -> None:
-    lacking = {str(module) for module in needing_tests() if not (UNIT / mirrored(module)).exists()}
-    assert lacking - WITHOUT.keys() == set(), "write a test file, or say in WITHOUT why there is none"
-    assert WITHOUT.keys() - lacking == set(), "has tests, or is no module: not for WITHOUT"
-    assert all(WITHOUT.values())
-
-
-def test_every_test_file_has_its_module() -> None:
-    found = {path.relative_to(UNIT) for path in UNIT.rglob("test_*.py")}
-    found = {path for path in found if path.parts[0] not in ELSEWHERE}
-    assert sorted(map(str, found - {mirrored(module) for module in needing_tests()})) == []
-    assert sorted(name for name in ELSEWHERE if not (UNIT / name).exists()) == []
 
 
 def layers() -> list[set[str]]:
@@ -105,6 +34,7 @@ def above_rounds() -> set[str]:
     raise AssertionError("there is no layer of rounds")
 
 
+@cache
 def offered() -> dict[str, str]:
     """Where the names come from that the package itself offers."""
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
@@ -112,9 +42,10 @@ def offered() -> dict[str, str]:
     return {name.name: f"{node.module}.{name.name}" for node in imports for name in node.names}
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """Dotted names of the package that a file imports, those of the ``support`` modules it uses included."""
-    short = offered()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [name.name for name in node.names]
@@ -124,12 +55,12 @@ def imported(path: Path) -> Iterator[str]:
             continue
         for name in names:
             if name == "fedradio":  # all that it offers
-                yield from short.values()
+                found.update(offered().values())
             elif name.startswith("support."):
-                yield from imported(TESTS / "support" / f"{name.split('.')[1]}.py")
+                found |= imported(TESTS / "support" / f"{name.split('.')[1]}.py")
             elif name.startswith("fedradio."):
-                rest = name.removeprefix("fedradio.")
-                yield short.get(rest, name)
+                found.add(offered().get(name.removeprefix("fedradio."), name))
+    return frozenset(found)
 
 
 def test_lower_layers_are_tested_without_specs() -> None:
@@ -138,7 +69,7 @@ def test_lower_layers_are_tested_without_specs() -> None:
     assert {"core", "rounds"} <= lower
     wrong = []
     for path in sorted(path for name in lower for path in (UNIT / name).rglob("*.py")):
-        wrong += [f"{path.relative_to(ROOT)}: {name}" for name in imported(path) if name.split(".")[1] in upper]
+        wrong += [f"{path.relative_to(ROOT)}: {name}" for name in sorted(imported(path)) if name.split(".")[1] in upper]
         tree = ast.parse(path.read_text(encoding="utf-8"))
         asked = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} & SPEC_FIXTURES
         wrong += [f"{path.relative_to(ROOT)}: fixture {name}" for name in sorted(asked)]

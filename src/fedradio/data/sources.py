@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -140,6 +141,7 @@ def cifar100(
     return _stored("cifar100", samples, rng)
 
 
+@cache
 def _embedded_digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Images ``[1797, 8, 8]`` of values 0 to 16, and labels: scikit-learn's file, without its import of a second."""
     package = find_spec("sklearn")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 
@@ -114,11 +114,19 @@ def styles(variants: Sequence[Variant]) -> list[Style]:
     No two are equal, up to :data:`LOOKS` variants of an algorithm.
     """
     chosen: list[Style] = []
+    taken: set[Style] = set()
+    untried: dict[str, Iterator[Style]] = {}
     for variant in variants:
-        looks = (_varied(style(variant.algorithm), number) for number in range(LOOKS))
-        free = (look for look in looks if look not in chosen)
-        chosen.append(next(free, style(variant.algorithm)))
+        looks = untried.setdefault(variant.algorithm, _looks(style(variant.algorithm)))
+        look = next((look for look in looks if look not in taken), style(variant.algorithm))
+        taken.add(look)
+        chosen.append(look)
     return chosen
+
+
+def _looks(base: Style) -> Iterator[Style]:
+    """A style and its variations, each once."""
+    return (_varied(base, number) for number in range(LOOKS))
 
 
 def luminance(colour: str) -> float:

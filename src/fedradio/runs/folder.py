@@ -20,6 +20,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -267,6 +268,7 @@ def _device_name(device: str) -> str:
     return torch.cuda.get_device_name()
 
 
+@cache
 def _version(name: str) -> str | None:
     try:
         return version(name)

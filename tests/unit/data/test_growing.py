@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.worlds import tiny
 
 from fedradio.core.contracts import Clock, Samples, Slots, Tapes
@@ -64,7 +65,7 @@ def test_begins_with_the_history_and_grows(tapes: Tapes) -> None:
         assert real == set(window[client].tolist())
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     sizes=st.lists(st.integers(3, 40), min_size=1, max_size=5),
     history=st.integers(0, 3),

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from support.examples import examples
 from support.laws import p_value
 
 from fedradio.core.rng import Rng
@@ -75,7 +76,7 @@ def test_simulation_equals_the_plain_loop(seed: int) -> None:
     assert made.tolist() == [plain_chain(world, client, luck[:, :, client]) for client in range(world.clients)]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 10**6), genres=st.integers(1, 4), contents=st.integers(2, 5))
 def test_laws(seed: int, genres: int, contents: int) -> None:
     """Rows are distributions, the ceiling is their maximum, and what has probability 0 never happens."""
@@ -116,7 +117,7 @@ def test_frequencies_follow_the_law() -> None:
         assert min(chi_square(world, made, client) for client in range(6)) > 1e-3
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 10**6), genres=st.integers(1, 4), contents=st.integers(2, 5))
 def test_rows_are_those_of_the_transition_matrices(seed: int, genres: int, contents: int) -> None:
     world = soft_world(seed, 3, genres, contents)

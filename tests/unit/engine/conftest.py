@@ -111,7 +111,7 @@ RULES: dict[str, LocalRule] = {
     "adam_kept": LocalRule(lr=0.01, optimiser="adam", keep_state=True),
 }
 
-UPDATES = [3, 20, 0, 7, 1, 6]
+UPDATES = [2, 8, 0, 4, 1, 3]
 
 
 def make_cohort(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from fedradio.papers import make as making
 from fedradio.papers.items import Item, parse_item
 from fedradio.papers.studies import STUDIES
 from fedradio.spec.spec import Spec
+from fedradio.spec.yaml import read_spec, shipped
 from fedradio.sweeps.pool import Outcome, RunTask
 
 
@@ -49,6 +51,23 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
         return [run_task(job) for job in jobs]
 
     monkeypatch.setattr(making, "run_batch", run_batch)
+
+
+NAMES = frozenset(shipped())
+
+read_shipped = cache(read_spec)
+
+
+@pytest.fixture(scope="module")
+def shipped_specs_read_once() -> Iterator[None]:
+    """Hundreds of rows are changes of the same shipped specs."""
+
+    def read(source: str | Path) -> dict[str, Any]:
+        return read_shipped(source) if source in NAMES else read_spec(source)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedradio.spec.spec.read_spec", read)
+        yield
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from fedradio.papers.make import load_specs
 from fedradio.papers.plan import cost, plan_reproduction
 from fedradio.papers.studies import STUDIES
 from fedradio.spec.spec import Spec
-from fedradio.sweeps.pool import run_batch
 
 Make = Callable[..., Item]
 
@@ -35,10 +34,7 @@ def test_what_is_there_is_not_made_resume_command(make: Make, tmp_path: Path, mo
     assert cost(plan).done == 2
 
 
-def test_a_run_that_diverges_stops_nothing_else_and_is_said(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(making, "run_batch", run_batch)
+def test_a_run_that_diverges_stops_nothing_else_and_is_said(make: Make, tmp_path: Path) -> None:
     rows = [row(tmp_path, "one", *WILD), row(tmp_path, "two")]
     plan = plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out")
     result, trouble = made(plan)

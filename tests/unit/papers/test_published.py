@@ -58,6 +58,7 @@ def test_every_table_and_figure_with_results_is_there(paper: str) -> None:
     assert whole == SHIPPED[paper]
 
 
+@pytest.mark.usefixtures("shipped_specs_read_once")
 @pytest.mark.parametrize(("paper", "name"), list(published()), ids="/".join)
 def test_a_shipped_item_can_be_made(paper: str, name: str) -> None:
     """Its specs are right at both scales, its measures and studies are known, its quick scale is quick."""

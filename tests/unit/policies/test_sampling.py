@@ -5,6 +5,7 @@ from itertools import combinations
 import pytest
 import torch
 from support.exchanges import exchange
+from torch import Tensor
 
 from fedradio.core.contracts import Fleet, Reason, View
 from fedradio.core.errors import SpecError
@@ -16,8 +17,8 @@ from fedradio.policies.sampling import sampling, smallest
 PARENT = torch.tensor([0] * 6 + [1] * 4)
 
 
-def view(fleet: Fleet | None = None) -> View:
-    return exchange(PARENT, fleet=fleet, signals={"epoch_steps": torch.arange(1, 11)})
+def view(parent: Tensor = PARENT, fleet: Fleet | None = None) -> View:
+    return exchange(parent, fleet=fleet, signals={"epoch_steps": torch.arange(1, len(parent) + 1)})
 
 
 def test_sampling_takes_m_of_each_receiver() -> None:
@@ -31,8 +32,9 @@ def test_sampling_takes_m_of_each_receiver() -> None:
 
 def test_sampling_is_uniform() -> None:
     """Each of 6 clients is drawn with probability 3/6: 4 standard deviations of a share of 4000 draws is 0.032."""
-    drawn = torch.stack([sampling(clients=3).decide(view(), {}, Rng(seed))[0].active for seed in range(4000)])
-    share = drawn.double().mean(dim=0)
+    cells = torch.cat([PARENT + 2 * pair for pair in range(40)])  # forty pairs of cells in a view
+    drawn = [sampling(clients=3).decide(view(cells), {}, Rng(seed))[0].active.view(40, 10) for seed in range(100)]
+    share = torch.cat(drawn).double().mean(dim=0)
     assert float((share[:6] - 0.5).abs().max()) < 0.032
     assert float((share[6:] - 0.75).abs().max()) < 0.028
 
@@ -40,15 +42,13 @@ def test_sampling_is_uniform() -> None:
 def test_every_set_of_clients_is_equally_likely() -> None:
     """Not only every client: of 4 clients each of the 6 pairs comes in a sixth of 6000 draws, with a deviation of
     28.9; five of them are 145. Draws of two rounds are independent: a pair follows itself in a sixth of the cases."""
-    four = exchange(torch.zeros(4, dtype=torch.long), signals={"epoch_steps": torch.ones(4, dtype=torch.long)})
-    pairs = [
-        tuple(sampling(clients=2).decide(four, {}, Rng(seed))[0].active.nonzero().flatten().tolist())
-        for seed in range(6000)
-    ]
-    counts = {pair: pairs.count(pair) for pair in combinations(range(4), 2)}
-    assert sum(counts.values()) == 6000
-    assert all(abs(count - 1000) < 145 for count in counts.values())
-    again = sum(one == other for one, other in zip(pairs[::2], pairs[1::2], strict=True))
+    fours = view(torch.arange(200) // 4)  # fifty cells in a view
+    rounds = [sampling(clients=2).decide(fours, {}, Rng(seed))[0].active.view(50, 4) for seed in range(120)]
+    pairs = torch.stack([drawn.nonzero()[:, 1].view(50, 2) for drawn in rounds])
+    counts = [int((pairs == torch.tensor(pair)).all(dim=2).sum()) for pair in combinations(range(4), 2)]
+    assert sum(counts) == 6000
+    assert all(abs(count - 1000) < 145 for count in counts)
+    again = int((pairs[::2] == pairs[1::2]).all(dim=2).sum())
     assert abs(again - 500) < 103  # of 3000, deviation 20.4
 
 

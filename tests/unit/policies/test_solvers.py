@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.slots import (
     FLOORS,
     one_client,
@@ -87,7 +88,7 @@ def brute(cost: list[float], before: list[bool], z: int, psi: int) -> float:
     return min(sum(cost[i] for i in chosen) for chosen in sets if sum(before[i] for i in chosen) <= allowed)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(
     energy=st.lists(st.one_of(st.floats(0.01, 2.0), st.none()), min_size=1, max_size=9),
     seed=st.integers(0, 2**20),

@@ -23,7 +23,7 @@ from fedradio.spec.spec import Spec, load_spec
 FAMILIES = {
     "demo": (),
     "rawhfl": ("hops.0.period=1", "hops.0.policy.max_steps=2"),
-    "osafl": ("hops.0.policy.max_steps=1", "data.source.test_requests=20", "topology.clients=12"),
+    "osafl": ("model.hidden=[16]", "hops.0.policy.max_steps=1", "data.source.test_requests=20", "topology.clients=12"),
     "whfl": ("hops.0.period=1", "hops.0.policy.steps=1", "rule.keep_state=true"),
     "fedcpsl": ("algorithm.finetune_after=5",),
 }

@@ -30,11 +30,13 @@ def test_energy_is_that_of_a_run(tmp_path: Path) -> None:
     assert sum(clients["samples"]) == pytest.approx(found["total_j"])
 
 
+@pytest.mark.wide
 def test_joules_of_everybody_are_those_of_forty_draws() -> None:
     """14991 +- 1044 J in 40 draws."""
     assert study("energy", load_spec("rawhfl/quick/ub"))["total_j"] == pytest.approx(14_991, abs=3 * 1044)
 
 
+@pytest.mark.wide
 def test_joules_of_four_clients_a_cell() -> None:
     """About 2750 J at full power, with any overlap."""
     found = study("energy", load_spec("rawhfl/paper/z4", ["hops.0.policy.mode=paper", "hops.0.policy.overlap=4"]))

@@ -39,6 +39,7 @@ def test_stragglers_of_a_run(tmp_path: Path) -> None:
     assert found["median_share"] == pytest.approx(float(np.median(found["samples"])) / 12)
 
 
+@pytest.mark.wide
 def test_stragglers_of_the_large_network() -> None:
     """Expected .68 to .70 of the clients with the FCN, 72 % published."""
     assert study("stragglers", load_spec("osafl/paper/fcn_k1/osafl"))["share"] == pytest.approx(0.70, abs=0.06)
