@@ -55,6 +55,7 @@ unit: $(VENV)/.installed-dev  ## default tests
 
 wide: $(VENV)/.installed-dev  ## tests that take longer than make test can wait for
 	$(FRESH) $(BIN)/pytest -n 2 -m wide --ignore=tests/browser --ignore=tests/cluster
+	$(FRESH) $(BIN)/pytest -n 2 --hypothesis-profile wide tests/property
 
 cluster: $(VENV)/.installed-dev  ## sweeps and runs on a Ray of this machine, one test after the other
 	$(FRESH) $(BIN)/pytest tests/cluster

@@ -26,7 +26,7 @@ from fedradio.spec.yaml import apply_overrides
 heed_ending_signals()
 
 settings.register_profile("quick", max_examples=QUICK, deadline=None, derandomize=True)
-settings.register_profile("wide", max_examples=WIDE, deadline=None)
+settings.register_profile("wide", max_examples=WIDE, deadline=None, derandomize=True)
 settings.load_profile("quick")  # unless --hypothesis-profile says otherwise
 
 TINY: dict[str, Any] = {
