@@ -18,6 +18,7 @@ from fedradio.core.contracts.records import CacheRecord, EvaluationRecord, Excha
 from fedradio.core.errors import StoreError
 from fedradio.core.lazy import offered
 from fedradio.results import frames, shown
+from fedradio.results.digest import Digest, digest
 from fedradio.results.figure_options import FigureOptions
 from fedradio.results.participation import Participation, participation_of
 from fedradio.results.quantities import QUANTITIES, counted
@@ -203,6 +204,11 @@ class Run:
         """``unit`` and ``better`` of a score, under the name of a prediction too (``personal_macro_f1``)."""
         names = [name for name in self.declared_metrics if metric == name or metric.endswith(f"_{name}")]
         return self.declared_metrics[names[0]] if names else None
+
+    @cached_property
+    def digest(self) -> Digest:
+        """States and joules of clients, notes: what one pass over the records yields."""
+        return digest(self)
 
     @cached_property
     def participation(self) -> Participation:

@@ -9,22 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from fedradio.core.contracts import Reason
 from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress, silent
+from fedradio.report.charts.chart import Absent, Chart, Group
+from fedradio.report.charts.energy import WHY, energy, energy_of_rounds, with_total
+from fedradio.report.charts.participation import participation
+from fedradio.report.charts.spread import ONE_TEST_SET, spread
 from fedradio.report.figures.axes import printed, save
 from fedradio.report.figures.design import COLUMN, Design
-from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
-from fedradio.report.figures.run import network_figure, reasons_figure, selection_figure, spread_rounds_figure
+from fedradio.report.figures.draw import draw
+from fedradio.report.figures.lines import curves_figure
+from fedradio.report.figures.run import network_figure
 from fedradio.report.lengths import length_unit
-from fedradio.report.style import DASH_DOT, DOT, SHORT, SOLID, Dash, Style, style, styles
+from fedradio.report.style import DASH_DOT, DOT, SHORT, SOLID, Dash, Style, styles
 from fedradio.results.compare import bands
 from fedradio.results.quantities import QUANTITIES, axes
-from fedradio.results.run import Floats, Run
+from fedradio.results.run import Run
 from fedradio.results.variants import Variant
 
 FORMATS = ("pdf", "png")
@@ -34,9 +37,6 @@ DPI = 300
 
 LINES: dict[Any, Dash] = {"-": SOLID, "--": SHORT, ":": DOT, "-.": DASH_DOT}
 """Dashes of the line styles that a property cycle can have."""
-
-ONE_TEST_SET = "all clients share one test set"
-"""The reason why there are no accuracies per client."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,13 @@ def drawings(variants: Sequence[Variant], design: Design = COLUMN) -> list[Drawi
     shared = [
         *curve_drawings(variants, "accuracy", design=design),
         *curve_drawings(variants, "loss", against=("rounds",), design=design),
-        *_energy(variants, design),
-        _spread(variants, design),
     ]
     runs = [run for variant in variants for run in variant.runs.values()]
-    if len(runs) == 1:
-        return [*shared, *_of_one(runs[0], design)]
-    names = ("spread-rounds", "network", "selection", "reasons")
-    return [*shared, *(Drawing(name, None, "it shows a single run; name one run folder") for name in names)]
+    looks = looks_of(variants, design)
+    groups = [Group(each.label, looks[each.label], [run.digest for run in each.runs.values()]) for each in variants]
+    alone = "it shows a single run; name one run folder"
+    network = _map(runs[0], design) if len(runs) == 1 else Drawing("network", None, alone)
+    return [*shared, *_charts(groups, runs, design), network]
 
 
 def curve_drawings(
@@ -133,66 +132,44 @@ def _dpi(design: Design) -> int:
     return DPI if dpi == "figure" else int(dpi)
 
 
-def _energy(variants: Sequence[Variant], design: Design) -> list[Drawing]:
-    """Distributions of joules: per client over the whole run, and per active client and edge round."""
-    clients: dict[str, Floats] = {}
-    active_clients: dict[str, Floats] = {}
-    for variant in variants:
-        shares = [run.participation for run in variant.runs.values()]
-        known = [(share.active, share.joules) for share in shares if share.joules is not None]
-        if known and len(known) == len(shares):
-            clients[variant.label] = np.concatenate([joules.sum(axis=0) for _, joules in known])
-            active_clients[variant.label] = np.concatenate([joules[active] for active, joules in known])
-    looks = looks_of(variants, design)
-    drawn = {label: joules for label, joules in active_clients.items() if len(joules)}
-    why = _without(variants, clients, "the energy of clients is undefined")
-    nobody = "no client took part, or energy is undefined"
-    alone = why if len(drawn) == len(active_clients) else _without(variants, drawn, nobody)
-    per = "client in an edge round"
-    return [
-        Drawing("energy-clients", partial(energy_cdf_figure, clients, looks, design=design) if clients else None, why),
-        Drawing("energy-edge-rounds", partial(energy_cdf_figure, drawn, looks, per, design) if drawn else None, alone),
-    ]
+def _charts(groups: Sequence[Group], runs: Sequence[Run], design: Design) -> list[Drawing]:
+    """The charts of runs, each view a figure; those of clients and rounds only for a single run."""
+    found = [*energy(groups), *spread(groups)]
+    if len(runs) == 1:
+        parents = runs[0].network.get("parents", [None])[0]
+        found += [energy_of_rounds(runs[0].rounds), *participation(runs[0].digest.states, parents)]
+    else:
+        names = ("energy-rounds", "selection", "reasons")
+        found += [Absent(name, "", "it shows a single run; name one run folder") for name in names]
+    return [drawing for chart in found for drawing in _views(chart, groups, design)]
 
 
-def _spread(variants: Sequence[Variant], design: Design) -> Drawing:
-    """Accuracies per client at the last evaluation, over all seeds."""
-    accuracies: dict[str, Floats] = {}
-    for variant in variants:
-        last = [_client_accuracies(run)[-1:] for run in variant.runs.values()]
-        values = np.concatenate([rows[0] for rows in last if len(rows)] or [np.zeros(0)])
-        if len(known := values[np.isfinite(values)]) and all(map(len, last)):
-            accuracies[variant.label] = known
-    looks, why = looks_of(variants, design), _without(variants, accuracies, ONE_TEST_SET)
-    return Drawing("spread", partial(spread_figure, accuracies, looks, design=design) if accuracies else None, why)
+def _views(chart: Chart | Absent, groups: Sequence[Group], design: Design) -> list[Drawing]:
+    if isinstance(chart, Absent):
+        return [Drawing(chart.name, None, chart.why)]
+    views = {
+        f"{chart.name}-{view}" if place and view else chart.name: plot
+        for place, (view, plot) in enumerate(chart.plots.items())
+    }
+    return [Drawing(name, partial(draw, plot, design), _left_out(chart, groups)) for name, plot in views.items()]
 
 
-def _of_one(run: Run, design: Design) -> list[Drawing]:
-    """Figures of a single run."""
-    accuracies, who = _client_accuracies(run), run.participation
-    rounds = [record.round for record in run.evaluations]
-    colour = style(run.algorithm).colour
-    spread = partial(spread_rounds_figure, rounds, accuracies, colour, design=design) if len(accuracies) else None
-    empty = "" if len(who.reason) else "no edge round is recorded"
-    why = empty or _network_lack(run)
-    total = None if who.joules is None else who.joules.sum(axis=0)
-    unit = length_unit(run.spec)
-    network = None if why else lambda: network_figure(run.network, who.arrived.mean(axis=0), total, unit, design)
-    out = empty or ("" if (who.reason != Reason.NONE).any() else "every client arrived in every edge round")
-    parent = None if why else run.network["parents"][0]
-    return [
-        Drawing("spread-rounds", spread, "" if spread else ONE_TEST_SET),
-        Drawing("network", network, why),
-        Drawing("selection", None if out else partial(selection_figure, who.reason, parent, design), out),
-        Drawing("reasons", None if out else partial(reasons_figure, who.reason, design), out),
-    ]
+def _left_out(chart: Chart, groups: Sequence[Group]) -> str:
+    """The groups that a chart leaves out."""
+    defined = "joules" if chart.name.startswith("energy") else "client_metrics"
+    lacking = [group.label for group in groups if not all(getattr(run, defined) for run in group.runs)]
+    return f"without {'; '.join(lacking)}: {WHY if defined == 'joules' else ONE_TEST_SET}" if lacking else ""
 
 
-def _client_accuracies(run: Run) -> Floats:
-    """Accuracies ``[evaluations, clients]``, NaN without samples; empty if clients are not tested individually."""
-    rows = [record.groups.get("accuracy") for record in run.evaluations]
-    known = [row for row in rows if row]
-    return np.array(known if len(known) == len(rows) else [], dtype=np.float64)
+def _map(run: Run, design: Design) -> Drawing:
+    """The map of a single run."""
+    states, joules = run.digest.states, run.digest.joules
+    why = _network_lack(run) if states.edge_rounds else "no edge round is recorded"
+    total = next(iter(with_total({kind: each.clients for kind, each in joules.items()}).values())) if joules else None
+    make = (
+        partial(network_figure, run.network, states.shares(), total, length_unit(run.spec), design) if not why else None
+    )
+    return Drawing("network", make, why)
 
 
 def _network_lack(run: Run) -> str:

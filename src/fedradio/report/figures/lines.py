@@ -1,10 +1,9 @@
-"""Line figures (matplotlib): curves with intervals, distributions of energy, accuracies per client."""
+"""Curves with intervals (matplotlib)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from fedradio.report.figures.axes import (
@@ -15,17 +14,13 @@ from fedradio.report.figures.axes import (
     line,
     metric_axis,
     printed,
-    scaled,
     whole_numbers,
 )
 from fedradio.report.figures.design import COLUMN, COLUMN_IN, Design
 from fedradio.report.style import Style
 from fedradio.results.figure_options import Limits
-from fedradio.results.run import Floats, Run
+from fedradio.results.run import Run
 from fedradio.results.statistics import Band
-
-MOST_POINTS = 1000
-"""Of a distribution."""
 
 Curve = tuple[Sequence[float], Sequence[float]]
 
@@ -85,41 +80,3 @@ def _scaled(limits: Limits, scale: float) -> Limits:
     """Limits in the unit of an axis."""
     low, high = (None if limit is None else scale * limit for limit in limits)
     return low, high
-
-
-def energy_cdf_figure(
-    joules: Mapping[str, Floats], looks: Mapping[str, Style], per: str = "client", design: Design = COLUMN
-) -> Figure:
-    """Distributions ``label -> joules [n]``, one number ``per`` client, or per client and edge round."""
-    with printed(design):
-        figure, axes = column(design)
-        factor, unit = scaled(max(float(values.max()) for values in joules.values()), "J")
-        for number, (label, values) in enumerate(joules.items()):
-            points = min(len(values), MOST_POINTS)
-            levels = np.arange(1, points + 1) / points
-            x = np.quantile(values, levels, method="inverted_cdf") / factor
-            keys = line(looks[label], points, number / len(joules), design)
-            axes.plot(x, 100 * levels, label=label, drawstyle="steps-post", **keys)
-        axes.set_xlim(left=0)
-        axes.set_ylim(0, 102)
-        axes.set_xlabel(f"Energy per {per} ({unit})")
-        axes.set_ylabel("Cumulative share (%)")
-        legend(figure, axes, design=design)
-    return figure
-
-
-def spread_figure(
-    values: Mapping[str, Floats], looks: Mapping[str, Style], metric: str = "accuracy", design: Design = COLUMN
-) -> Figure:
-    """Metrics per client ``label -> [n]``, from the worst to the best client."""
-    with printed(design):
-        figure, axes = column(design)
-        scale, y_label = metric_axis(metric)
-        for number, (label, some) in enumerate(values.items()):
-            x = 100 * (np.arange(len(some)) + 0.5) / len(some)
-            axes.plot(x, scale * np.sort(some), label=label, **line(looks[label], len(x), number / len(values), design))
-        axes.set_xlim(0, 100)
-        axes.set_xlabel("Clients, from worst to best (%)")
-        axes.set_ylabel(y_label)
-        legend(figure, axes, design=design)
-    return figure

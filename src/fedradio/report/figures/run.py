@@ -1,4 +1,4 @@
-"""Figures of one run (matplotlib): map of the network, participation of the clients, spread of their accuracies."""
+"""Map of the network of a run (matplotlib)."""
 
 from __future__ import annotations
 
@@ -8,37 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
-from fedradio.core.contracts import Reason
-from fedradio.report.figures.axes import column, empty, legend, metric_axis, printed, scaled, whole_numbers
+from fedradio.report.figures.axes import empty, legend, printed, scaled
 from fedradio.report.figures.design import COLUMN, Design
 from fedradio.results.run import Floats
-
-REASONS = {
-    Reason.NONE: ("arrived", "#009E73"),
-    Reason.NOT_SELECTED: ("not selected", "#E2E2E2"),
-    Reason.ENERGY: ("energy", "#E69F00"),
-    Reason.DEADLINE: ("deadline", "#D55E00"),
-    Reason.OUTAGE: ("outage", "#CC79A7"),
-    Reason.NO_DATA: ("no data", "#56B4E9"),
-    Reason.NO_NEWS: ("no new data", "#0072B2"),
-    Reason.CRASHED: ("crashed", "#000000"),
-}
-"""Label and colour of every reason why a client's payload did not count, and of its arrival."""
-
-MOST_PIXELS = 400
-"""Most rows and columns of a heat map; if there are more, neighbours are averaged."""
-
-MOST_BARS = 100
-"""Most bars of stacked edge rounds; if there are more, neighbours are averaged."""
-
-MOST_EDGES = 12
-"""Most edges whose clients are separated by lines in a heat map."""
 
 FEW = 300
 """Most clients drawn with outlines, and with their lines to the edges as vectors."""
@@ -79,85 +54,6 @@ def network_figure(
     return figure
 
 
-def selection_figure(reason: NDArray[np.int8], parent: Sequence[int] | None = None, design: Design = COLUMN) -> Figure:
-    """Heat map of every client in every edge round, ``reason [E, C]``, clients sorted by their ``parent [C]``.
-
-    If there are more clients than rows in the picture, also by how often they arrived.
-    """
-    rounds, clients = reason.shape
-    edges = np.zeros(clients, dtype=np.int64) if parent is None else np.array(parent)
-    many, grouped = clients > MOST_PIXELS, 1 < edges.max() + 1 <= MOST_EDGES
-    arrived = (reason == Reason.NONE).sum(axis=0) if many else np.zeros(clients)
-    order = np.lexsort((-arrived, edges if grouped or not many else np.zeros(clients)))
-    palette = np.array([to_rgb(REASONS[why][1]) for why in Reason])
-    image = binned(binned(palette[reason[:, order]], MOST_PIXELS).swapaxes(0, 1), MOST_PIXELS)  # [C, E, 3]
-    with printed(design):
-        figure, axes = empty(design, 2.6)
-        extent = (0.5, rounds + 0.5, clients - 0.5, -0.5)
-        axes.imshow(image, aspect="auto", interpolation="nearest", extent=extent)
-        whole_numbers(axes.xaxis)
-        whole_numbers(axes.yaxis)
-        axes.set_xlabel("Edge round")
-        axes.set_ylabel("Clients, sorted by number of arrivals" if many else "Client")
-        axes.tick_params(length=2)
-        if grouped:
-            _separate(axes, edges[order])
-        legend(figure, axes, _reason_keys(reason), design)
-    return figure
-
-
-def reasons_figure(reason: NDArray[np.int8], design: Design = COLUMN) -> Figure:
-    """Stacked counts of clients by reason in every edge round, ``reason [E, C]``."""
-    counts = np.stack([(reason == why).sum(axis=1) for why in REASONS], axis=1).astype(np.float64)  # [E, reasons]
-    ends = np.unique(np.linspace(0, len(reason), min(len(reason), MOST_BARS) + 1).round().astype(int)) + 0.5
-    means = binned(counts, MOST_BARS)
-    with printed(design):
-        figure, axes = column(design)
-        floor = np.zeros(len(means))
-        for number, (_, colour) in enumerate(REASONS.values()):
-            top = floor + means[:, number]
-            axes.stairs(top, ends, baseline=floor, fill=True, color=colour, linewidth=0, zorder=2)
-            floor = top
-        axes.set_xlim(ends[0], ends[-1])
-        axes.set_ylim(0, reason.shape[1])
-        whole_numbers(axes.xaxis)
-        axes.set_xlabel("Edge round")
-        axes.set_ylabel("Clients")
-        legend(figure, axes, _reason_keys(reason), design)
-    return figure
-
-
-def spread_rounds_figure(
-    rounds: Sequence[int], values: Floats, colour: str, metric: str = "accuracy", design: Design = COLUMN
-) -> Figure:
-    """Quantile bands over clients of a metric at every evaluation, ``values [evaluations, C]`` (NaN: no samples)."""
-    scale, y_label = metric_axis(metric)
-    levels = scale * np.nanquantile(values, [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1], axis=1)
-    with printed(design):
-        figure, axes = column(design)
-        tints = {"all clients": (0, 6, 0.15), "middle 80 %": (1, 5, 0.35), "middle 50 %": (2, 4, 0.6)}
-        for label, (low, high, amount) in tints.items():
-            tint = tuple(1 - amount * (1 - channel) for channel in to_rgb(colour))
-            axes.fill_between(rounds, levels[low], levels[high], color=tint, linewidth=0, label=label)
-        marker = "o" if len(rounds) == 1 else None
-        axes.plot(rounds, levels[3], color=colour, linewidth=1.3, label="median client", marker=marker)
-        whole_numbers(axes.xaxis)
-        axes.set_xlabel("Round")
-        axes.set_ylabel(y_label)
-        legend(figure, axes, design=design)
-    return figure
-
-
-def binned(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Means of neighbours along the first axis, so that at most ``most`` are left."""
-    if len(values) <= most:
-        return values
-    starts = np.linspace(0, len(values), most + 1).round().astype(int)[:-1]
-    sizes = np.diff([*starts, len(values)]).reshape(-1, *[1] * (values.ndim - 1))
-    means: NDArray[np.float64] = np.add.reduceat(values, starts, axis=0) / sizes
-    return means
-
-
 def _area(share: Floats) -> Floats:
     """Areas of clients by their share of the largest energy."""
     return SMALLEST + (LARGEST - SMALLEST) * share
@@ -195,19 +91,3 @@ def _sizes(most: float, largest: float) -> list[Line2D]:
 
 def _key(label: str, marker: str, size: float, colour: str) -> Line2D:
     return Line2D([], [], linestyle="", marker=marker, markersize=size, color=colour, label=label)
-
-
-def _separate(axes: Axes, edges: NDArray[np.int64]) -> None:
-    """Draw lines between the clients of different edges, with the numbers of the edges next to them."""
-    starts = np.flatnonzero(np.diff(edges, prepend=-1))
-    for start in starts[1:]:
-        axes.axhline(start - 0.5, color="black", linewidth=0.6)
-    middles = (starts + np.append(starts[1:], len(edges)) - 1) / 2
-    axes.set_yticks(middles, [str(edges[start]) for start in starts])
-    axes.set_ylabel("Clients of edge")
-
-
-def _reason_keys(reason: NDArray[np.int8]) -> list[Patch]:
-    """Legend keys of the reasons that occur."""
-    present = set(np.unique(reason).tolist())
-    return [Patch(color=colour, label=label) for why, (label, colour) in REASONS.items() if int(why) in present]

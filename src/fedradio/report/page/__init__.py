@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from fedradio.core.progress import Progress, silent, unheard
+from fedradio.report.charts.chart import Chart, Group
+from fedradio.report.charts.energy import energy, energy_of_rounds
+from fedradio.report.charts.participation import participation
+from fedradio.report.charts.spread import spread
+from fedradio.report.page.chart import charts, switch
 from fedradio.report.page.document import document
 from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.numbers import spec_yaml
 from fedradio.report.page.palette import variables
 from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.cache import cache
-from fedradio.report.page.sections.client_spread import spread
-from fedradio.report.page.sections.energy import energy
 from fedradio.report.page.sections.federation import federation
 from fedradio.report.page.sections.headline import badge, headline, warning
 from fedradio.report.page.sections.learning import learning
 from fedradio.report.page.sections.network import network
 from fedradio.report.page.sections.notes import notes
-from fedradio.report.page.sections.participation import participation
 from fedradio.report.page.sections.rerun import environment, place, reproduce, spec_text
 from fedradio.report.page.sections.settings import settings
 from fedradio.report.page.sections.sweep import sweep_page
 from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.report.style import style
+from fedradio.results.quantities import entry
 from fedradio.results.run import Run, open_run
 from fedradio.results.sweep_file import is_sweep
 from fedradio.spec.spec import COMPOSED
@@ -63,15 +66,21 @@ def run_page(run: Run, progress: Progress = silent, live: Html | None = None) ->
     """The page of a run."""
     data, colour = RunData(run), "@algorithm"
     progress("Records", 0.0)
-    data.read()
+    alone = [Group(run.name, style(run.algorithm), [run.digest])]
     makers: dict[str, tuple[str, Callable[[], Html]]] = {
         "headline": ("Summary", lambda: section("headline", "Summary", warning(data, place(run)), headline(data))),
         "learning": ("Learning", lambda: learning(data, colour)),
         "cache": ("Cache", lambda: cache(data)),
         "network": ("Network", lambda: network(data)),
-        "participation": ("Participation", lambda: participation(data)),
-        "energy": ("Energy", lambda: energy(data)),
-        "spread": ("Clients' accuracies", lambda: spread(data, colour)),
+        "participation": (
+            "Participation",
+            lambda: section("participation", "Participation", *charts(participation(data.states), wide=True)),
+        ),
+        "energy": (
+            "Energy",
+            lambda: section("energy", "Energy", *charts([*energy(alone), energy_of_rounds(run.rounds)])),
+        ),
+        "spread": ("Clients' accuracies", lambda: _spread(alone)),
         "notes": ("Further records", lambda: notes(data)),
         "settings": ("Settings", lambda: settings(run.spec.plain, run.description)),
         "reproduce": ("Reproduce", lambda: reproduce(run)),
@@ -86,6 +95,14 @@ def run_page(run: Run, progress: Progress = silent, live: Html | None = None) ->
         sections[identity] = title, make()
     colours = variables({"algorithm": style(run.algorithm).colour})
     return document(f"{_title(run)} - fedradio", [_header(run)], sections, colours, live)
+
+
+def _spread(alone: Sequence[Group]) -> Html:
+    found = spread(alone)
+    names = alone[0].runs[0].client_metrics
+    options = {name: entry(name).title for name in names}
+    drawn = [f"{one.name}-chart" for one in found if isinstance(one, Chart)]
+    return section("spread", "Clients' accuracies", switch("spread-of", "Accuracy of", options, drawn), *charts(found))
 
 
 def _before(place: str, name: str, made: tuple[str, Maker], makers: dict[str, tuple[str, Maker]]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedradio.report.charts.chart import Absent, Area, Axis, Bars, Grid, Line, Plot, thinned
+from fedradio.report.charts.chart import Chart as DrawnChart
 from fedradio.report.page.html import Html, data_block, folded, join, paragraph, table, tag
 
 Trace = dict[str, Any]
@@ -22,9 +24,6 @@ Layout = dict[str, Any]
 COLOURS = ("@orange", "@green", "@purple", "@red", "@yellow", "@sky", "@blue")
 DASHES = ("dash", "dashdot", "longdash", "dot")
 """Colours and dashes of the lines after the first."""
-
-POINTS = 600
-"""Most points of a line."""
 
 ROWS = 200
 """Most rows of a table of numbers."""
@@ -156,20 +155,6 @@ def shade(x: Sequence[Any], low: Sequence[Any], high: Sequence[Any], colour: str
     return [edge | {"y": low}, edge | {"y": high, "fill": "tonexty", "fillcolor": f"{colour}/0.18"}]
 
 
-def cdf_points(values: Sequence[float] | NDArray[Any]) -> tuple[list[float], list[float]]:
-    """The empirical distribution: ``x`` sorted, ``y`` the share of values that are at most ``x``, from 0 on."""
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    chosen = thinned(len(ordered))
-    return plain(ordered[np.r_[0, chosen]]), [0, *plain((chosen + 1) / len(ordered))]
-
-
-def thinned(count: int, most: int = POINTS) -> NDArray[np.int64]:
-    """Indices of at most ``most`` of ``count`` items, evenly spread, first and last included."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
-
-
 def plain(values: NDArray[Any] | Sequence[float | None], digits: int = 5) -> list[Any]:
     """Numbers for JSON, rounded to significant digits; undefined ones are None, whole ones integers."""
     numbers = values.tolist() if isinstance(values, np.ndarray) else values
@@ -203,3 +188,87 @@ class MadeRows:
 
 
 Rows = Sequence[Sequence[str | None]] | MadeRows
+
+
+VISIBLE = 8
+"""Number of lines shown at first; a click on the legend shows others."""
+
+
+def charts(found: Sequence[DrawnChart | Absent], wide: bool = False) -> list[Html]:
+    """Charts side by side, and sentences on those that cannot be drawn, once for each reason."""
+    drawn = [chart for chart in found if isinstance(chart, DrawnChart)]
+    whys = dict.fromkeys(one.why for one in found if isinstance(one, Absent))
+    texts = [paragraph(f"{why[0].upper()}{why[1:]}.", class_="absent" if not drawn else "aside") for why in whys]
+    pictures = [figure(shown(chart)) for chart in drawn]
+    return [*texts, *(pictures if wide else [tag("div", *pictures, class_="pair")] * bool(pictures))]
+
+
+def shown(chart: DrawnChart) -> Chart:
+    """A chart as traces and layouts of plotly."""
+    views = {name or "all": ChartView(*_drawn(plot)) for name, plot in chart.plots.items()}
+    numbers = chart.numbers
+    table = numbers_table(numbers.title, numbers.head, MadeRows(numbers.count, numbers.row), numbers.what)
+    return Chart(f"{chart.name}-chart", chart.title, chart.says, views, table, height=chart.height)
+
+
+def _drawn(plot: Plot) -> tuple[list[Trace], Layout]:
+    traces = [trace for place, layer in enumerate(plot.layers) for trace in _traces(layer, place < VISIBLE)]
+    grids = [layer for layer in plot.layers if isinstance(layer, Grid)]
+    keys = [line(name, [None], [None], colour) for grid in grids for name, colour in grid.colours.items()]
+    layout: Layout = {"xaxis": _layout(plot.x), "yaxis": _layout(plot.y), "showlegend": len(traces + keys) > 1}
+    if grids:
+        layout["yaxis"] |= {"autorange": "reversed", "type": "category"}
+    return traces + keys, layout | {"barmode": "stack"}
+
+
+def _layout(one: Axis) -> Layout:
+    title = f"{one.title} [{one.unit}]" if one.unit else one.title
+    limits = {} if one.low is None or one.high is None else {"range": [one.low, one.high]}
+    log = {"type": "log", "tickformat": "~s"} if one.log else {}
+    return axis(title + ", logarithmic" * one.log, **limits, **log, **({"rangemode": "tozero"} if one.zero else {}))
+
+
+def token(colour: str) -> str:
+    """A colour of the page: a name of its palette, or a variable for a fixed colour, adjusted to the mode."""
+    return colour if colour.startswith("@") else f"@c{colour.removeprefix('#').lower()}"
+
+
+def _traces(layer: Line | Area | Bars | Grid, visible: bool) -> list[Trace]:
+    hidden: Trace = {} if visible else {"visible": "legendonly"}
+    if isinstance(layer, Line):
+        at = thinned(len(layer.x))
+        x, colour, look = plain(layer.x[at]), token(layer.style.colour), layer.style
+        marker = {"symbol": look.plotly_marker} if look.marker else {}
+        dash = {"dash": look.plotly_dash} | ({"shape": "hv"} if layer.steps else {})
+        mode = {"mode": "lines"} if layer.steps or not look.marker else {}
+        trace = line(layer.name, x, plain(layer.y[at]), colour, line=dash, marker=marker, legendgroup=layer.name) | mode
+        band = []
+        if layer.low is not None and layer.high is not None:
+            band = shade(x, plain(layer.low[at]), plain(layer.high[at]), colour, layer.name)
+        return [one | hidden for one in (*band, trace)]
+    if isinstance(layer, Area):
+        x, low, high = plain(layer.x), plain(layer.low), plain(layer.high)
+        below, above = shade(x, low, high, token(layer.colour))
+        colour = f"{token(layer.colour)}/{layer.strength}"
+        return [below, above | {"name": layer.name, "showlegend": True, "fillcolor": colour}]
+    if isinstance(layer, Bars):
+        bar = {"color": token(layer.colour), "line": {"width": 0}}
+        return [{"type": "bar", "name": layer.name, "x": plain(layer.x), "y": plain(layer.y), "marker": bar} | hidden]
+    return [_heat_map(layer)]
+
+
+def _heat_map(grid: Grid) -> Trace:
+    n, tones = len(grid.colours), list(grid.colours.values())
+    gaps = {"xgap": int(len(grid.x) <= 60), "ygap": int(len(grid.y) <= 60)}
+    return {
+        "type": "heatmap",
+        "x": grid.x.tolist(),
+        "y": grid.y.tolist(),
+        "states": [row.tobytes().decode() for row in (grid.states + ord("0")).astype(np.uint8)],  # a digit each
+        "names": list(grid.colours),
+        "zmin": -0.5,
+        "zmax": n - 0.5,
+        "colorscale": [(place / n, tone) for number, tone in enumerate(tones) for place in (number, number + 1)],
+        "showscale": False,
+        "hovertemplate": "client %{y}, edge round %{x}: %{text}<extra></extra>",
+    } | gaps

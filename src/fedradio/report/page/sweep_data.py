@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +13,7 @@ from fedradio.core.progress import Progress, silent
 from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.learning import curve
 from fedradio.report.style import Style, styles
+from fedradio.results.digest import Joules
 from fedradio.results.quantities import axes, of_runs
 from fedradio.results.run import Curve, Floats, LeftOut, Run, open_listed
 from fedradio.results.statistics import Interval, interval, paired
@@ -31,8 +32,8 @@ DRAWN = ("accuracy", "loss")
 class SweptRun:
     """What the page shows of a run: numbers by quantity, curves by metric and axis, joules by kind.
 
-    ``client_j`` are joules of its clients, ``slot_j`` of its edge rounds; ``done`` rounds are on record. Of a damaged
-    run there is nothing but its ``trouble``. ``page`` is a link to its own page, empty if there is none.
+    ``done`` rounds are on record. Of a damaged run there is nothing but its ``trouble``. ``page`` is a link to its own
+    page, empty if there is none.
     """
 
     folder: Path
@@ -40,9 +41,9 @@ class SweptRun:
     done: int
     facts: Mapping[str, float | None]
     curves: Mapping[tuple[str, str], Curve]
-    client_j: Mapping[str, Floats]
-    slot_j: Mapping[str, Floats]
+    joules: Mapping[str, Joules]
     environment: Mapping[str, Any]
+    client_metrics: Mapping[str, Mapping[int, Floats]] = field(default_factory=dict)
     trouble: str = ""
     page: str = ""
 
@@ -138,13 +139,12 @@ def _swept(run: Run | LeftOut) -> SweptRun | None:
     if isinstance(run, Run) and not run.damage:
         return swept_run(run)
     trouble = run.trouble if isinstance(run, Run) else run.status
-    return None if trouble == "not begun" else SweptRun(Path(run.folder), "damaged", 0, {}, {}, {}, {}, {}, trouble)
+    return None if trouble == "not begun" else SweptRun(Path(run.folder), "damaged", 0, {}, {}, {}, {}, trouble=trouble)
 
 
 def swept_run(run: Run) -> SweptRun:
     """What the page shows of a run."""
-    data = RunData(run)
-    data.read()
+    data, joules = RunData(run), run.digest.joules  # one pass over the records
     curves = {
         (name, against.name): points
         for name in DRAWN
@@ -157,7 +157,6 @@ def swept_run(run: Run) -> SweptRun:
         done=len(run.rounds),
         facts={each.name: each.of(run) for each in of_runs()},
         curves=curves,
-        client_j={name: values.clients for name, values in data.joules.items()},
-        slot_j={name: values.edge_rounds for name, values in data.joules.items()},
+        joules=joules,
         environment=run.environment,
     )

@@ -13,7 +13,9 @@ from fedradio.report.figures.axes import save
 from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, figures, names_of, split_labels
 from fedradio.report.figures.design import COLUMN
 from fedradio.report.figures.gallery import write
-from fedradio.results.run import Run, participation_of
+from fedradio.results.client_states import StateReader
+from fedradio.results.digest import Digest
+from fedradio.results.run import Run
 from fedradio.results.variants import Variant, variants
 from fedradio.spec.spec import Spec
 
@@ -24,7 +26,7 @@ def runs_of(tiny: Make, *changes: str) -> list[Run]:
     """Two seeds for each change, with accuracies 0.5, 0.6, 0.7 in three rounds."""
     runs = [past(tiny(f"seed={seed}", *change.split()), [0.5, 0.6, 0.7]) for change in changes for seed in (1, 2)]
     for run in runs:
-        run.__dict__["participation"] = participation_of([], 5)
+        run.__dict__["digest"] = Digest(StateReader(5).states())
     return runs
 
 

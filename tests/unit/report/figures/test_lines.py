@@ -11,7 +11,7 @@ from support.past import past
 from fedradio.report.figures.axes import save
 from fedradio.report.figures.design import COLUMN_IN
 from fedradio.report.figures.gallery import looks_of
-from fedradio.report.figures.lines import curves_figure, energy_cdf_figure, spread_figure
+from fedradio.report.figures.lines import curves_figure
 from fedradio.report.style import style
 from fedradio.results.statistics import Band
 from fedradio.results.variants import Variant
@@ -67,23 +67,6 @@ def test_many_long_labels_make_the_figure_higher_and_not_wider() -> None:
     assert extent.x0 >= 0
     assert extent.x1 <= figure.bbox.x1
     assert figure.axes[0].get_window_extent().height > 100
-
-
-def test_energy_is_a_distribution() -> None:
-    figure = energy_cdf_figure({"one": np.array([3e-3, 1e-3, 2e-3, 4e-3])}, LOOKS)
-    (line,) = figure.axes[0].lines
-    assert np.asarray(line.get_xdata()).tolist() == pytest.approx([1, 2, 3, 4])
-    assert np.asarray(line.get_ydata()).tolist() == pytest.approx([25, 50, 75, 100])
-    assert labels(figure)[0] == "Energy per client (mJ)"
-    large = energy_cdf_figure({"one": np.arange(1e5)}, LOOKS, "client in an edge round")
-    assert len(large.axes[0].lines[0].get_xdata()) == 1000
-    assert labels(large)[0] == "Energy per client in an edge round (kJ)"
-
-
-def test_spread_is_sorted() -> None:
-    (line,) = spread_figure({"one": np.array([0.9, 0.5])}, LOOKS).axes[0].lines
-    assert np.asarray(line.get_xdata()).tolist() == [25, 75]
-    assert np.asarray(line.get_ydata()).tolist() == [50, 90]
 
 
 def test_names_from_elsewhere_are_drawn_as_they_are(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Numbers of charts."""
 
-from fedradio.report.page.chart import ROWS, cdf_points, label, numbers_table, plain, switch, thinned
+from fedradio.report.charts.chart import thinned
+from fedradio.report.page.chart import ROWS, label, numbers_table, plain, switch
 
 
 def test_thinning_keeps_both_ends() -> None:
@@ -15,6 +16,5 @@ def test_thinning_keeps_both_ends() -> None:
 
 def test_numbers_for_charts() -> None:
     assert plain([1.0, 0.123456789, None, float("nan")]) == [1, 0.12346, None, None]
-    assert cdf_points([3.0, 1.0]) == ([1, 1, 3], [0, 0.5, 1])
     assert label("<b>x</b>") == "&lt;b&gt;x&lt;/b&gt;"
     assert switch("a", "only", {"one": "x"}, ["chart"]) is None

@@ -62,7 +62,14 @@ def test_what_a_run_has_is_on_its_page(made: Path) -> None:
     assert percent(summary["accuracy"]) in text
     assert summary["spec_sha256"] in text
     assert f"fedradio run {made.name}/spec.yaml" in text
-    for chart in ("accuracy-chart", "map-chart", "who-chart", "reasons-chart", "client-energy", "spread-chart"):
+    for chart in (
+        "accuracy-chart",
+        "map-chart",
+        "selection-chart",
+        "reasons-chart",
+        "energy-clients-chart",
+        "spread-chart",
+    ):
         assert f'id="{chart}"' in text
     assert "simulated time" in text
     assert "sampling" in text
@@ -73,14 +80,14 @@ def test_what_a_run_lacks_is_told(tmp_path: Path, tiny: Callable[..., Spec]) -> 
     text = words_of(page(tmp_path / "plain"))
     for words in (
         "Simulated time is undefined",
-        "Energy is undefined",
+        "no fleet that uses energy",
         "All 6 clients took part in each of the 2 edge rounds",
         "All clients share one test set",
         "recorded nothing beyond",
     ):
         assert words in text
-    assert 'id="who-chart"' not in text
-    assert 'id="client-energy"' not in text
+    assert 'id="selection-chart"' not in text
+    assert 'id="energy-clients-chart"' not in text
 
 
 def test_a_run_that_was_killed_shows_what_is_on_record(made: Path) -> None:

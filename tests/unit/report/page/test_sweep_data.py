@@ -12,7 +12,7 @@ from fedradio.sweeps.grid import plan_sweep
 
 
 def run(accuracy: float | None, status: str = "complete") -> SweptRun:
-    return SweptRun(Path(), status, 2, {"accuracy": accuracy}, {}, {}, {}, {})
+    return SweptRun(Path(), status, 2, {"accuracy": accuracy}, {}, {}, {})
 
 
 def variant(source: Path, runs: dict[int, SweptRun | None]) -> SweptVariant:
@@ -50,5 +50,5 @@ def test_a_sweep_is_read_run_after_run(swept: Path) -> None:
     one = found.variants[0].runs[1]
     assert one is not None
     assert ("accuracy", "joules") in one.curves
-    assert one.client_j["computing"].shape == (6,)
-    assert one.slot_j["computing"].shape == (4,)
+    assert one.joules["computing"].clients.shape == (6,)
+    assert one.joules["computing"].edge_rounds.shape == (4,)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from fedradio.report.charts.chart import thinned
 from fedradio.report.page.chart import (
     COLOURS,
     Chart,
@@ -19,7 +20,6 @@ from fedradio.report.page.chart import (
     numbers_table,
     plain,
     switch,
-    thinned,
     whole,
 )
 from fedradio.report.page.html import Html, paragraph, section, table, tag

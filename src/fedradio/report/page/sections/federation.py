@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from fedradio.core.units import show, show_seconds
 from fedradio.report.page.html import DASH, Html, paragraph, section, table
-from fedradio.report.page.run_data import DeviceTimes, RunData
+from fedradio.report.page.run_data import RunData
+from fedradio.results.digest import DeviceTimes
 
 NONE = "none"
 """The reason recorded for an upload that counts."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fedradio.core.contracts.records import EvaluationRecord
+from fedradio.report.charts.chart import thinned
 from fedradio.report.page.chart import (
     COLOURS,
     DASHES,
@@ -20,7 +21,6 @@ from fedradio.report.page.chart import (
     numbers_table,
     plain,
     switch,
-    thinned,
     whole,
 )
 from fedradio.report.page.html import Html, paragraph, section, tag

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fedradio.report.charts.chart import thinned
 from fedradio.report.lengths import length_unit
 from fedradio.report.page.chart import (
     Chart,
@@ -21,7 +22,6 @@ from fedradio.report.page.chart import (
     numbers_table,
     plain,
     switch,
-    thinned,
 )
 from fedradio.report.page.html import Html, paragraph, section
 from fedradio.report.page.numbers import percent, quantity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fedradio.report.charts.chart import thinned
 from fedradio.report.page.chart import (
     Chart,
     ChartView,
@@ -14,13 +15,13 @@ from fedradio.report.page.chart import (
     plain,
     shade,
     switch,
-    thinned,
     whole,
 )
 from fedradio.report.page.html import Html, Piece, paragraph, section, table
 from fedradio.report.page.numbers import number
-from fedradio.report.page.run_data import NoteSeries, RunData
+from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.learning import curve, other_metrics
+from fedradio.results.digest import NoteSeries
 from fedradio.results.quantities import entry
 
 MEANINGS = {

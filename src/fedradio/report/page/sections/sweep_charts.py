@@ -1,12 +1,12 @@
-"""Charts of a sweep's page: mean curves with bands, differences with intervals, distributions of joules."""
+"""Charts of a sweep's page: mean curves with bands, differences with intervals."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-
+from fedradio.report.charts.chart import Group, thinned
+from fedradio.report.charts.energy import energy
 from fedradio.report.page.chart import (
     Chart,
     ChartView,
@@ -14,7 +14,7 @@ from fedradio.report.page.chart import (
     Trace,
     absent,
     axis,
-    cdf_points,
+    charts,
     figure,
     label,
     line,
@@ -22,16 +22,13 @@ from fedradio.report.page.chart import (
     plain,
     shade,
     switch,
-    thinned,
     whole,
 )
 from fedradio.report.page.html import UNDEFINED, Html, paragraph, section, tag
-from fedradio.report.page.numbers import axis_title, percent, plus_minus, quantity
-from fedradio.report.page.sections.energy import energy_axis, with_total
+from fedradio.report.page.numbers import axis_title, percent, plus_minus
 from fedradio.report.page.sweep_data import DRAWN, SweptVariant
 from fedradio.results.quantities import QUANTITIES, axes, entry
 from fedradio.results.quantity import Quantity
-from fedradio.results.run import Floats
 from fedradio.results.statistics import Band, band
 
 VISIBLE = 8
@@ -218,67 +215,10 @@ def differences(variants: Sequence[SweptVariant]) -> Html:
 
 
 def energies(variants: Sequence[SweptVariant]) -> Html:
-    """The section of distributions of joules over clients and over edge rounds, one line per variant."""
-    joules = {variant.identity: _pooled(variant) for variant in variants}
-    known = [variant for variant in variants if joules[variant.identity] is not None]
-    if not known:
-        why = "Energy is undefined in every complete run: hop 0 has no fleet that uses energy for computing or sending."
-        return section("energy", "Energy", paragraph(why, class_="absent"))
-    charts = [
-        _distribution("client-energy", "Per client, whole run", "clients", known, 0),
-        _distribution("slot-energy", "Per edge round, all clients", "edge rounds", known, 1),
-    ]
-    without = [variant.label for variant in variants if variant.complete() and variant not in known]
-    aside = paragraph(f"Variants with undefined energy: {', '.join(without)}.", class_="aside") if without else None
-    return section("energy", "Energy", aside, tag("div", *map(figure, charts), class_="pair"))
-
-
-def _pooled(variant: SweptVariant) -> tuple[Floats, Floats] | None:
-    """Joules of all clients, and of all edge rounds, of all complete runs; None if undefined."""
-    runs = [run for run in variant.complete().values() if run.client_j]
-    if not runs:
-        return None
-    clients = [next(iter(with_total(run.client_j).values())) for run in runs]
-    slots = [next(iter(with_total(run.slot_j).values())) for run in runs]
-    return np.concatenate(clients), np.concatenate(slots)
-
-
-def _distribution(identity: str, title: str, what: str, variants: Sequence[SweptVariant], which: int) -> Chart:
-    """The chart of distributions of joules; ``which`` is 0 for clients, 1 for edge rounds."""
-    samples = [(variant, pooled[which]) for variant in variants if (pooled := _pooled(variant)) is not None]
-    traces: list[Trace] = []
-    for place, (variant, values) in enumerate(samples):
-        look = {"dash": variant.style.plotly_dash, "shape": "hv"}
-        trace = line(variant.label, *cdf_points(values), variant.colour, line=look) | {"mode": "lines"}
-        traces.append(trace if place < VISIBLE else trace | {"visible": "legendonly"})
-    layout = {
-        "xaxis": energy_axis(np.concatenate([values for _, values in samples])),
-        "yaxis": axis(f"Share of {what}", range=[0, 1.02]),
-        "showlegend": True,
-    }
-    medians = {variant.label: float(np.median(values)) for variant, values in samples}
-    says = f"{what.capitalize()} of all complete runs of each variant. The median is {_medians_text(medians)}."
-    rows = [
-        [variant.label, *(quantity(float(np.quantile(values, q)), "J") for q in (0.1, 0.5, 0.9, 1.0))]
-        for variant, values in samples
-    ]
-    table = numbers_table(f"Energy over {what}", ["variant", "10 %", "median", "90 %", "most"], rows, "variants")
-    return Chart(
-        identity,
-        title,
-        says + hidden(variants),
-        {"all": ChartView(traces, layout)},
-        table,
-        height=chart_height(variants),
-    )
-
-
-def _medians_text(joules: Mapping[str, float]) -> str:
-    """The lowest and the highest median, with the labels of their variants."""
-    low, high = min(joules, key=lambda name: joules[name]), max(joules, key=lambda name: joules[name])
-    least, most = (quantity(joules[name], "J") for name in (low, high))
-    if len(joules) == 1:
-        return least
-    if joules[low] == joules[high]:
-        return f"the same in all variants ({least})"
-    return f"lowest in {low} ({least}) and highest in {high} ({most})"
+    """The section of distributions of joules, one line per variant."""
+    complete = {variant.label: list(variant.complete().values()) for variant in variants}
+    groups = [Group(variant.label, variant.style, complete[variant.label]) for variant in variants]
+    without = [label for label, runs in complete.items() if runs and not all(run.joules for run in runs)]
+    aside = f"Variants with undefined energy: {', '.join(without)}." if 0 < len(without) < len(variants) else ""
+    said = paragraph(aside, class_="aside") if aside else None
+    return section("energy", "Energy", said, *charts(energy(groups)))

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from fedradio.report.page.run_data import DeviceTimes
 from fedradio.report.page.sections.federation import federation, median
+from fedradio.results.digest import DeviceTimes
 
 
 def test_a_row_a_device() -> None:

@@ -25,7 +25,7 @@ def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
     difference = other.against(one, "accuracy")
     assert difference is not None
     assert difference.n == 2
-    for chart in ("accuracy-chart", "loss-chart", "difference-chart", "client-energy", "slot-energy"):
+    for chart in ("accuracy-chart", "loss-chart", "difference-chart", "energy-clients-chart", "energy-slots-chart"):
         assert f'id="{chart}"' in text
     assert 'href="#variant-0"' in text
     assert 'id="variant-0"' in text

@@ -1,0 +1,185 @@
+"""Charts as plain data: what is drawn, what is said about it, and its numbers.
+
+The page draws them with plotly, ``fedradio figures`` with matplotlib: a chart that is added here is in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from fedradio.report.style import Style
+from fedradio.results.client_states import Ints
+from fedradio.results.digest import Joules
+from fedradio.results.run import Floats
+
+POINTS = 600
+"""Most points of a line."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Title and unit, limits (None: those of the data), and whether it is logarithmic, of whole numbers, from 0 on."""
+
+    title: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    whole: bool = False
+    zero: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line, as steps if so, with a band from ``low`` to ``high`` if it has one."""
+
+    name: str
+    x: Floats
+    y: Floats
+    style: Style
+    low: Floats | None = None
+    high: Floats | None = None
+    steps: bool = False
+
+
+@dataclass(frozen=True)
+class Area:
+    """The area between two lines; ``strength`` is its opacity."""
+
+    name: str
+    x: Floats
+    low: Floats
+    high: Floats
+    colour: str
+    strength: float = 0.18
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars around ``x``, stacked on the bars before them."""
+
+    name: str
+    x: Floats
+    y: Floats
+    colour: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """States ``[rows, columns]`` as numbers of ``colours``, ``name -> colour``; ``x`` and ``y`` number the cells."""
+
+    states: Ints
+    x: Ints
+    y: Ints
+    colours: Mapping[str, str]
+
+
+Layer = Line | Area | Bars | Grid
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Two axes and what is drawn between them."""
+
+    x: Axis
+    y: Axis
+    layers: Sequence[Layer]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers as text, ``row(0)`` to ``row(count - 1)``, made on demand; ``what`` rows are, such as clients."""
+
+    title: str
+    head: Sequence[str]
+    count: int
+    row: Callable[[int], Sequence[str]]
+    what: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart with one or more plots by the name of their view: the page shows one of them, figures draw each."""
+
+    name: str
+    title: str
+    says: str
+    plots: Mapping[str, Plot]
+    numbers: Table
+    height: int = 340
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A chart that cannot be drawn, and why."""
+
+    name: str
+    title: str
+    why: str
+
+
+class Drawable(Protocol):
+    """What charts read of a run; see :class:`fedradio.results.digest.Digest`."""
+
+    @property
+    def joules(self) -> Mapping[str, Joules]: ...
+
+    @property
+    def client_metrics(self) -> Mapping[str, Mapping[int, Floats]]: ...
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that share a line: those of a variant."""
+
+    label: str
+    style: Style
+    runs: Sequence[Drawable]
+
+
+def rows(lines: Sequence[Sequence[str]], title: str, head: Sequence[str], what: str) -> Table:
+    """The table of some rows."""
+    return Table(title, head, len(lines), lambda number: lines[number], what)
+
+
+def thinned(count: int, most: int = POINTS) -> Ints:
+    """Indices of at most ``most`` of ``count`` items, evenly spread, first and last included."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
+
+
+Samples = Mapping[str, tuple[Style, Floats]]
+"""Values of many clients or edge rounds, by the name of their line."""
+
+
+def distribution(samples: Samples, x: Axis, what: str) -> Plot:
+    """Empirical distributions: the share of ``what`` with at most ``x``."""
+    lines = []
+    for name, (style, values) in samples.items():
+        ordered, chosen = np.sort(values), thinned(len(values))
+        y = np.r_[0, (chosen + 1) / len(ordered)]
+        lines.append(Line(name, ordered[np.r_[0, chosen]], 100 * y, style, steps=True))
+    return Plot(x, Axis(f"Share of {what}", "%", 0, 102), lines)
+
+
+QUANTILES = {"lowest": 0.0, "10 %": 0.1, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "90 %": 0.9, "highest": 1.0}
+
+
+def quantiles(samples: Samples, title: str, text: Callable[[float], str]) -> Table:
+    """The table of quantiles, one row per sample."""
+    lines = [
+        [name, *(text(float(np.quantile(values, q))) for q in QUANTILES.values())]
+        for name, (_, values) in samples.items()
+    ]
+    return rows(lines, title, ["", *QUANTILES], "rows")
+
+
+def neighbours(count: int, most: int) -> tuple[list[Ints], Floats]:
+    """At most ``most`` groups of neighbours among ``count`` rounds, and the numbers of their middles, from 1 on."""
+    bins = np.array_split(np.arange(count), min(most, count))
+    return bins, np.array([float(part.mean()) + 1 for part in bins])
