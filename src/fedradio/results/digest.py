@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord, Note
-from fedradio.results.client_states import ClientStates, StateReader
+from fedradio.results.client_states import ClientStates, Ints, StateReader
+from fedradio.results.quantities import axes
 
 if TYPE_CHECKING:
     from fedradio.results.run import Run
 
 Floats = NDArray[np.float64]
+Curve = tuple[Floats, Floats]
 
 NEGATIVE_IS_NONE = frozenset({"staleness", "pseudo_accuracy"})
 """Notes in which -1 means that the sender has no value."""
@@ -61,7 +63,8 @@ class DeviceTimes:
 class Digest:
     """Contents of the exchange records: client states and joules, if defined; notes; times of real devices.
 
-    ``client_metrics``: metrics of the clients with test samples, by name and by the number of rounds done.
+    ``client_metrics``: metrics of the clients with test samples, by name and by the number of rounds done. ``totals``
+    are the costs so far after every round, ``series`` the rounds from 0 and the values of every metric.
     """
 
     states: ClientStates
@@ -70,6 +73,15 @@ class Digest:
     notes: Mapping[tuple[int, str], NoteSeries] = field(default_factory=dict)
     devices: Mapping[int, DeviceTimes] = field(default_factory=dict)
     client_metrics: Mapping[str, Mapping[int, Floats]] = field(default_factory=dict)
+    totals: Mapping[str, Floats] = field(default_factory=dict)
+    series: Mapping[str, tuple[Ints, Floats]] = field(default_factory=dict)
+
+    def curve(self, metric: str, against: str = "rounds") -> Curve | None:
+        """A metric against what had been spent by then; None where either is undefined."""
+        if metric not in self.series or against not in self.totals:
+            return None
+        rounds, values = self.series[metric]
+        return self.totals[against][rounds], values
 
     @cached_property
     def joules(self) -> dict[str, Joules]:
@@ -96,9 +108,30 @@ def digest(run: Run) -> Digest:
             _add_devices(devices, record)
         for name, note in record.notes.items():
             _add_note(notes, (hop, name), number[hop], note)
+    clients = client_metrics(run.evaluations)
     return Digest(
-        states.states(), computing.joules(), sending.joules(), notes, devices, client_metrics(run.evaluations)
+        states.states(), computing.joules(), sending.joules(), notes, devices, clients, totals(run), series(run)
     )
+
+
+def totals(run: Run) -> dict[str, Floats]:
+    """The costs so far after every round, for every axis that is defined."""
+    found = {each.name: each.totals(run) for each in axes()}
+    return {name: values for name, values in found.items() if values is not None and len(values)}
+
+
+def series(run: Run) -> dict[str, tuple[Ints, Floats]]:
+    """Rounds, from 0, and values of every metric; of ``train_loss`` those of the rounds."""
+    points: dict[str, list[tuple[int, float]]] = {}
+    for record in run.evaluations:
+        for name, value in record.metrics.items():
+            points.setdefault(name, []).append((record.round - 1, value))
+    points["train_loss"] = [(record.t, record.train_loss) for record in run.rounds if record.train_loss is not None]
+    return {
+        name: (np.array([t for t, _ in some]), np.array([value for _, value in some], dtype=np.float64))
+        for name, some in points.items()
+        if some
+    }
 
 
 def client_metrics(records: Sequence[EvaluationRecord]) -> dict[str, dict[int, Floats]]:

@@ -14,7 +14,7 @@ import numpy as np
 from fedradio.report.style import Style
 from fedradio.results.client_states import Ints
 from fedradio.results.digest import Joules
-from fedradio.results.run import Floats
+from fedradio.results.run import Curve, Floats
 
 POINTS = 600
 """Most points of a line."""
@@ -83,11 +83,12 @@ Layer = Line | Area | Bars | Grid
 
 @dataclass(frozen=True)
 class Plot:
-    """Two axes and what is drawn between them."""
+    """Two axes and what is drawn between them; ``level``: a line across, at this ``y``."""
 
     x: Axis
     y: Axis
     layers: Sequence[Layer]
+    level: float | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,14 @@ class Drawable(Protocol):
 
     @property
     def client_metrics(self) -> Mapping[str, Mapping[int, Floats]]: ...
+
+    @property
+    def totals(self) -> Mapping[str, Floats]: ...
+
+    @property
+    def series(self) -> Mapping[str, tuple[Ints, Floats]]: ...
+
+    def curve(self, metric: str, against: str = "rounds") -> Curve | None: ...
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from fedradio.report.charts.chart import Area, Axis, Bars, Grid, Line, Plot
-from fedradio.report.figures.axes import column, legend, line, literal, printed, scaled, whole_numbers
+from fedradio.report.figures.axes import CLOCK, column, legend, line, literal, printed, scaled, whole_numbers
 from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.style import Style
+from fedradio.results.figure_options import Limits
 
 PALETTE = {
     "@ink": "#000000",
@@ -34,13 +35,18 @@ def draw(plot: Plot, design: Design = COLUMN) -> Figure:
     """The figure of a plot."""
     with printed(design):
         figure, axes = column(design)
-        factor, unit = _unit(plot.x, [layer.x for layer in plot.layers if isinstance(layer, Line)])
+        ends = [float(np.nanmax(layer.x)) for layer in plot.layers if isinstance(layer, Line)]
+        factor, unit = _unit(plot.x, design.x_limits[1] or max(ends, default=0.0))
         for place, layer in enumerate(plot.layers):
             add(layer, axes, factor, place / len(plot.layers), design)
         axes.set_xscale("log" if plot.x.log else "linear")
         for axis, set_limits in ((plot.x, axes.set_xlim), (plot.y, axes.set_ylim)):
             if (axis.low, axis.high) != (None, None) or axis.zero:
                 set_limits(0 if axis.zero and axis.low is None else axis.low, axis.high)
+        if plot.level is not None:
+            axes.axhline(plot.level, color="0.4", linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
+        axes.set_xlim(*_times(design.x_limits, 1 / factor))
+        axes.set_ylim(*_times(design.y_limits, 100 if plot.y.unit == "%" else 1))
         for axis, drawn in ((plot.x, axes.xaxis), (plot.y, axes.yaxis)):
             if axis.whole:
                 whole_numbers(drawn)
@@ -52,11 +58,16 @@ def draw(plot: Plot, design: Design = COLUMN) -> Figure:
     return figure
 
 
-def _unit(axis: Axis, drawn: list[np.ndarray]) -> tuple[float, str]:
+def _unit(axis: Axis, most: float) -> tuple[float, str]:
     """The divisor of an axis and its unit, with a prefix where the unit takes one."""
-    if axis.unit not in ("J", "bit", "B") or not drawn:
-        return 1.0, axis.unit
-    return scaled(max(float(np.nanmax(x)) for x in drawn), axis.unit)
+    if axis.unit == "s":
+        return next((size, unit) for size, (start, unit) in CLOCK.items() if most >= start)
+    return scaled(most, axis.unit) if axis.unit in ("J", "bit", "B") else (1.0, axis.unit)
+
+
+def _times(limits: Limits, scale: float) -> Limits:
+    low, high = (None if limit is None else scale * limit for limit in limits)
+    return low, high
 
 
 def _title(title: str, unit: str) -> str:

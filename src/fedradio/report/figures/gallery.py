@@ -16,16 +16,15 @@ from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress, silent
 from fedradio.report.charts.chart import Absent, Chart, Group
 from fedradio.report.charts.energy import WHY, energy, energy_of_rounds, with_total
+from fedradio.report.charts.learning import learning, mean_curve
 from fedradio.report.charts.participation import participation
 from fedradio.report.charts.spread import ONE_TEST_SET, spread
 from fedradio.report.figures.axes import printed, save
 from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.figures.draw import draw
-from fedradio.report.figures.lines import curves_figure
 from fedradio.report.figures.run import network_figure
 from fedradio.report.lengths import length_unit
 from fedradio.report.style import DASH_DOT, DOT, SHORT, SOLID, Dash, Style, styles
-from fedradio.results.compare import bands
 from fedradio.results.quantities import QUANTITIES, axes
 from fedradio.results.run import Run
 from fedradio.results.variants import Variant
@@ -55,8 +54,7 @@ def drawings(variants: Sequence[Variant], design: Design = COLUMN) -> list[Drawi
         *curve_drawings(variants, "loss", against=("rounds",), design=design),
     ]
     runs = [run for variant in variants for run in variant.runs.values()]
-    looks = looks_of(variants, design)
-    groups = [Group(each.label, looks[each.label], [run.digest for run in each.runs.values()]) for each in variants]
+    groups = groups_of(variants, design)
     alone = "it shows a single run; name one run folder"
     network = _map(runs[0], design) if len(runs) == 1 else Drawing("network", None, alone)
     return [*shared, *_charts(groups, runs, design), network]
@@ -70,19 +68,25 @@ def curve_drawings(
     design: Design = COLUMN,
 ) -> list[Drawing]:
     """Figures of a metric against costs: by default rounds, seconds, joules and all other axes."""
-    looks = looks_of(variants, design)
-    runs = [run for variant in variants for run in variant.runs.values()]
-    recorded = any(run.rounds for run in runs)
-    curves = []
+    groups, runs = groups_of(variants, design), [run for variant in variants for run in variant.runs.values()]
+    chart = learning(groups, metric, against, target, runs)
+    plots = chart.plots if isinstance(chart, Chart) else {}
+    found = []
     for quantity in axes() if against is None else [QUANTITIES[name] for name in against]:
-        known = bands(variants, metric, quantity.name)
-        if against is None and not known and not quantity.absent:
+        if against is None and quantity.name not in plots and not quantity.absent:
             continue
+        known = [group.label for group in groups if mean_curve(group, metric, quantity.name) is not None]
         lacking = f"{metric} is not measured" if quantity.name == "rounds" else f"{quantity.name} are undefined"
-        why = _without(variants, known, lacking if recorded else "no round is recorded")
-        draw = partial(curves_figure, known, looks, metric, quantity.name, target, runs, design) if known else None
-        curves.append(Drawing(f"{metric}-{quantity.name}", draw, why))
-    return curves
+        why = _without(variants, known, lacking if any(run.rounds for run in runs) else "no round is recorded")
+        make = partial(draw, plots[quantity.name], design) if quantity.name in plots else None
+        found.append(Drawing(f"{metric}-{quantity.name}", make, why))
+    return found
+
+
+def groups_of(variants: Sequence[Variant], design: Design = COLUMN) -> list[Group]:
+    """The variants as lines of charts."""
+    looks = looks_of(variants, design)
+    return [Group(each.label, looks[each.label], [run.digest for run in each.runs.values()]) for each in variants]
 
 
 def looks_of(variants: Sequence[Variant], design: Design = COLUMN) -> dict[str, Style]:
@@ -154,11 +158,16 @@ def _views(chart: Chart | Absent, groups: Sequence[Group], design: Design) -> li
     return [Drawing(name, partial(draw, plot, design), _left_out(chart, groups)) for name, plot in views.items()]
 
 
+NEEDS = {"energy": ("joules", WHY), "spread": ("client_metrics", ONE_TEST_SET)}
+"""What charts of this name need of a run, and what it means if a run lacks it."""
+
+
 def _left_out(chart: Chart, groups: Sequence[Group]) -> str:
     """The groups that a chart leaves out."""
-    defined = "joules" if chart.name.startswith("energy") else "client_metrics"
-    lacking = [group.label for group in groups if not all(getattr(run, defined) for run in group.runs)]
-    return f"without {'; '.join(lacking)}: {WHY if defined == 'joules' else ONE_TEST_SET}" if lacking else ""
+    field, why = NEEDS.get(chart.name.partition("-")[0], ("series", ""))
+    known = [group.label for group in groups if all(getattr(run, field) for run in group.runs)]
+    lacking = [group.label for group in groups if group.label not in known]
+    return f"without {'; '.join(lacking)}: {why}" if lacking else ""
 
 
 def _map(run: Run, design: Design) -> Drawing:
@@ -181,7 +190,7 @@ def _network_lack(run: Run) -> str:
     return ""
 
 
-def _without(variants: Sequence[Variant], known: Mapping[str, object], reason: str) -> str:
+def _without(variants: Sequence[Variant], known: Sequence[str], reason: str) -> str:
     """The reason why variants are left out, with their labels unless it applies to all."""
     lacking = [variant.label for variant in variants if variant.label not in known]
     if not lacking:

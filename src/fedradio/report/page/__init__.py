@@ -8,19 +8,17 @@ from typing import Any
 
 from fedradio.core.progress import Progress, silent, unheard
 from fedradio.report.charts.chart import Chart, Group
-from fedradio.report.charts.energy import energy, energy_of_rounds
+from fedradio.report.charts.energy import energy_of_rounds
 from fedradio.report.charts.participation import participation
 from fedradio.report.charts.spread import spread
-from fedradio.report.page.chart import charts, switch
+from fedradio.report.page.chart import charts, energy_section, learning_section, switch
 from fedradio.report.page.document import document
 from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.numbers import spec_yaml
-from fedradio.report.page.palette import variables
 from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.cache import cache
 from fedradio.report.page.sections.federation import federation
 from fedradio.report.page.sections.headline import badge, headline, warning
-from fedradio.report.page.sections.learning import learning
 from fedradio.report.page.sections.network import network
 from fedradio.report.page.sections.notes import notes
 from fedradio.report.page.sections.rerun import environment, place, reproduce, spec_text
@@ -64,22 +62,19 @@ def page(
 
 def run_page(run: Run, progress: Progress = silent, live: Html | None = None) -> str:
     """The page of a run."""
-    data, colour = RunData(run), "@algorithm"
+    data = RunData(run)
     progress("Records", 0.0)
     alone = [Group(run.name, style(run.algorithm), [run.digest])]
     makers: dict[str, tuple[str, Callable[[], Html]]] = {
         "headline": ("Summary", lambda: section("headline", "Summary", warning(data, place(run)), headline(data))),
-        "learning": ("Learning", lambda: learning(data, colour)),
+        "learning": ("Learning", lambda: learning_section(alone)),
         "cache": ("Cache", lambda: cache(data)),
         "network": ("Network", lambda: network(data)),
         "participation": (
             "Participation",
             lambda: section("participation", "Participation", *charts(participation(data.states), wide=True)),
         ),
-        "energy": (
-            "Energy",
-            lambda: section("energy", "Energy", *charts([*energy(alone), energy_of_rounds(run.rounds)])),
-        ),
+        "energy": ("Energy", lambda: energy_section(alone, energy_of_rounds(run.rounds))),
         "spread": ("Clients' accuracies", lambda: _spread(alone)),
         "notes": ("Further records", lambda: notes(data)),
         "settings": ("Settings", lambda: settings(run.spec.plain, run.description)),
@@ -93,8 +88,7 @@ def run_page(run: Run, progress: Progress = silent, live: Html | None = None) ->
     for number, (identity, (title, make)) in enumerate(makers.items()):
         progress(title, number / len(makers))
         sections[identity] = title, make()
-    colours = variables({"algorithm": style(run.algorithm).colour})
-    return document(f"{_title(run)} - fedradio", [_header(run)], sections, colours, live)
+    return document(f"{_title(run)} - fedradio", [_header(run)], sections, live=live)
 
 
 def _spread(alone: Sequence[Group]) -> Html:

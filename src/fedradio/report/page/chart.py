@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedradio.report.charts.chart import Absent, Area, Axis, Bars, Grid, Line, Plot, thinned
+from fedradio.report.charts.chart import Absent, Area, Axis, Bars, Grid, Group, Line, Plot, thinned
 from fedradio.report.charts.chart import Chart as DrawnChart
-from fedradio.report.page.html import Html, data_block, folded, join, paragraph, table, tag
+from fedradio.report.charts.energy import energy
+from fedradio.report.charts.learning import learning
+from fedradio.report.page.html import Html, data_block, folded, join, paragraph, section, table, tag
+from fedradio.results.quantities import QUANTITIES, axes
 
 Trace = dict[str, Any]
 Layout = dict[str, Any]
 """As in plotly, except for the names of colours."""
-
-COLOURS = ("@orange", "@green", "@purple", "@red", "@yellow", "@sky", "@blue")
-DASHES = ("dash", "dashdot", "longdash", "dot")
-"""Colours and dashes of the lines after the first."""
 
 ROWS = 200
 """Most rows of a table of numbers."""
@@ -203,12 +202,42 @@ def charts(found: Sequence[DrawnChart | Absent], wide: bool = False) -> list[Htm
     return [*texts, *(pictures if wide else [tag("div", *pictures, class_="pair")] * bool(pictures))]
 
 
+def learning_section(groups: Sequence[Group]) -> Html:
+    """The section of learning curves, with a switch for their axis."""
+    known = [group for group in groups if group.runs]
+    found = [learning(known, name) for name in ("accuracy", "loss")] if known else []
+    drawn = [chart for chart in found if isinstance(chart, DrawnChart)]
+    if not drawn:
+        why = "No evaluation of a complete run is on record."
+        return section("learning", "Learning", paragraph(why, class_="absent"))
+    options = {name: QUANTITIES[name].title for name in drawn[0].plots}
+    missing = [each.absent for each in axes() if each.absent and each.name not in options]
+    return section(
+        "learning",
+        "Learning",
+        switch("against", "Plot against", options, [f"{chart.name}-chart" for chart in drawn]),
+        paragraph(" ".join(missing), class_="aside") if missing else None,
+        *charts(drawn),
+    )
+
+
+def energy_section(groups: Sequence[Group], *more: DrawnChart | Absent) -> Html:
+    """The section of energy, with what it leaves out."""
+    without = [group.label for group in groups if group.runs and not all(run.joules for run in group.runs)]
+    text = f"Variants with undefined energy: {', '.join(without)}."
+    aside = paragraph(text, class_="aside") if 0 < len(without) < len(groups) else None
+    return section("energy", "Energy", aside, *charts([*energy(groups), *more]))
+
+
 def shown(chart: DrawnChart) -> Chart:
     """A chart as traces and layouts of plotly."""
     views = {name or "all": ChartView(*_drawn(plot)) for name, plot in chart.plots.items()}
-    numbers = chart.numbers
+    numbers, lines = chart.numbers, max(len(plot.layers) for plot in chart.plots.values())
+    more = f" The first {VISIBLE} of {lines} are shown; click on the legend to show or hide each."
     table = numbers_table(numbers.title, numbers.head, MadeRows(numbers.count, numbers.row), numbers.what)
-    return Chart(f"{chart.name}-chart", chart.title, chart.says, views, table, height=chart.height)
+    return Chart(
+        f"{chart.name}-chart", chart.title, chart.says + more * (lines > VISIBLE), views, table, height=chart.height
+    )
 
 
 def _drawn(plot: Plot) -> tuple[list[Trace], Layout]:

@@ -74,8 +74,8 @@ def document(
         "\n",
     )
     colours = sorted(set(re.findall(r"@c([0-9a-f]{6})\b", body)))
-    own = variables({f"c{colour}": f"#{colour}" for colour in colours})
-    start = f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n{_raw("style", own)}\n</head>\n<body>\n{body}\n'
+    own = _raw("style", variables({f"c{colour}": f"#{colour}" for colour in colours}))
+    start = f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n{own}\n</head>\n<body>\n{body}\n'
     if live is None:
         pieces = [piece for script in scripts[1:] for piece in (*_element("script", script), "\n")]
     else:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from fedradio.results.client_states import ClientStates
 from fedradio.results.digest import Digest
-from fedradio.results.quantities import axes
 from fedradio.results.run import Floats, Run
 
 
@@ -22,12 +20,6 @@ class RunData:
     @property
     def exchanges(self) -> Digest:
         return self.run.digest
-
-    @cached_property
-    def totals(self) -> dict[str, Floats]:
-        """The cumulative costs after every round, for every axis that is defined."""
-        totals = {each.name: each.totals(self.run) for each in axes()}
-        return {axis: values for axis, values in totals.items() if values is not None and len(values)}
 
     @property
     def states(self) -> ClientStates:

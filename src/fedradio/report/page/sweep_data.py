@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from fedradio.core.progress import Progress, silent
-from fedradio.report.page.run_data import RunData
-from fedradio.report.page.sections.learning import curve
+from fedradio.report.charts.chart import Group
 from fedradio.report.style import Style, styles
-from fedradio.results.digest import Joules
-from fedradio.results.quantities import axes, of_runs
-from fedradio.results.run import Curve, Floats, LeftOut, Run, open_listed
+from fedradio.results.client_states import StateReader
+from fedradio.results.digest import Digest
+from fedradio.results.quantities import of_runs
+from fedradio.results.run import LeftOut, Run, open_listed
 from fedradio.results.statistics import Interval, interval, paired
 from fedradio.results.variants import Variant, shortened
 from fedradio.sweeps.document import read_sweep
@@ -24,13 +24,13 @@ from fedradio.sweeps.grid import GridVariant, SweepPlan
 PAGE_FILE = "report.html"
 """Usual name of a page in the folder of its run or sweep."""
 
-DRAWN = ("accuracy", "loss")
-"""Metrics that a sweep's page draws."""
+NOTHING = Digest(StateReader(0).states())
+"""The digest of a run that cannot be read."""
 
 
 @dataclass(frozen=True)
 class SweptRun:
-    """What the page shows of a run: numbers by quantity, curves by metric and axis, joules by kind.
+    """What the page shows of a run: numbers by quantity, and its digest.
 
     ``done`` rounds are on record. Of a damaged run there is nothing but its ``trouble``. ``page`` is a link to its own
     page, empty if there is none.
@@ -40,10 +40,8 @@ class SweptRun:
     status: str
     done: int
     facts: Mapping[str, float | None]
-    curves: Mapping[tuple[str, str], Curve]
-    joules: Mapping[str, Joules]
+    digest: Digest
     environment: Mapping[str, Any]
-    client_metrics: Mapping[str, Mapping[int, Floats]] = field(default_factory=dict)
     trouble: str = ""
     page: str = ""
 
@@ -68,6 +66,11 @@ class SweptVariant:
     def complete(self) -> dict[int, SweptRun]:
         """The complete runs by seed."""
         return {seed: run for seed, run in self.runs.items() if run is not None and run.status == "complete"}
+
+    @property
+    def group(self) -> Group:
+        """The complete runs as a line of charts."""
+        return Group(self.label, self.style, [run.digest for run in self.complete().values()])
 
     def values(self, key: str) -> dict[int, float]:
         """A number of the complete runs that have it, by seed."""
@@ -139,24 +142,11 @@ def _swept(run: Run | LeftOut) -> SweptRun | None:
     if isinstance(run, Run) and not run.damage:
         return swept_run(run)
     trouble = run.trouble if isinstance(run, Run) else run.status
-    return None if trouble == "not begun" else SweptRun(Path(run.folder), "damaged", 0, {}, {}, {}, {}, trouble=trouble)
+    return None if trouble == "not begun" else SweptRun(Path(run.folder), "damaged", 0, {}, NOTHING, {}, trouble)
 
 
 def swept_run(run: Run) -> SweptRun:
     """What the page shows of a run."""
-    data, joules = RunData(run), run.digest.joules  # one pass over the records
-    curves = {
-        (name, against.name): points
-        for name in DRAWN
-        for against in axes()
-        if (points := curve(data, name, against.name)) is not None
-    }
-    return SweptRun(
-        folder=run.folder,
-        status=run.status,
-        done=len(run.rounds),
-        facts={each.name: each.of(run) for each in of_runs()},
-        curves=curves,
-        joules=joules,
-        environment=run.environment,
-    )
+    drawn = replace(run.digest, states=NOTHING.states, client_metrics={})  # of many runs, too large to keep
+    facts = {each.name: each.of(run) for each in of_runs()}
+    return SweptRun(run.folder, run.status, len(run.rounds), facts, drawn, run.environment)

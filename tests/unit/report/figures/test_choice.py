@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.past import past
+from support.past import digest_of, past
 
 import fedradio
 from fedradio.core.errors import Problem, SpecError, StoreError
@@ -13,8 +13,6 @@ from fedradio.report.figures.axes import save
 from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, figures, names_of, split_labels
 from fedradio.report.figures.design import COLUMN
 from fedradio.report.figures.gallery import write
-from fedradio.results.client_states import StateReader
-from fedradio.results.digest import Digest
 from fedradio.results.run import Run
 from fedradio.results.variants import Variant, variants
 from fedradio.spec.spec import Spec
@@ -26,7 +24,7 @@ def runs_of(tiny: Make, *changes: str) -> list[Run]:
     """Two seeds for each change, with accuracies 0.5, 0.6, 0.7 in three rounds."""
     runs = [past(tiny(f"seed={seed}", *change.split()), [0.5, 0.6, 0.7]) for change in changes for seed in (1, 2)]
     for run in runs:
-        run.__dict__["digest"] = Digest(StateReader(5).states())
+        run.__dict__["digest"] = digest_of(run)
     return runs
 
 

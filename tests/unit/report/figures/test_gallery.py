@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from support.past import past
+from support.past import digest_of, past
 from support.records import evaluation
 
 from fedradio.core.errors import StoreError
+from fedradio.report.charts.energy import WHY
+from fedradio.report.charts.spread import ONE_TEST_SET
 from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings, write
 from fedradio.report.figures.run import (
     network_figure,
@@ -41,7 +43,7 @@ def test_all_figures_of_a_run(cells: Make, tmp_path: Path) -> None:
     found = drawings(past_cells(tmp_path / "a"))
     assert [one.name for one in found if one.make is None] == []
     files = write(found, tmp_path / "out", ["png"], quiet)
-    assert len(files) == len(found) == 12
+    assert len(files) == len(found) == 14
     for file in files:
         assert Image.open(file).size[0] == 3.5 * 300
 
@@ -49,6 +51,7 @@ def test_all_figures_of_a_run(cells: Make, tmp_path: Path) -> None:
 def test_curves_have_the_unit_of_a_metric_that_runs_declare(tiny: Make) -> None:
     told = past(tiny(), [0.5, 0.6])
     told.__dict__["evaluations"] = [evaluation(t, accuracy=0.5, loss=0.5, regret=1.0) for t in (1, 2)]
+    told.__dict__["digest"] = digest_of(told)
     told.__dict__["declared_metrics"] = {"regret": {"unit": "m", "better": "less"}}
     (drawing,) = curve_drawings([Variant("one", "fedavg", {1: told})], "regret", against=("rounds",))
     assert drawing.make is not None
@@ -66,12 +69,14 @@ def test_why_figures_cannot_be_drawn(tiny: Make, tmp_path: Path) -> None:
     assert why == {
         "accuracy-seconds": "seconds are undefined",
         "accuracy-joules": "joules are undefined",
-        "energy-clients": "the energy of clients is undefined",
-        "energy-edge-rounds": "the energy of clients is undefined",
-        "spread": "all clients share one test set",
-        "spread-rounds": "all clients share one test set",
-        "selection": "every client arrived in every edge round",
-        "reasons": "every client arrived in every edge round",
+        "energy-clients": WHY,
+        "energy-edge-rounds": WHY,
+        "energy-slots": WHY,
+        "energy-rounds": "the energy of every round is undefined",
+        "spread": ONE_TEST_SET,
+        "spread-rounds": ONE_TEST_SET,
+        "selection": "all 6 clients took part in each of the 2 edge rounds",
+        "reasons": "all 6 clients took part in each of the 2 edge rounds",
     }
 
 
@@ -81,7 +86,7 @@ def test_older_runs_say_so(cells: Make, tmp_path: Path) -> None:
     found = open_run(tmp_path / "a")
     why = {one.name: one.why for one in drawings([Variant("a", "fedavg", {1: found})])}
     assert "older version" in why["network"]
-    assert why["spread"] == "all clients share one test set"
+    assert why["spread"] == ONE_TEST_SET
     assert why["selection"] == ""
 
 
@@ -92,7 +97,7 @@ def test_cells_without_a_quantity_are_left_out_by_name(tiny: Make, cells: Make, 
     found = {one.name: one for one in drawings(both)}
     assert found["accuracy-joules"].why == "without free: joules are undefined"
     assert found["accuracy-joules"].make is not None
-    assert found["energy-clients"].why == "without free: the energy of clients is undefined"
+    assert found["energy-clients"].why == f"without free: {WHY}"
     assert found["accuracy-rounds"].why == ""
     assert found["network"].make is None
     assert next(one.name for one in curve_drawings(both, "loss")) == "loss-rounds"

@@ -17,7 +17,7 @@ def test_joules_that_nobody_defines_are_not_zero(tmp_path: Path, tiny: Callable[
     run(tiny(), tmp_path / "plain")
     data = RunData(open_run(tmp_path / "plain"))
     assert data.exchanges.sending is not None
-    assert data.joules == {}
+    assert data.exchanges.joules == {}
     assert data.client_joules() is None
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fedradio.report.page.sweep_data import SweptRun, SweptVariant, read_sweep_data
+from fedradio.report.page.sweep_data import NOTHING, SweptRun, SweptVariant, read_sweep_data
 from fedradio.report.style import style
 from fedradio.sweeps.grid import plan_sweep
 
 
 def run(accuracy: float | None, status: str = "complete") -> SweptRun:
-    return SweptRun(Path(), status, 2, {"accuracy": accuracy}, {}, {}, {})
+    return SweptRun(Path(), status, 2, {"accuracy": accuracy}, NOTHING, {})
 
 
 def variant(source: Path, runs: dict[int, SweptRun | None]) -> SweptVariant:
@@ -49,6 +49,6 @@ def test_a_sweep_is_read_run_after_run(swept: Path) -> None:
     assert list(found.colours()) == ["variant-0", "variant-1"]
     one = found.variants[0].runs[1]
     assert one is not None
-    assert ("accuracy", "joules") in one.curves
-    assert one.joules["computing"].clients.shape == (6,)
-    assert one.joules["computing"].edge_rounds.shape == (4,)
+    assert one.digest.curve("accuracy", "joules") is not None
+    assert one.digest.joules["computing"].clients.shape == (6,)
+    assert one.digest.joules["computing"].edge_rounds.shape == (4,)

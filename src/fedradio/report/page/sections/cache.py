@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from fedradio.report.charts.chart import thinned
+from fedradio.report.charts.learning import COLOURS
 from fedradio.report.page.chart import (
-    COLOURS,
     Chart,
     ChartView,
     Layout,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedradio.report.charts.chart import thinned
+from fedradio.report.charts.learning import other_metrics
 from fedradio.report.page.chart import (
     Chart,
     ChartView,
@@ -20,7 +21,6 @@ from fedradio.report.page.chart import (
 from fedradio.report.page.html import Html, Piece, paragraph, section, table
 from fedradio.report.page.numbers import number
 from fedradio.report.page.run_data import RunData
-from fedradio.report.page.sections.learning import curve, other_metrics
 from fedradio.results.digest import NoteSeries
 from fedradio.results.quantities import entry
 
@@ -85,7 +85,7 @@ def _series(data: RunData) -> dict[str, Series]:
         meaning = MEANINGS.get(name, f"mean over {note.each}")
         every[f"note-{place}"] = Series(title, meaning, "Edge round" if hop == 0 else f"Exchange of hop {hop}", note)
     for place, name in enumerate(other_metrics(data.run.metrics())):
-        points = curve(data, name, "rounds")
+        points = data.exchanges.curve(name)
         if points is not None:
             values = points[1].tolist()
             note = NoteSeries([int(at) for at in points[0]], values, values, values)

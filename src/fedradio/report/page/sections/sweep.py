@@ -6,13 +6,14 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
+from fedradio.report.page.chart import energy_section, learning_section
 from fedradio.report.page.document import document
 from fedradio.report.page.html import UNDEFINED, Html, Piece, command, copied, paragraph, section, table, tag
 from fedradio.report.page.numbers import count, percent, plus_minus, seconds, spec_yaml, text_of, value_words
 from fedradio.report.page.palette import variables
 from fedradio.report.page.sections.headline import badge, cards
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
-from fedradio.report.page.sections.sweep_charts import differences, energies, learning
+from fedradio.report.page.sections.sweep_charts import differences
 from fedradio.report.page.sections.sweep_costs import costs
 from fedradio.report.page.sweep_data import SweepData, SweptVariant
 from fedradio.results.compare import world
@@ -24,7 +25,7 @@ from fedradio.spec.yaml import flatten
 
 def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
     """The page of a sweep; ``live`` is the status line at the top of a served page."""
-    name = sweep.plan.name
+    name, groups = sweep.plan.name, [variant.group for variant in sweep.variants]
     header = tag(
         "div",
         paragraph("fedradio sweep", class_="kind"),
@@ -34,10 +35,10 @@ def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
     sections: dict[str, tuple[str, Html]] = {
         "headline": ("Summary", section("headline", "Summary", _warning(sweep), _headline(sweep))),
         "results": ("Results", section("results", "Results", _results(sweep))),
-        "learning": ("Learning", learning(sweep.variants)),
+        "learning": ("Learning", learning_section(groups)),
         "differences": ("Differences", _differences(sweep)),
         "cost": ("Cost", costs(sweep.variants)),
-        "energy": ("Energy", energies(sweep.variants)),
+        "energy": ("Energy", energy_section(groups)),
         "variants": (
             "Variants",
             section("variants", "Variants", *_pages(sweep), *(_variant(sweep, variant) for variant in sweep.variants)),

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from fedradio.core.units import show_percent
+from fedradio.report.charts.learning import fitted, unlike
 from fedradio.report.page.chart import (
+    VISIBLE,
     Chart,
     ChartView,
     Layout,
@@ -23,7 +25,7 @@ from fedradio.report.page.chart import (
 )
 from fedradio.report.page.html import UNDEFINED, Html, Piece, section, table, tag
 from fedradio.report.page.numbers import axis_title, plus_minus
-from fedradio.report.page.sections.sweep_charts import VISIBLE, chart_height, followed, hidden, unlike
+from fedradio.report.page.sections.sweep_charts import chart_height, hidden
 from fedradio.report.page.sweep_data import SweptRun, SweptVariant
 from fedradio.results.quantities import QUANTITIES, axes, entry
 from fedradio.results.quantity import Quantity
@@ -71,8 +73,8 @@ def reached(variant: SweptVariant, target: float, known: Sequence[Quantity]) -> 
 
 def _spent(run: SweptRun, target: float, known: Sequence[Quantity]) -> dict[str, float | None] | None:
     """The cost of a run up to its first evaluation that reaches the target; None if there is none."""
-    curves = {each.name: run.curves.get(("accuracy", each.name)) for each in known}
-    rounds = run.curves.get(("accuracy", "rounds"))
+    curves = {each.name: run.digest.curve("accuracy", each.name) for each in known}
+    rounds = run.digest.curve("accuracy")
     hits = np.flatnonzero(rounds[1] >= target) if rounds is not None else np.zeros(0)
     if not len(hits):
         return None
@@ -81,7 +83,7 @@ def _spent(run: SweptRun, target: float, known: Sequence[Quantity]) -> dict[str,
 
 def _accuracies(variants: Sequence[SweptVariant]) -> list[tuple[np.ndarray, np.ndarray]]:
     runs = [run for variant in variants for run in variant.complete().values()]
-    return [run.curves["accuracy", "rounds"] for run in runs if ("accuracy", "rounds") in run.curves]
+    return [curve for run in runs if (curve := run.digest.curve("accuracy")) is not None]
 
 
 def _ends(variants: Sequence[SweptVariant], known: Sequence[Quantity]) -> Chart:
@@ -98,7 +100,8 @@ def _ends(variants: Sequence[SweptVariant], known: Sequence[Quantity]) -> Chart:
                 traces.append(trace if place < VISIBLE else trace | {"visible": "legendonly"})
         x = axis(axis_title(each)) | _scale([cost for cost, _ in points])
         bars = [100 * end for _, mean in points for end in (mean.low, mean.high) if end is not None]
-        y = followed(entry("accuracy"), [100 * mean.mean for _, mean in points], bars, room=1.0)
+        limits = fitted(entry("accuracy"), [100 * mean.mean for _, mean in points], bars, room=1.0)
+        y = axis(axis_title(entry("accuracy")), range=list(limits))
         views[each.name] = ChartView(traces, {"xaxis": x, "yaxis": y, "showlegend": True})
     rows = [
         [variant.label, *(plus_minus(variant.mean(name), QUANTITIES[name].text) for name in ("accuracy", *names))]

@@ -21,9 +21,9 @@ def test_clients_by_what_they_did(small: RunData) -> None:
 def test_equal_shares_are_told_as_such(small: RunData) -> None:
     states = small.states
     once = replace(states, e=states.e[:2], client=states.client[:2], state=states.state[:2])
-    vars(small)["exchanges"] = replace(small.exchanges, states=once)
+    vars(small.run)["digest"] = replace(small.exchanges, states=once)
     assert "each client took part in 50 % of them." in network(small)
-    vars(small)["exchanges"] = replace(small.exchanges, states=replace(once, rest=once.rest[:1]))
+    vars(small.run)["digest"] = replace(small.exchanges, states=replace(once, rest=once.rest[:1]))
     assert "every client took part in all of them." in network(small)
 
 

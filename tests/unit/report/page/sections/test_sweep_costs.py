@@ -1,5 +1,6 @@
 """Costs of a sweep: accuracy against what was spent, and the cost until a target."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from support.pages import words_of
 
 from fedradio.report.page.sections.sweep_costs import costs, reached
-from fedradio.report.page.sweep_data import SweptRun, SweptVariant
+from fedradio.report.page.sweep_data import NOTHING, SweptRun, SweptVariant
 from fedradio.report.style import style
 from fedradio.results.quantities import QUANTITIES
 from fedradio.sweeps.grid import plan_sweep
@@ -18,9 +19,9 @@ KNOWN = [QUANTITIES["rounds"], QUANTITIES["joules"]]
 def swept_run(accuracy: list[float], joules: float, status: str = "complete") -> SweptRun:
     """A run with one evaluation a round, each round so many joules."""
     y, rounds = np.array(accuracy), np.arange(1.0, len(accuracy) + 1)
-    curves = {("accuracy", "rounds"): (rounds, y), ("accuracy", "joules"): (joules * rounds, y)}
+    totals, series = {"rounds": rounds, "joules": joules * rounds}, {"accuracy": (np.arange(len(accuracy)), y)}
     facts = {"accuracy": accuracy[-1], "rounds": float(len(accuracy)), "joules": joules * len(accuracy)}
-    return SweptRun(Path("run"), status, len(accuracy), facts, curves, {}, {}, {})
+    return SweptRun(Path("run"), status, len(accuracy), facts, replace(NOTHING, totals=totals, series=series), {})
 
 
 @pytest.fixture
