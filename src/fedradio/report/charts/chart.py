@@ -47,6 +47,18 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Dot:
+    """A marker, with the half-widths of its intervals if it has any."""
+
+    name: str
+    x: float
+    y: float
+    style: Style
+    x_half: float | None = None
+    y_half: float | None = None
+
+
+@dataclass(frozen=True)
 class Area:
     """The area between two lines; ``strength`` is its opacity."""
 
@@ -78,7 +90,7 @@ class Grid:
     colours: Mapping[str, str]
 
 
-Layer = Line | Area | Bars | Grid
+Layer = Line | Dot | Area | Bars | Grid
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ def learning(
 ) -> Chart | Absent:
     """The curves of a metric, one view per axis: means over the runs of a group, with their intervals."""
     measured = entry(metric, runs)
-    names = related(metric, list(groups[0].runs[0].series)) if len(groups) == 1 and groups[0].runs else [metric]
+    alone = len(groups) == 1 and len(groups[0].runs) > 0 and metric in groups[0].runs[0].series
+    names = related(metric, list(groups[0].runs[0].series)) if alone else [metric]
     plots = {}
     for axis in axes() if against is None else [QUANTITIES[name] for name in against]:
         lines = list(_lines(groups, names, axis.name, measured.scale))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from fedradio.report.charts.chart import Area, Axis, Bars, Grid, Line, Plot
+from fedradio.report.charts.chart import Area, Axis, Bars, Dot, Grid, Line, Plot
 from fedradio.report.figures.axes import CLOCK, column, legend, line, literal, printed, scaled, whole_numbers
 from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.style import Style
@@ -35,11 +36,12 @@ def draw(plot: Plot, design: Design = COLUMN) -> Figure:
     """The figure of a plot."""
     with printed(design):
         figure, axes = column(design)
-        ends = [float(np.nanmax(layer.x)) for layer in plot.layers if isinstance(layer, Line)]
+        ends = [float(np.nanmax(layer.x)) for layer in plot.layers if isinstance(layer, Line | Dot)]
         factor, unit = _unit(plot.x, design.x_limits[1] or max(ends, default=0.0))
         for place, layer in enumerate(plot.layers):
             add(layer, axes, factor, place / len(plot.layers), design)
         axes.set_xscale("log" if plot.x.log else "linear")
+        axes.set_yscale("log" if plot.y.log else "linear")
         for axis, set_limits in ((plot.x, axes.set_xlim), (plot.y, axes.set_ylim)):
             if (axis.low, axis.high) != (None, None) or axis.zero:
                 set_limits(0 if axis.zero and axis.low is None else axis.low, axis.high)
@@ -93,6 +95,13 @@ def _(layer: Line, axes: Axes, factor: float, phase: float, design: Design) -> N
     axes.plot(layer.x / factor, layer.y, label=layer.name, drawstyle=drawstyle, **keys)
     if layer.low is not None and layer.high is not None:
         axes.fill_between(layer.x / factor, layer.low, layer.high, color=look.colour, alpha=0.15, linewidth=0)
+
+
+@add.register
+def _(layer: Dot, axes: Axes, factor: float, phase: float, design: Design) -> None:
+    x_half = None if layer.x_half is None else layer.x_half / factor
+    look: dict[str, Any] = {"color": ink(layer.style.colour), "marker": layer.style.marker, "linestyle": ""}
+    axes.errorbar(layer.x / factor, layer.y, layer.y_half, x_half, label=layer.name, **look)
 
 
 @add.register

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress, silent
 from fedradio.report.charts.chart import Absent, Chart, Group
+from fedradio.report.charts.costs import costs
 from fedradio.report.charts.energy import WHY, energy, energy_of_rounds, with_total
 from fedradio.report.charts.learning import learning, mean_curve
 from fedradio.report.charts.participation import participation
@@ -138,7 +139,7 @@ def _dpi(design: Design) -> int:
 
 def _charts(groups: Sequence[Group], runs: Sequence[Run], design: Design) -> list[Drawing]:
     """The charts of runs, each view a figure; those of clients and rounds only for a single run."""
-    found = [*energy(groups), *spread(groups)]
+    found = [*energy(groups), *spread(groups), *(costs(groups) if len(groups) > 1 else [])]
     if len(runs) == 1:
         parents = runs[0].network.get("parents", [None])[0]
         found += [energy_of_rounds(runs[0].rounds), *participation(runs[0].digest.states, parents)]

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedradio.report.charts.chart import Absent, Area, Axis, Bars, Grid, Group, Line, Plot, thinned
+from fedradio.report.charts.chart import Absent, Area, Axis, Bars, Dot, Grid, Group, Layer, Line, Plot, thinned
 from fedradio.report.charts.chart import Chart as DrawnChart
+from fedradio.report.charts.costs import costs
 from fedradio.report.charts.energy import energy
 from fedradio.report.charts.learning import learning
 from fedradio.report.page.html import Html, data_block, folded, join, paragraph, section, table, tag
@@ -208,7 +209,7 @@ def learning_section(groups: Sequence[Group]) -> Html:
     found = [learning(known, name) for name in ("accuracy", "loss")] if known else []
     drawn = [chart for chart in found if isinstance(chart, DrawnChart)]
     if not drawn:
-        why = "No evaluation of a complete run is on record."
+        why = "No evaluation is on record." if known else "No run is complete yet."
         return section("learning", "Learning", paragraph(why, class_="absent"))
     options = {name: QUANTITIES[name].title for name in drawn[0].plots}
     missing = [each.absent for each in axes() if each.absent and each.name not in options]
@@ -227,6 +228,16 @@ def energy_section(groups: Sequence[Group], *more: DrawnChart | Absent) -> Html:
     text = f"Variants with undefined energy: {', '.join(without)}."
     aside = paragraph(text, class_="aside") if 0 < len(without) < len(groups) else None
     return section("energy", "Energy", aside, *charts([*energy(groups), *more]))
+
+
+def cost_section(groups: Sequence[Group]) -> Html:
+    """The section of costs, with a switch for the cost."""
+    found = costs(groups)
+    names = [name for chart in found if isinstance(chart, DrawnChart) for name in chart.plots]
+    options = {name: QUANTITIES[name].title for name in names}
+    return section(
+        "cost", "Cost", switch("cost-of", "Cost in", options, [f"{c.name}-chart" for c in found]), *charts(found)
+    )
 
 
 def shown(chart: DrawnChart) -> Chart:
@@ -262,19 +273,26 @@ def token(colour: str) -> str:
     return colour if colour.startswith("@") else f"@c{colour.removeprefix('#').lower()}"
 
 
-def _traces(layer: Line | Area | Bars | Grid, visible: bool) -> list[Trace]:
+def _traces(layer: Layer, visible: bool) -> list[Trace]:
     hidden: Trace = {} if visible else {"visible": "legendonly"}
     if isinstance(layer, Line):
         at = thinned(len(layer.x))
-        x, colour, look = plain(layer.x[at]), token(layer.style.colour), layer.style
-        marker = {"symbol": look.plotly_marker} if look.marker else {}
-        dash = {"dash": look.plotly_dash} | ({"shape": "hv"} if layer.steps else {})
-        mode = {"mode": "lines"} if layer.steps or not look.marker else {}
+        x, colour, style = plain(layer.x[at]), token(layer.style.colour), layer.style
+        marker = {"symbol": style.plotly_marker} if style.marker else {}
+        dash = {"dash": style.plotly_dash} | ({"shape": "hv"} if layer.steps else {})
+        mode = {"mode": "lines"} if layer.steps or not style.marker else {}
         trace = line(layer.name, x, plain(layer.y[at]), colour, line=dash, marker=marker, legendgroup=layer.name) | mode
         band = []
         if layer.low is not None and layer.high is not None:
             band = shade(x, plain(layer.low[at]), plain(layer.high[at]), colour, layer.name)
         return [one | hidden for one in (*band, trace)]
+    if isinstance(layer, Dot):
+        colour = token(layer.style.colour)
+        halves = {"error_x": layer.x_half, "error_y": layer.y_half}
+        bars = {name: {"array": plain([half]), "color": colour} for name, half in halves.items() if half}
+        look: Trace = {"color": colour, "size": 10, "symbol": layer.style.plotly_marker}
+        dot: Trace = {"type": "scatter", "mode": "markers", "name": label(layer.name), "marker": look}
+        return [dot | {"x": plain([layer.x]), "y": plain([layer.y])} | bars | hidden]
     if isinstance(layer, Area):
         x, low, high = plain(layer.x), plain(layer.low), plain(layer.high)
         below, above = shade(x, low, high, token(layer.colour))

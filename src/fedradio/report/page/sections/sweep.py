@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from fedradio.report.page.chart import energy_section, learning_section
+from fedradio.report.page.chart import cost_section, energy_section, learning_section
 from fedradio.report.page.document import document
 from fedradio.report.page.html import UNDEFINED, Html, Piece, command, copied, paragraph, section, table, tag
 from fedradio.report.page.numbers import count, percent, plus_minus, seconds, spec_yaml, text_of, value_words
@@ -14,7 +14,6 @@ from fedradio.report.page.palette import variables
 from fedradio.report.page.sections.headline import badge, cards
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
 from fedradio.report.page.sections.sweep_charts import differences
-from fedradio.report.page.sections.sweep_costs import costs
 from fedradio.report.page.sweep_data import SweepData, SweptVariant
 from fedradio.results.compare import world
 from fedradio.results.quantities import of_variants
@@ -37,7 +36,7 @@ def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
         "results": ("Results", section("results", "Results", _results(sweep))),
         "learning": ("Learning", learning_section(groups)),
         "differences": ("Differences", _differences(sweep)),
-        "cost": ("Cost", costs(sweep.variants)),
+        "cost": ("Cost", cost_section(groups)),
         "energy": ("Energy", energy_section(groups)),
         "variants": (
             "Variants",
