@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from fedradio.core.units import show_count
 from fedradio.privacy.leaks import SizeLeak
 from fedradio.privacy.steps import ACCESS, BACKHAUL, CHARGING, FETCHING, PARTIES, Seen, Step, Walk
-from fedradio.report.terminal.words import count
+from fedradio.report.terminal.words import count, plain_table
 
 if TYPE_CHECKING:
     from fedradio.papers.studies.protocol import Demonstration
@@ -76,41 +75,38 @@ def _write(row: list[str], at: int, text: str) -> None:
 
 def seen_table(seen: Sequence[Seen], titles: Mapping[str, str]) -> Group:
     """Which party has seen which facts about a request."""
-    table = _table("fact", *PARTIES)
-    for each in seen:
-        table.add_row(titles[each.fact], *("yes" if party in each.parties else "-" for party in PARTIES))
-    return Group(table, "based on what each party received, sent and decrypted")
+    rows = [[titles[each.fact], *("yes" if party in each.parties else "-" for party in PARTIES)] for each in seen]
+    return Group(plain_table(("fact", *PARTIES), rows, left=1), "based on what each party received, sent and decrypted")
 
 
 def refusals_table(outcomes: Sequence[Outcome]) -> Group:
     """Attempts to break the protocol, and their outcomes."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("attempt", "by", "refused by", "why"):
-        table.add_column(title)
+    rows = []
     for each in outcomes:
         why = "not refused, by design" if each.refusal is None else each.refusal.value
         surprise = Text("" if each.as_expected else "  UNEXPECTED", "red")
-        table.add_row(each.trial.what, each.trial.by, each.party or "-", Text(why) + surprise)
+        rows.append([each.trial.what, each.trial.by, each.party, Text(why) + surprise])
     refused = sum(each.refusal is not None for each in outcomes)
-    return Group(table, f"{refused} of {len(outcomes)} attempts refused; each was just tried on a small service")
+    says = f"{refused} of {len(outcomes)} attempts refused; each was just tried on a small service"
+    return Group(plain_table(("attempt", "by", "refused by", "why"), rows), says)
 
 
 def costs_table(shown: Demonstration, requests: int) -> Group:
     """Control traffic in bits and computing time in milliseconds."""
-    table = _table("cost", "")
-    walk = shown.first
-    table.add_row("control on the air, per request", f"{walk.bits(ACCESS):,} bit")
-    table.add_row("control on the backhaul, per request", f"{walk.bits(BACKHAUL):,} bit")
-    if extra := walk.bits(FETCHING):
-        table.add_row("control on the backhaul, extra per miss", f"{extra:,} bit")
-    table.add_row("billing report, per request", f"{walk.bits(CHARGING):,} bit")
-    table.add_row("epoch key, per subscriber", f"{shown.key_bits:,} bit")
-    for party in PARTIES:
-        table.add_row(f"computing time of {party}, per request", f"{shown.ms[party]:.2f} ms")
+    walk, extra = shown.first, shown.first.bits(FETCHING)
+    bits = {
+        "control on the air, per request": walk.bits(ACCESS),
+        "control on the backhaul, per request": walk.bits(BACKHAUL),
+        **({"control on the backhaul, extra per miss": extra} if extra else {}),
+        "billing report, per request": walk.bits(CHARGING),
+        "epoch key, per subscriber": shown.key_bits,
+    }
+    rows = [[name, f"{number:,} bit"] for name, number in bits.items()]
+    rows += [[f"computing time of {party}, per request", f"{shown.ms[party]:.2f} ms"] for party in PARTIES]
     mean = "" if requests == 1 else f" on average; times are medians over {show_count(requests)} requests"
     misses = requests - shown.hits
     counted = f"{count(shown.hits, 'hit')}, {misses} miss{'es' * (misses != 1)}, {count(shown.epochs, 'epoch')}"
-    return Group(table, f"{counted}; files of {shown.mebibytes:.3g} MiB{mean}")
+    return Group(plain_table(("cost", ""), rows, left=1), f"{counted}; files of {shown.mebibytes:.3g} MiB{mean}")
 
 
 def leaks_table(leaks: Sequence[SizeLeak], chosen: str, megabytes: tuple[float, float]) -> Group:
@@ -119,43 +115,38 @@ def leaks_table(leaks: Sequence[SizeLeak], chosen: str, megabytes: tuple[float, 
     if low == high:
         guess = f"guessing the most popular content is right for {100 * leaks[0].named:.1f} % of requests"
         return Group(f"all files are {low:g} MB, so sizes reveal nothing ({guess})")
-    table = _table("padding", "requests identified by size", "extra octets")
-    for leak in leaks:
-        star = " *" if leak.padding == chosen else ""
-        table.add_row(leak.padding + star, f"{100 * leak.named:.1f} %", f"{100 * leak.more:.1f} %")
+    head = ("padding", "requests identified by size", "extra octets")
+    rows = [
+        [leak.padding + " *" * (leak.padding == chosen), f"{100 * leak.named:.1f} %", f"{100 * leak.more:.1f} %"]
+        for leak in leaks
+    ]
     who = "an observer who knows all sizes and the popularities in the cell"
-    return Group(table, f"files of {low:g} to {high:g} MB, log-uniform; identified by {who}; * used here")
+    return Group(
+        plain_table(head, rows, left=1),
+        f"files of {low:g} to {high:g} MB, log-uniform; identified by {who}; * used here",
+    )
 
 
 def sum_table(trial: SumTrial) -> Group:
     """A masked sum over a cell: exactness, bits and milliseconds."""
-    table = _table("masked sum over a cell", "")
-    table.add_row("equals the plain sum of the rounded numbers", "yes" if trial.exact else "NO")
-    table.add_row("also when one client drops out", "yes" if trial.exact_without_one else "NO")
-    table.add_row("report, per client", f"{trial.report_bits:,} bit")
-    table.add_row("dropout of one client, per remaining client", f"{trial.dropout_bits:,} bit")
-    table.add_row("key agreement with the others, once per client", f"{trial.setup_ms:.2f} ms")
-    table.add_row("masking, per client", f"{trial.report_ms:.2f} ms")
-    return Group(
-        table, f"{trial.members} clients, {trial.contents} contents; the sum of the clients' reports to their edge"
-    )
+    rows = [
+        ["equals the plain sum of the rounded numbers", "yes" if trial.exact else "NO"],
+        ["also when one client drops out", "yes" if trial.exact_without_one else "NO"],
+        ["report, per client", f"{trial.report_bits:,} bit"],
+        ["dropout of one client, per remaining client", f"{trial.dropout_bits:,} bit"],
+        ["key agreement with the others, once per client", f"{trial.setup_ms:.2f} ms"],
+        ["masking, per client", f"{trial.report_ms:.2f} ms"],
+    ]
+    says = f"{trial.members} clients, {trial.contents} contents; the sum of the clients' reports to their edge"
+    return Group(plain_table(("masked sum over a cell", ""), rows, left=1), says)
 
 
 def attacks_table(rows: Sequence[Named], worlds: int, draws: int) -> Group:
     """Shares of requests that tags in the clear reveal."""
     sizes = list(dict.fromkeys(row.requests for row in rows))
-    table = _table("requests per cell and epoch", *map(str, sizes))
-    for attack in dict.fromkeys(row.attack for row in rows):
-        share = {row.requests: row.share for row in rows if row.attack == attack}
-        table.add_row(attack, *(f"{share[size]:.2f}" for size in sizes))
+    share = {(row.attack, row.requests): f"{row.share:.2f}" for row in rows}
+    lines = [[attack, *(share[attack, size] for size in sizes)] for attack in dict.fromkeys(row.attack for row in rows)]
     what = "share of requests whose content a base station can identify from tags in the clear"
     over = f"mean over {count(worlds, 'world')} x {count(draws, 'epoch')}"
-    return Group(table, f"{what}; {over}. Sealed requests show no tags")
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first)
-    for title in others:
-        table.add_column(title, justify="right")
-    return table
+    head = ("requests per cell and epoch", *map(str, sizes))
+    return Group(plain_table(head, lines, left=1), f"{what}; {over}. Sealed requests show no tags")
