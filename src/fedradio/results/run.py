@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from fedradio.core.errors import StoreError
 from fedradio.core.lazy import offered
 from fedradio.results import frames, shown
 from fedradio.results.digest import Digest, digest
-from fedradio.results.figure_options import FigureOptions
 from fedradio.results.participation import Participation, participation_of
 from fedradio.results.quantities import QUANTITIES, counted
 from fedradio.results.sweep_file import MARKER, ListedRun, is_sweep, listed_runs
@@ -297,11 +296,10 @@ class Run:
         metric: str = "accuracy",
         against: str = "rounds",
         target: float | None = None,
-        **options: Unpack[FigureOptions],
     ) -> Any:
         """The curve of a metric against rounds, seconds, joules or bits, as a matplotlib figure; ``options`` are
         those of :func:`fedradio.figures`, such as ``ylim`` and ``size``."""
-        return offered("plot")([self], metric, against, target, **options)
+        return offered("plot")([self], metric, against, target)
 
 
 @dataclass(frozen=True)

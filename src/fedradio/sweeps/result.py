@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 from fedradio.core.errors import DivergenceError, StoreError
 from fedradio.core.lazy import offered
@@ -15,7 +15,6 @@ from fedradio.core.text import harmless, short_path
 from fedradio.results import frames
 from fedradio.results.export import run_rows
 from fedradio.results.export_rows import kind_of
-from fedradio.results.figure_options import FigureOptions
 from fedradio.results.quantities import of_variants
 from fedradio.results.quantity import Quantity
 from fedradio.results.run import LeftOut, Run, open_listed, undamaged
@@ -114,11 +113,10 @@ class Sweep:
         metric: str = "accuracy",
         against: str = "rounds",
         target: float | None = None,
-        **options: Unpack[FigureOptions],
     ) -> Any:
         """Mean curves of the variants against rounds, seconds, joules or bits, as a matplotlib figure; ``options`` are
         those of :func:`fedradio.figures`, such as ``labels`` and ``order``."""
-        return offered("plot")(self.runs, metric, against, target, **options)
+        return offered("plot")(self.runs, metric, against, target)
 
     def _heads(self) -> list[tuple[Run | LeftOut, dict[str, Any]]]:
         """Every listed run with the columns that say which it is."""

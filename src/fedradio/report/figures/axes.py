@@ -6,7 +6,6 @@ The same data gives the same files, byte for byte: they contain neither the time
 from __future__ import annotations
 
 import io
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,6 @@ from matplotlib.ticker import MaxNLocator
 
 from fedradio.core.files import replacing
 from fedradio.core.text import harmless
-from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.style import STYLES, Style
 from fedradio.results.quantities import QUANTITIES, entry
 from fedradio.results.quantity import Quantity
@@ -46,10 +44,35 @@ METADATA = {
 PREFIXES = {1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ"}
 
 
+COLUMN_IN = 3.5
+"""Width of a column of a two-column paper, in inches."""
+
+LETTERS = 62
+"""Characters of a legend that fit a column."""
+
+SIZES: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.5,
+    "axes.grid": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+"""Sizes of fonts and frames, in points, for figures printed at their original size."""
+
+
 @contextmanager
-def printed(design: Design = COLUMN) -> Iterator[None]:
-    """Context in which figures use the fonts and lines of a design, by default those of a printed column."""
-    with matplotlib.rc_context(design.rc):
+def printed() -> Iterator[None]:
+    """Context of figures with the fonts and lines of a printed column, or those of a style that the user has set."""
+    changed = {key: value for key, value in matplotlib.rcParams.items() if value != matplotlib.rcParamsDefault[key]}
+    with matplotlib.rc_context(SIZES | changed):
         yield
 
 
@@ -64,73 +87,50 @@ def save(figure: Figure, path: Path, dpi: int = 200) -> None:
         file.write(data.getvalue())
 
 
-def empty(design: Design, height_in: float) -> tuple[Figure, Axes]:
-    """An empty figure of a design; its ticks keep their sizes wherever it is saved."""
-    figure = Figure(figsize=(design.width_in, design.height(height_in)), layout="constrained")
+def column(height_in: float = 2.3) -> tuple[Figure, Axes]:
+    """An empty figure of one column; the legend's height is not counted."""
+    figure = Figure(figsize=(COLUMN_IN, height_in), layout="constrained")
     axes = figure.subplots()
-    for name, axis in (("xtick", axes.xaxis), ("ytick", axes.yaxis)):
-        axis.set_tick_params(labelsize=design.rc[f"{name}.labelsize"], width=design.rc[f"{name}.major.width"])
+    settings: dict[Any, Any] = dict(matplotlib.rcParams)
+    for name, axis in (("xtick", axes.xaxis), ("ytick", axes.yaxis)):  # the same wherever the figure is saved
+        axis.set_tick_params(labelsize=settings[f"{name}.labelsize"], width=settings[f"{name}.major.width"])
     return figure, axes
 
 
-def column(design: Design = COLUMN, height_in: float = 2.3) -> tuple[Figure, Axes]:
-    """An empty figure with a grid, by default of one column; the legend's height is not counted."""
-    figure, axes = empty(design, height_in)
-    axes.grid(bool(design.settings.get("axes.grid", True)))
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(bool(design.settings.get(f"axes.spines.{side}", False)))
-    return figure, axes
-
-
-def line(look: Style, points: int, phase: float = 0.0, design: Design = COLUMN) -> dict[str, Any]:
+def line(look: Style, points: int, phase: float = 0.0) -> dict[str, Any]:
     """Keywords of a line with about eight markers; ``phase`` in [0, 1) shifts them to keep equal lines visible."""
     every = max(1, points // 8)
-    own = design.settings
     return {
         "color": look.colour,
         "linestyle": (0, look.dash) if look.dash else "-",
-        "linewidth": own.get("lines.linewidth", 1.2),
+        "linewidth": 1.2,
         "marker": look.marker,
-        "markersize": own.get("lines.markersize", 3.5),
+        "markersize": 3.5,
         "markevery": (int((phase + 0.5) % 1 * every), every),
     }
 
 
-def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None, design: Design = COLUMN) -> None:
-    """Put the legend above the data, never on top of it, in as many columns as fit.
+def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None) -> None:
+    """Put the legend above the data, never on top of it, in as many columns as fit; the figure grows by its height.
 
-    The figure grows by the legend's height, unless the design fixes the height. Entries come from ``handles``, or from
-    the labels in the axes; a single line gets no legend unless the design names it.
+    Entries come from ``handles``, or from the labels in the axes; a single line gets no legend.
     """
     artists = list(axes.get_legend_handles_labels()[0]) if handles is None else list(handles)
-    if handles is None and len(artists) == 1 and not design.names:
+    if handles is None and len(artists) == 1:
         return
     key = 8 if handles is None else 5
-    labels = [_legend_label(str(artist.get_label()), design, design.letters - key) for artist in artists]
-    columns = _columns([max(map(_width, label.splitlines())) + key for label in labels], design.letters)
+    labels = [literal(textwrap.fill(shortened(str(artist.get_label())), LETTERS - key)) for artist in artists]
+    columns = _columns([max(map(len, label.splitlines())) + key for label in labels])
     rows = -(-sum(label.count("\n") + 1 for label in labels) // columns)
-    if design.height_in is None:
-        figure.set_figheight(figure.get_figheight() + 0.15 * rows * design.legend_pt / 7)
+    figure.set_figheight(figure.get_figheight() + 0.15 * rows)
     keys = {"handlelength": 2.6 if handles is None else 1.3, "columnspacing": 1.2, "handletextpad": 0.5}
     figure.legend(artists, labels, loc="outside upper center", ncols=columns, frameon=False, **keys)
 
 
-def _legend_label(label: str, design: Design, letters: int) -> str:
-    """The text of a legend entry: the user's name for it, or the label without its obvious words."""
-    if label in design.names:
-        return design.names[label]
-    return literal(textwrap.fill(shortened(label), letters))
-
-
-def _width(text: str) -> int:
-    """Number of characters of a line; a command in a formula, such as ``\\mu``, counts as one."""
-    return len(re.sub(r"\\[a-zA-Z]+", "m", text.replace("$", "")))
-
-
-def _columns(widths: Sequence[int], letters: int) -> int:
-    """The largest number of columns, filled one after another, that fits this many characters."""
+def _columns(widths: Sequence[int]) -> int:
+    """The largest number of columns, filled one after another, that fits."""
     for columns in range(len(widths), 1, -1):
-        if sum(int(part.max()) for part in np.array_split(np.array(widths), columns)) <= letters:
+        if sum(int(part.max()) for part in np.array_split(np.array(widths), columns)) <= LETTERS:
             return columns
     return 1
 

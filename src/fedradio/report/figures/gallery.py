@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from fedradio.core.errors import StoreError
@@ -21,11 +18,10 @@ from fedradio.report.charts.learning import learning, mean_curve
 from fedradio.report.charts.participation import participation
 from fedradio.report.charts.spread import ONE_TEST_SET, spread
 from fedradio.report.figures.axes import printed, save
-from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.figures.draw import draw
 from fedradio.report.figures.run import network_figure
 from fedradio.report.lengths import length_unit
-from fedradio.report.style import DASH_DOT, DOT, SHORT, SOLID, Dash, Style, styles
+from fedradio.report.style import Style, styles
 from fedradio.results.quantities import QUANTITIES, axes
 from fedradio.results.run import Run
 from fedradio.results.variants import Variant
@@ -33,10 +29,6 @@ from fedradio.results.variants import Variant
 FORMATS = ("pdf", "png")
 DPI = 300
 """Resolution of PNG files, and of images inside PDF files."""
-
-
-LINES: dict[Any, Dash] = {"-": SOLID, "--": SHORT, ":": DOT, "-.": DASH_DOT}
-"""Dashes of the line styles that a property cycle can have."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +40,17 @@ class Drawing:
     why: str = ""
 
 
-def drawings(variants: Sequence[Variant], design: Design = COLUMN) -> list[Drawing]:
+def drawings(variants: Sequence[Variant]) -> list[Drawing]:
     """All figures of these variants, including those of a single run if there is just one."""
     shared = [
-        *curve_drawings(variants, "accuracy", design=design),
-        *curve_drawings(variants, "loss", against=("rounds",), design=design),
+        *curve_drawings(variants, "accuracy"),
+        *curve_drawings(variants, "loss", against=("rounds",)),
     ]
     runs = [run for variant in variants for run in variant.runs.values()]
-    groups = groups_of(variants, design)
+    groups = groups_of(variants)
     alone = "it shows a single run; name one run folder"
-    network = _map(runs[0], design) if len(runs) == 1 else Drawing("network", None, alone)
-    return [*shared, *_charts(groups, runs, design), network]
+    network = _map(runs[0]) if len(runs) == 1 else Drawing("network", None, alone)
+    return [*shared, *_charts(groups, runs), network]
 
 
 def curve_drawings(
@@ -66,10 +58,9 @@ def curve_drawings(
     metric: str,
     against: Iterable[str] | None = None,
     target: float | None = None,
-    design: Design = COLUMN,
 ) -> list[Drawing]:
     """Figures of a metric against costs: by default rounds, seconds, joules and all other axes."""
-    groups, runs = groups_of(variants, design), [run for variant in variants for run in variant.runs.values()]
+    groups, runs = groups_of(variants), [run for variant in variants for run in variant.runs.values()]
     chart = learning(groups, metric, against, target, runs)
     plots = chart.plots if isinstance(chart, Chart) else {}
     found = []
@@ -79,32 +70,20 @@ def curve_drawings(
         known = [group.label for group in groups if mean_curve(group, metric, quantity.name) is not None]
         lacking = f"{metric} is not measured" if quantity.name == "rounds" else f"{quantity.name} are undefined"
         why = _without(variants, known, lacking if any(run.rounds for run in runs) else "no round is recorded")
-        make = partial(draw, plots[quantity.name], design) if quantity.name in plots else None
+        make = partial(draw, plots[quantity.name]) if quantity.name in plots else None
         found.append(Drawing(f"{metric}-{quantity.name}", make, why))
     return found
 
 
-def groups_of(variants: Sequence[Variant], design: Design = COLUMN) -> list[Group]:
+def groups_of(variants: Sequence[Variant]) -> list[Group]:
     """The variants as lines of charts."""
-    looks = looks_of(variants, design)
+    looks = looks_of(variants)
     return [Group(each.label, looks[each.label], [run.digest for run in each.runs.values()]) for each in variants]
 
 
-def looks_of(variants: Sequence[Variant], design: Design = COLUMN) -> dict[str, Style]:
-    """The style of every variant by its label; colours and markers of the design's own cycle take precedence."""
-    looks, cycle = styles(variants), design.settings.get("axes.prop_cycle")
-    if cycle is not None:
-        looks = [cycled(look, turn) for look, turn in zip(looks, itertools.cycle(cycle), strict=False)]
-    return {variant.label: look for variant, look in zip(variants, looks, strict=True)}
-
-
-def cycled(look: Style, turn: Mapping[str, Any]) -> Style:
-    """A style updated with one entry of matplotlib's property cycle."""
-    dash = turn.get("linestyle", turn.get("dashes"))
-    colour, marker = to_hex(turn.get("color", look.colour)), turn.get("marker", look.marker)
-    return Style(
-        colour, look.dash if dash is None else LINES.get(dash, look.dash), "" if marker is None else str(marker)
-    )
+def looks_of(variants: Sequence[Variant]) -> dict[str, Style]:
+    """The style of every variant by its label."""
+    return {variant.label: look for variant, look in zip(variants, styles(variants), strict=True)}
 
 
 def write(
@@ -112,7 +91,6 @@ def write(
     folder: Path,
     formats: Sequence[str],
     progress: Progress = silent,
-    design: Design = COLUMN,
 ) -> list[Path]:
     """Draw the figures that can be drawn, in every format; returns their files."""
     files = []
@@ -123,21 +101,15 @@ def write(
         for suffix in formats:
             file = folder / f"{name}.{suffix}"
             try:
-                with printed(design):
-                    save(figure, file, _dpi(design))
+                with printed():
+                    save(figure, file, DPI)
             except OSError as error:
                 raise StoreError(f"cannot write {file}: {error.strerror or error}") from None
             files.append(file)
     return files
 
 
-def _dpi(design: Design) -> int:
-    """The resolution set by a style file, or the default."""
-    dpi = design.settings.get("savefig.dpi", DPI)
-    return DPI if dpi == "figure" else int(dpi)
-
-
-def _charts(groups: Sequence[Group], runs: Sequence[Run], design: Design) -> list[Drawing]:
+def _charts(groups: Sequence[Group], runs: Sequence[Run]) -> list[Drawing]:
     """The charts of runs, each view a figure; those of clients and rounds only for a single run."""
     found = [*energy(groups), *spread(groups), *(costs(groups) if len(groups) > 1 else [])]
     if len(runs) == 1:
@@ -146,17 +118,17 @@ def _charts(groups: Sequence[Group], runs: Sequence[Run], design: Design) -> lis
     else:
         names = ("energy-rounds", "selection", "reasons")
         found += [Absent(name, "", "it shows a single run; name one run folder") for name in names]
-    return [drawing for chart in found for drawing in _views(chart, groups, design)]
+    return [drawing for chart in found for drawing in _views(chart, groups)]
 
 
-def _views(chart: Chart | Absent, groups: Sequence[Group], design: Design) -> list[Drawing]:
+def _views(chart: Chart | Absent, groups: Sequence[Group]) -> list[Drawing]:
     if isinstance(chart, Absent):
         return [Drawing(chart.name, None, chart.why)]
     views = {
         f"{chart.name}-{view}" if place and view else chart.name: plot
         for place, (view, plot) in enumerate(chart.plots.items())
     }
-    return [Drawing(name, partial(draw, plot, design), _left_out(chart, groups)) for name, plot in views.items()]
+    return [Drawing(name, partial(draw, plot), _left_out(chart, groups)) for name, plot in views.items()]
 
 
 NEEDS = {"energy": ("joules", WHY), "spread": ("client_metrics", ONE_TEST_SET)}
@@ -171,14 +143,12 @@ def _left_out(chart: Chart, groups: Sequence[Group]) -> str:
     return f"without {'; '.join(lacking)}: {why}" if lacking else ""
 
 
-def _map(run: Run, design: Design) -> Drawing:
+def _map(run: Run) -> Drawing:
     """The map of a single run."""
     states, joules = run.digest.states, run.digest.joules
     why = _network_lack(run) if states.edge_rounds else "no edge round is recorded"
     total = next(iter(with_total({kind: each.clients for kind, each in joules.items()}).values())) if joules else None
-    make = (
-        partial(network_figure, run.network, states.shares(), total, length_unit(run.spec), design) if not why else None
-    )
+    make = partial(network_figure, run.network, states.shares(), total, length_unit(run.spec)) if not why else None
     return Drawing("network", make, why)
 
 

@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from fedradio.report.figures.axes import (
-    COLOURS,
-)
-from fedradio.report.figures.design import COLUMN_IN
+from fedradio.report.figures.axes import COLOURS, COLUMN_IN
 
 Curve = tuple[Sequence[float], Sequence[float]]
 

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedradio.report.figures.axes import (
+    COLUMN_IN,
     axis,
     column,
     legend,
@@ -21,7 +22,6 @@ from fedradio.report.figures.axes import (
     save,
     whole_numbers,
 )
-from fedradio.report.figures.design import COLUMN_IN
 from fedradio.report.style import STYLES, Style, style, styles
 from fedradio.results.variants import Variant
 

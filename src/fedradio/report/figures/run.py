@@ -11,8 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fedradio.report.figures.axes import empty, legend, printed, scaled
-from fedradio.report.figures.design import COLUMN, Design
+from fedradio.report.figures.axes import column, legend, printed, scaled
 from fedradio.results.run import Floats
 
 FEW = 300
@@ -27,15 +26,14 @@ def network_figure(
     share: Floats,
     joules: Floats | None = None,
     unit: str = "m",
-    design: Design = COLUMN,
 ) -> Figure:
     """Map of clients coloured by the ``share [C]`` of edge rounds in which they arrived and sized by ``joules [C]``."""
     clients, *tiers = [np.array(tier, dtype=np.float64) for tier in network["positions"]]
     most = None if joules is None or joules.max() == 0 else float(joules.max())
-    with printed(design):
+    with printed():
         width, height = np.ptp(np.concatenate([clients, *tiers]), axis=0)
         tall = float(np.clip(height / width if width > 0 else 1.0, 0.3, 1.15))
-        figure, axes = empty(design, 1.0 + 2.8 * tall)
+        figure, axes = column(1.0 + 2.8 * tall)
         _wires(axes, clients, tiers, network["parents"])
         largest = float(np.clip(6000 / len(clients), 7, 55))
         area = np.full(len(clients), 0.5) if joules is None or most is None else _area(joules / most)
@@ -43,6 +41,7 @@ def network_figure(
         dots = axes.scatter(x, y, s=largest * area, c=100 * share, cmap="viridis", vmin=0, zorder=2)
         dots.set(linewidths=0.3 if len(clients) <= FEW else 0.0, edgecolors="0.2")
         keys = _stations(axes, tiers) + ([] if most is None else _sizes(most, largest))
+        axes.grid(visible=False)
         axes.set_aspect("equal")
         axes.margins(0.04)
         axes.set_xlabel(f"x ({unit})")
@@ -50,7 +49,7 @@ def network_figure(
         axes.tick_params(length=2)
         bar = figure.colorbar(dots, ax=axes, location="bottom", fraction=0.04, pad=0.02, aspect=45)
         bar.set_label("Edge rounds in which the client arrived (%)")
-        legend(figure, axes, keys, design)
+        legend(figure, axes, keys)
     return figure
 
 

@@ -1,17 +1,15 @@
 """A choice of figures: metric, axis, limits, names, order."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
+import matplotlib
 import pytest
 from support.past import digest_of, past
 
-import fedradio
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.report.figures.axes import save
-from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, figures, names_of, split_labels
-from fedradio.report.figures.design import COLUMN
+from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, figures
 from fedradio.report.figures.gallery import write
 from fedradio.results.run import Run
 from fedradio.results.variants import Variant, variants
@@ -49,55 +47,6 @@ def labels(every: list[Variant]) -> list[str]:
     return [variant.label.removeprefix("algorithm=") for variant in every]
 
 
-def test_order_and_what_is_left_out(three: list[Variant], grid: list[Variant]) -> None:
-    assert labels(chosen_variants(three, ["scaffold", "fedavg"])) == ["scaffold", "fedavg", "fedprox"]
-    assert labels(chosen_variants(three, without=["fedprox"])) == ["fedavg", "scaffold"]
-    assert labels(chosen_variants(grid, ["rule.lr=0.2"])) == [
-        "rule.lr=0.2, algorithm=fedavg",
-        "rule.lr=0.2, algorithm=fedprox",
-        "rule.lr=0.1, algorithm=fedavg",
-        "rule.lr=0.1, algorithm=fedprox",
-    ]
-    found = refused(lambda: chosen_variants(three, ["scafold"], ["fedavgg"]))
-    assert [(one.path, one.remedy) for one in found] == [
-        ("--order", "did you mean 'scaffold'?"),
-        ("--without", "did you mean 'fedavg'?"),
-    ]
-    (one,) = refused(lambda: chosen_variants(three, without=["fedavg", "fedprox", "scaffold"]))
-    assert one.reason == "leaves no variant to draw"
-
-
-def test_names(three: list[Variant], grid: list[Variant]) -> None:
-    assert names_of(three, {"fedprox": "FedProx (mu=0.01)"}) == {"algorithm=fedprox": "FedProx (mu=0.01)"}
-    assert names_of(grid, {"fedprox": "FedProx"}) == {
-        "rule.lr=0.1, algorithm=fedprox": "rule.lr=0.1, FedProx",
-        "rule.lr=0.2, algorithm=fedprox": "rule.lr=0.2, FedProx",
-    }
-    assert names_of(grid, {"fedprox, rule.lr=0.2": "best"}) == {"rule.lr=0.2, algorithm=fedprox": "best"}
-
-
-def test_names_that_cannot_be_used(three: list[Variant]) -> None:
-    wrong = {"fedavg": r"$\foo$", "scafold": "S", "fedprox": " "}
-    found = {one.reason: one.remedy for one in refused(lambda: names_of(three, wrong))}
-    assert found == {
-        "no such variant": "did you mean 'scaffold'?",
-        r"the formula cannot be typeset: Unknown symbol: \foo": r"write a literal dollar sign as \$",
-        "the name is empty": 'such as --label fedprox="A name"',
-    }
-    (one,) = refused(lambda: names_of(three, {"fedavg": "A", "fedprox": "A"}))
-    assert one.reason == "two variants have this name"
-
-
-def test_names_as_typed(three: list[Variant], grid: list[Variant]) -> None:
-    assert split_labels(["fedprox=FedProx (mu=0.01)", "algorithm=scaffold=S = c"], three) == {
-        "fedprox": "FedProx (mu=0.01)",
-        "algorithm=scaffold": "S = c",
-    }
-    assert split_labels(["rule.lr=0.2=fast"], grid) == {"rule.lr=0.2": "fast"}
-    (one,) = refused(lambda: split_labels(["fedprox"], three))
-    assert one.reason == "does not name a variant"
-
-
 def test_all_or_the_curves_of_a_metric_or_some(three: list[Variant]) -> None:
     def names(**choice: object) -> list[str]:
         return [drawing.name for drawing in chosen_drawings(three, **choice)]  # type: ignore[arg-type]
@@ -110,12 +59,9 @@ def test_all_or_the_curves_of_a_metric_or_some(three: list[Variant]) -> None:
 
 
 def test_wrong_choices(three: list[Variant]) -> None:
-    limits = replace(COLUMN, y_limits=(0.5, 95.0), x_limits=(3.0, 2.0))
-    found = refused(lambda: chosen_drawings(three, against=["joule"], target=90.0, design=limits))
+    found = refused(lambda: chosen_drawings(three, against=["joule"], target=90.0))
     assert [(one.path, one.reason) for one in found] == [
         ("--against", "no such axis"),
-        ("--xlim", "not two increasing numbers"),
-        ("--ylim", "accuracies are between 0 and 1"),
         ("--target", "accuracies are between 0 and 1"),
     ]
     (one,) = refused(lambda: chosen_drawings(three, "acuracy"))
@@ -124,33 +70,6 @@ def test_wrong_choices(three: list[Variant]) -> None:
     assert one.remedy == "did you mean 'accuracy-joules'?"
     (one,) = refused(lambda: chosen_drawings(three, against=["seconds"]))
     assert (one.path, one.reason) == ("accuracy-seconds", "cannot be drawn: seconds are undefined")
-    (one,) = refused(lambda: chosen_drawings(three, design=replace(COLUMN, x_limits=(0.0, 2.0))))
-    assert one.remedy == "choose one, such as --against joules"
-
-
-def test_a_figure_has_what_was_asked_for(tiny: Make) -> None:
-    runs = runs_of(tiny, "algorithm=fedavg", "algorithm=fedprox")
-    (figure,) = figures(
-        *runs,
-        against="joules",
-        ylim=(0.5, 0.75),
-        xlim=(0.0, None),
-        target=0.65,
-        labels={"fedprox": r"FedProx ($\mu$)"},
-        order=["fedprox"],
-        size="4x3",
-        font="DejaVu Serif",
-        font_size=9,
-    ).values()
-    (axes,) = figure.axes
-    assert axes.get_ylim() == (50.0, 75.0)
-    assert axes.get_xlim()[0] == 0.0
-    assert list(figure.get_size_inches()) == [4.0, 3.0]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [r"FedProx ($\mu$)", "fedavg"]
-    assert axes.xaxis.label.get_fontfamily() == ["DejaVu Serif"]
-    assert axes.xaxis.label.get_fontsize() == 9
-    assert 65.0 in [line.get_ydata()[0] for line in axes.lines if len({*line.get_ydata()}) == 1]  # type: ignore[index]
-    assert fedradio.figures is figures
 
 
 def test_a_figure_is_the_same_wherever_it_is_saved(tiny: Make, tmp_path: Path) -> None:
@@ -158,19 +77,6 @@ def test_a_figure_is_the_same_wherever_it_is_saved(tiny: Make, tmp_path: Path) -
     write(chosen_drawings(variants(runs), only=["accuracy-joules"]), tmp_path, ["pdf"])
     save(figures(*runs, only="accuracy-joules")["accuracy-joules"], tmp_path / "b.pdf", 300)
     assert (tmp_path / "accuracy-joules.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
-
-
-def test_colours_of_a_style_file(tiny: Make, tmp_path: Path) -> None:
-    style = tmp_path / "own.mplstyle"
-    style.write_text(
-        'axes.prop_cycle: cycler("color", ["#112233"]) + cycler("linestyle", ["--"])\nlines.linewidth: 3\n'
-    )
-    runs = runs_of(tiny, "algorithm=fedavg", "algorithm=fedprox")
-    first, second = figures(*runs, only="accuracy-rounds", style=style)["accuracy-rounds"].axes[0].lines
-    assert first.get_color() == second.get_color() == "#112233"
-    assert first.get_linewidth() == 3
-    assert first.get_linestyle() == "--"
-    assert (first.get_marker(), second.get_marker()) == ("o", "s")  # theirs, the cycle has none
 
 
 def test_runs_that_can_be_drawn(tiny: Make) -> None:
@@ -181,3 +87,18 @@ def test_runs_that_can_be_drawn(tiny: Make) -> None:
         drawable([unfinished, unfinished])
     with pytest.raises(StoreError, match="no runs to draw"):
         figures()
+
+
+def test_what_is_left_out(three: list[Variant]) -> None:
+    assert labels(chosen_variants(three, ["fedprox"])) == ["fedavg", "scaffold"]
+    (one,) = refused(lambda: chosen_variants(three, ["fedavgg"]))
+    assert (one.path, one.remedy) == ("--without", "did you mean 'fedavg'?")
+
+
+def test_a_style_of_matplotlib_applies(tiny: Make) -> None:
+    runs = runs_of(tiny, "algorithm=fedavg", "algorithm=fedprox")
+    with matplotlib.rc_context({"font.size": 11, "axes.labelsize": 11, "font.family": "DejaVu Serif"}):
+        figure = figures(*runs, only="accuracy-rounds")["accuracy-rounds"]
+    assert figure.axes[0].xaxis.label.get_fontsize() == 11
+    assert figure.axes[0].xaxis.label.get_fontfamily() == ["DejaVu Serif"]
+    figure.axes[0].set_xlim(0, 2)

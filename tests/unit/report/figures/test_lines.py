@@ -10,8 +10,7 @@ from support.past import past
 
 from fedradio.report.charts.chart import Chart, Group
 from fedradio.report.charts.learning import learning
-from fedradio.report.figures.axes import save
-from fedradio.report.figures.design import COLUMN_IN
+from fedradio.report.figures.axes import COLUMN_IN, save
 from fedradio.report.figures.draw import draw
 from fedradio.report.figures.gallery import looks_of
 from fedradio.report.style import style
