@@ -11,7 +11,7 @@ import typer
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders, print_drawings, read_runs
 from fedradio.core.errors import Problem, SpecError, suggest
-from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable
+from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, names_of, split_labels
 from fedradio.report.figures.gallery import FORMATS, write
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
@@ -41,10 +41,21 @@ def figures(
         float | None,
         typer.Option(help="draw a dotted line at this value of the metric, such as 0.9"),
     ] = None,
+    order: Annotated[
+        str,
+        typer.Option(metavar="VARIANTS", help="variants to list first in the legend, such as scaffold,fedavg"),
+    ] = "",
     without: Annotated[str, typer.Option(metavar="VARIANTS", help="variants to leave out")] = "",
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VARIANT=NAME",
+            help='rename a variant in the legend, such as fedprox="FedProx ($\\mu=0.01$)"; can be repeated',
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the files")] = False,
 ) -> None:
-    """Draw every figure that these runs allow, or only those you choose, at column width or any size.
+    """Draw every figure that these runs allow, or only those you choose, at column width.
 
     Learning curves, and the distributions of energy and accuracy over clients; for a single run also its map and its
     participation.
@@ -53,10 +64,11 @@ def figures(
     if out_dir is None and len(folders) > 1:
         raise SpecError(Problem("--out", "is required with several folders", "such as --out figures"))
     with LateProgress(err) as progress:
-        runs, left_out = read_runs(folders, progress, participation=True)
+        runs, left_out = read_runs(folders, progress, exchanges=True)
         drawn = drawable(runs)
-        chosen = chosen_variants(variants(drawn), _words(without))
-        found = chosen_drawings(chosen, metric, _words(against), _words(only), target)
+        chosen = chosen_variants(variants(drawn), _words(order), _words(without))
+        names = names_of(chosen, split_labels(label or (), chosen))
+        found = chosen_drawings(chosen, metric, _words(against), _words(only), target, names)
         files = write(found, out_dir or folders[0] / "figures", endings, progress)
     for note in _notes(runs, drawn, left_out):
         say(err, (f"note: {note}", "yellow"))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from fedradio.core.errors import StoreError
 from fedradio.core.lazy import offered
 from fedradio.results import frames, shown
 from fedradio.results.digest import Digest, digest
+from fedradio.results.figure_options import FigureOptions
 from fedradio.results.participation import Participation, participation_of
 from fedradio.results.quantities import QUANTITIES, counted
 from fedradio.results.sweep_file import MARKER, ListedRun, is_sweep, listed_runs
@@ -257,9 +258,10 @@ class Run:
             raise StoreError(f"{self.folder / RECORDS_FILE}: an evaluation has no accuracy")
         return scored
 
-    def read(self, participation: bool = False) -> int:
+    def read(self, exchanges: bool = False) -> int:
         """Read rounds, evaluations and if asked hop 0 now, which takes time for large runs; how many records."""
-        return len(self.rounds) + len(self.evaluations) + (len(self.participation.active) if participation else 0)
+        edge_rounds = self.digest.states.edge_rounds if exchanges else 0  # the same pass reads the others
+        return edge_rounds + len(self.rounds) + len(self.evaluations)
 
     def metrics(self) -> list[str]:
         """Names of the metrics that every evaluation has, and of caches that had no request at first."""
@@ -296,10 +298,11 @@ class Run:
         metric: str = "accuracy",
         against: str = "rounds",
         target: float | None = None,
+        **options: Unpack[FigureOptions],
     ) -> Any:
         """The curve of a metric against rounds, seconds, joules or bits, as a matplotlib figure; ``options`` are
-        those of :func:`fedradio.figures`, such as ``ylim`` and ``size``."""
-        return offered("plot")([self], metric, against, target)
+        those of :func:`fedradio.figures`, such as ``labels``."""
+        return offered("plot")([self], metric, against, target, **options)
 
 
 @dataclass(frozen=True)

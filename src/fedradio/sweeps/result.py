@@ -7,19 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from fedradio.core.errors import DivergenceError, StoreError
 from fedradio.core.lazy import offered
 from fedradio.core.text import harmless, short_path
 from fedradio.results import frames
+from fedradio.results.compare import numbers_of
 from fedradio.results.export import run_rows
 from fedradio.results.export_rows import kind_of
+from fedradio.results.figure_options import FigureOptions
 from fedradio.results.quantities import of_variants
 from fedradio.results.quantity import Quantity
 from fedradio.results.run import LeftOut, Run, open_listed, undamaged
 from fedradio.results.shown import html_table
-from fedradio.results.statistics import Interval, mean_of
+from fedradio.results.statistics import Interval
 from fedradio.results.sweep_file import MARKER, RUNS, is_sweep
 from fedradio.sweeps.document import read_sweep
 from fedradio.sweeps.grid import GridVariant, SweepPlan
@@ -113,10 +115,11 @@ class Sweep:
         metric: str = "accuracy",
         against: str = "rounds",
         target: float | None = None,
+        **options: Unpack[FigureOptions],
     ) -> Any:
         """Mean curves of the variants against rounds, seconds, joules or bits, as a matplotlib figure; ``options`` are
         those of :func:`fedradio.figures`, such as ``labels`` and ``order``."""
-        return offered("plot")(self.runs, metric, against, target)
+        return offered("plot")(self.runs, metric, against, target, **options)
 
     def _heads(self) -> list[tuple[Run | LeftOut, dict[str, Any]]]:
         """Every listed run with the columns that say which it is."""
@@ -186,7 +189,8 @@ def _outcome(folder: Path, variant: GridVariant, seed: int, sweep: Sweep) -> Out
 def _result(variant: GridVariant, listed: Mapping[tuple[str, int], Run | LeftOut]) -> VariantResult:
     runs = [run for seed in variant.seeds if isinstance(run := listed[variant.stem, seed], Run)]
     complete = [run for run in runs if run.status == "complete"]
-    means = {each.name: mean_of(each.of(run) for run in complete) for each in of_variants()}
+    numbers = numbers_of({run.seed: run for run in complete})
+    means = {each.name: numbers.mean(each.name) for each in of_variants()}
     return VariantResult(variant.label, len(variant.seeds), len(complete), means)
 
 

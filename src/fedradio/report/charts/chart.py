@@ -1,6 +1,7 @@
-"""Charts as plain data: what is drawn, what is said about it, and its numbers.
+"""Charts as plain data: layers between two axes, a sentence, and a table of numbers.
 
-The page draws them with plotly, ``fedradio figures`` with matplotlib: a chart that is added here is in both.
+The page draws them with plotly (:mod:`fedradio.report.page.chart`), ``fedradio figures`` with matplotlib
+(:mod:`fedradio.report.figures.draw`): a chart that is added here is in both.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from fedradio.report.style import Style
+from fedradio.report.style import Dash, Style
+from fedradio.report.table import Table
 from fedradio.results.client_states import Ints
 from fedradio.results.digest import Joules
 from fedradio.results.run import Curve, Floats
@@ -22,7 +24,10 @@ POINTS = 600
 
 @dataclass(frozen=True)
 class Axis:
-    """Title and unit, limits (None: those of the data), and whether it is logarithmic, of whole numbers, from 0 on."""
+    """An axis: title, unit, limits (None: those of the data), and its scale.
+
+    ``zero``: it begins at 0. ``names``: texts at 0, 1, 2, ... in place of numbers.
+    """
 
     title: str
     unit: str = ""
@@ -31,11 +36,12 @@ class Axis:
     log: bool = False
     whole: bool = False
     zero: bool = False
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line, as steps if so, with a band from ``low`` to ``high`` if it has one."""
+    """A line, as steps if so, with a band from ``low`` to ``high`` if it has one; ``texts`` describe its points."""
 
     name: str
     x: Floats
@@ -44,6 +50,7 @@ class Line:
     low: Floats | None = None
     high: Floats | None = None
     steps: bool = False
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -82,47 +89,89 @@ class Bars:
 
 @dataclass(frozen=True)
 class Grid:
-    """States ``[rows, columns]`` as numbers of ``colours``, ``name -> colour``; ``x`` and ``y`` number the cells."""
+    """States ``[rows, columns]`` as numbers of ``colours``, ``name -> colour``; ``x`` and ``y`` number the cells.
+
+    ``groups [rows]`` are the numbers of the groups of neighbouring rows, which a line separates.
+    """
 
     states: Ints
     x: Ints
     y: Ints
     colours: Mapping[str, str]
+    groups: Ints
 
 
-Layer = Line | Dot | Area | Bars | Grid
+@dataclass(frozen=True)
+class Level:
+    """A line across the plot at a value of ``y``, or of ``x`` if ``upright``."""
+
+    name: str
+    at: float
+    colour: str
+    dash: Dash
+    upright: bool = False
+
+
+@dataclass(frozen=True)
+class Points:
+    """Markers of one shape at ``places [n, 2]``; ``texts`` describe them.
+
+    Their colours show ``values [n]`` (NaN: none) on the ``scale`` if there are values. Their areas show ``sizes [n]``,
+    0 to 1, if there are any; ``keys`` name some sizes.
+    """
+
+    name: str
+    places: Floats
+    marker: str
+    texts: Sequence[str]
+    values: Floats | None = None
+    scale: Axis | None = None
+    sizes: Floats | None = None
+    keys: Mapping[float, str] | None = None
+
+
+@dataclass(frozen=True)
+class Wires:
+    """Lines from ``start [n, 2]`` to ``end [n, 2]``."""
+
+    start: Floats
+    end: Floats
+    colour: str
+    dash: Dash
+
+
+Layer = Line | Dot | Area | Bars | Grid | Level | Points | Wires
 
 
 @dataclass(frozen=True)
 class Plot:
-    """Two axes and what is drawn between them; ``level``: a line across, at this ``y``."""
+    """Two axes and what is drawn between them.
+
+    ``label`` names the plot where a switch offers several. ``says`` replaces the chart's sentence while it is shown.
+    ``equal``: a length is the same on both axes.
+    """
 
     x: Axis
     y: Axis
     layers: Sequence[Layer]
-    level: float | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """Numbers as text, ``row(0)`` to ``row(count - 1)``, made on demand; ``what`` rows are, such as clients."""
-
-    title: str
-    head: Sequence[str]
-    count: int
-    row: Callable[[int], Sequence[str]]
-    what: str
+    label: str = ""
+    says: str = ""
+    equal: bool = False
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart with one or more plots by the name of their view: the page shows one of them, figures draw each."""
+    """A chart with one or more plots by the name of their view.
+
+    The page shows one plot, and ``switch`` is the title of the choice; every plot is a figure of its own.
+    """
 
     name: str
     title: str
     says: str
     plots: Mapping[str, Plot]
     numbers: Table
+    switch: str = ""
     height: int = 340
 
 
@@ -162,9 +211,9 @@ class Group:
     runs: Sequence[Drawable]
 
 
-def rows(lines: Sequence[Sequence[str]], title: str, head: Sequence[str], what: str) -> Table:
-    """The table of some rows."""
-    return Table(title, head, len(lines), lambda number: lines[number], what)
+def capital(text: str) -> str:
+    """The text with a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def thinned(count: int, most: int = POINTS) -> Ints:
@@ -178,14 +227,14 @@ Samples = Mapping[str, tuple[Style, Floats]]
 """Values of many clients or edge rounds, by the name of their line."""
 
 
-def distribution(samples: Samples, x: Axis, what: str) -> Plot:
+def distribution(samples: Samples, x: Axis, what: str, label: str = "") -> Plot:
     """Empirical distributions: the share of ``what`` with at most ``x``."""
     lines = []
     for name, (style, values) in samples.items():
         ordered, chosen = np.sort(values), thinned(len(values))
         y = np.r_[0, (chosen + 1) / len(ordered)]
         lines.append(Line(name, ordered[np.r_[0, chosen]], 100 * y, style, steps=True))
-    return Plot(x, Axis(f"Share of {what}", "%", 0, 102), lines)
+    return Plot(x, Axis(f"Share of {what}", "%", 0, 102), lines, label)
 
 
 QUANTILES = {"lowest": 0.0, "10 %": 0.1, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "90 %": 0.9, "highest": 1.0}
@@ -193,11 +242,11 @@ QUANTILES = {"lowest": 0.0, "10 %": 0.1, "25 %": 0.25, "median": 0.5, "75 %": 0.
 
 def quantiles(samples: Samples, title: str, text: Callable[[float], str]) -> Table:
     """The table of quantiles, one row per sample."""
-    lines = [
+    rows = [
         [name, *(text(float(np.quantile(values, q))) for q in QUANTILES.values())]
         for name, (_, values) in samples.items()
     ]
-    return rows(lines, title, ["", *QUANTILES], "rows")
+    return Table(title, ["", *QUANTILES], rows)
 
 
 def neighbours(count: int, most: int) -> tuple[list[Ints], Floats]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from fedradio.core.units import show_percent
-from fedradio.report.charts.chart import Absent, Axis, Chart, Dot, Drawable, Group, Line, Plot, rows
+from fedradio.report.charts.chart import Absent, Axis, Chart, Dot, Group, Line, Plot
 from fedradio.report.charts.learning import fitted, title_of, unlike
+from fedradio.report.table import Table
+from fedradio.results.compare import spent_until
 from fedradio.results.quantities import axes, entry
 from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval, mean_of, plus_minus
@@ -16,25 +19,62 @@ from fedradio.results.statistics import Interval, mean_of, plus_minus
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99)
 """Accuracies that can be a target."""
 
+SWITCH = "Cost in"
+
 Reached = tuple[int, dict[str, Interval | None]]
 """How many runs reached a target, and what it took them on average, by quantity."""
 
 
 def costs(groups: Sequence[Group]) -> list[Chart | Absent]:
     """Final accuracies against total costs, and the cost until a target; a reason where none has been reached."""
-    groups = [group for group in groups if group.runs and all("accuracy" in run.series for run in group.runs)]
-    ends = [float(values.max()) for group in groups for run in group.runs for values in [run.series["accuracy"][1]]]
-    levels = [level for level in LEVELS if level <= max(ends, default=0.0)]
+    groups = _measured(groups)
+    levels = _levels(max(_best(groups), default=0.0))
     if not levels:
-        return [
-            Absent(
-                "cost", "Accuracy against cost", f"no complete run has reached {show_percent(LEVELS[0], 0)} accuracy"
-            )
-        ]
-    known = sorted(
-        (each for each in axes() if any(_total(group, each) for group in groups)), key=lambda each: _equal(groups, each)
-    )
-    return [_ends(groups, known), _targets(groups, known, levels, min(ends))]
+        why = f"no complete run has reached {show_percent(LEVELS[0], 0)} accuracy"
+        return [Absent("cost", "Accuracy against cost", why)]
+    return [_ends(groups, _known(groups)), _targets(groups, _known(groups), levels)]
+
+
+def cost_of_common_target(groups: Sequence[Group]) -> Table | None:
+    """What it took to reach the highest target that every run has reached; None if there is none."""
+    groups = _measured(groups)
+    common = _levels(min(_best(groups), default=0.0))
+    if not common:
+        return None
+    head = ["variant", "seeds", *(each.title for each in _known(groups))]
+    title = f"Cost of reaching {show_percent(common[-1], 0)} accuracy, which every complete run reached: "
+    rows = [[label, *cells] for label, _, *cells in _reached_rows(groups, common[-1:])]
+    return Table(f"{title}mean ± 95 % confidence interval", head, rows, "variants")
+
+
+def _measured(groups: Sequence[Group]) -> list[Group]:
+    return [group for group in groups if group.runs and all("accuracy" in run.series for run in group.runs)]
+
+
+def _best(groups: Sequence[Group]) -> list[float]:
+    """The best accuracy of every run."""
+    return [float(run.series["accuracy"][1].max()) for group in groups for run in group.runs]
+
+
+def _levels(best: float) -> list[float]:
+    return [level for level in LEVELS if level <= best]
+
+
+def _known(groups: Sequence[Group]) -> list[Quantity]:
+    """The costs that are defined, those in which all groups are equal last."""
+    known = [each for each in axes() if any(_total(group, each) for group in groups)]
+    return sorted(known, key=lambda each: _equal(groups, each))
+
+
+def _reached_rows(groups: Sequence[Group], levels: Sequence[float]) -> list[list[str]]:
+    """Of every group and target: label, target, how many seeds reached it, costs."""
+    rows = []
+    for group in groups:
+        for level in levels:
+            count, means = reached(group, level)
+            texts = [plus_minus(means[each.name], each.text) for each in _known(groups)]
+            rows.append([group.label, show_percent(level, 0), f"{count} of {len(group.runs)}", *texts])
+    return rows
 
 
 def _total(group: Group, cost: Quantity) -> Interval | None:
@@ -49,15 +89,8 @@ def _equal(groups: Sequence[Group], cost: Quantity) -> bool:
 
 def reached(group: Group, target: float) -> Reached:
     """The runs of a group that reached an accuracy, and what they had spent by then: means over these runs."""
-    spent = [found for run in group.runs if (found := spent_until(run, target)) is not None]
-    return len(spent), {each.name: mean_of(one.get(each.name) for one in spent) for each in axes()}
-
-
-def spent_until(run: Drawable, target: float) -> dict[str, float] | None:
-    """The cost of a run up to its first evaluation that reaches the target; None if there is none."""
-    rounds, accuracy = run.series["accuracy"]
-    hits = np.flatnonzero(accuracy >= target)
-    return {name: float(total[rounds[hits[0]]]) for name, total in run.totals.items()} if len(hits) else None
+    spent = [found for run in group.runs if (found := spent_until(run, "accuracy", target)) is not None]
+    return len(spent), {each.name: mean_of(one[each.name] for one in spent) for each in axes()}
 
 
 def _axis(cost: Quantity, amounts: Sequence[float]) -> Axis:
@@ -77,8 +110,8 @@ def _ends(groups: Sequence[Group], known: Sequence[Quantity]) -> Chart:
             if cost and accuracy:
                 half = None if accuracy.half is None else 100 * accuracy.half
                 dots.append(Dot(group.label, cost.mean, 100 * accuracy.mean, group.style, cost.half, half))
-        plots[each.name] = Plot(_axis(each, [dot.x for dot in dots]), y, dots)
-    lines = [
+        plots[each.name] = Plot(_axis(each, [dot.x for dot in dots]), y, dots, each.title)
+    rows = [
         [
             group.label,
             plus_minus(accuracies[group.label], show_percent),
@@ -88,14 +121,13 @@ def _ends(groups: Sequence[Group], known: Sequence[Quantity]) -> Chart:
     ]
     head = ["variant", "accuracy", *(each.title for each in known)]
     says = "Means over seeds at the end of the runs; bars are 95 % confidence intervals. The upper left corner is best."
-    return Chart(
-        "cost", "Accuracy against cost", says, plots, rows(lines, "Accuracy and cost at the end", head, "variants")
-    )
+    numbers = Table("Accuracy and cost at the end", head, rows, "variants")
+    return Chart("cost", "Accuracy against cost", says, plots, numbers, SWITCH)
 
 
-def _targets(groups: Sequence[Group], known: Sequence[Quantity], levels: Sequence[float], common: float) -> Chart:
+def _targets(groups: Sequence[Group], known: Sequence[Quantity], levels: Sequence[float]) -> Chart:
     first = min(float(run.series["accuracy"][1][0]) for group in groups for run in group.runs)
-    grid = np.arange(np.floor(100 * first) / 100, levels[-1] + 0.005, 0.01).tolist()
+    grid = [percent / 100 for percent in range(math.floor(100 * first), round(100 * levels[-1]) + 1)]
     found = {group.label: [(level, *reached(group, level)) for level in grid] for group in groups}
     plots = {}
     for each in known:
@@ -109,20 +141,14 @@ def _targets(groups: Sequence[Group], known: Sequence[Quantity], levels: Sequenc
             if points:
                 x, y = np.array(points).T
                 lines.append(Line(group.label, x, y, group.style, steps=True))
-        plots[each.name] = Plot(Axis("Target accuracy", "%"), _axis(each, [float(line.y[-1]) for line in lines]), lines)
+        y = _axis(each, [float(line.y[-1]) for line in lines])
+        plots[each.name] = Plot(Axis("Target accuracy", "%"), y, lines, each.title)
     says = "Cost when the accuracy first reached a target, as means over seeds. "
     says += "A line ends at the last target that all seeds reached."
-    everyone = [level for level in levels if level <= common]
-    if everyone:
-        says += f" Every complete run reached {show_percent(everyone[-1], 0)}."
-    shown = sorted({*levels[-4:], *everyone[-1:]})
-    numbers = []
-    for group in groups:
-        for level in shown:
-            count, means = reached(group, level)
-            texts = [plus_minus(means[each.name], each.text) for each in known]
-            numbers.append([group.label, show_percent(level, 0), f"{count} of {len(group.runs)}", *texts])
+    common = _levels(min(_best(groups)))
+    if common:
+        says += f" Every complete run reached {show_percent(common[-1], 0)}."
+    rows = _reached_rows(groups, sorted({*levels[-4:], *common[-1:]}))
     head = ["variant", "target", "seeds", *(each.title for each in known)]
-    return Chart(
-        "target", "Cost of reaching a target", says, plots, rows(numbers, "Cost of reaching a target", head, "rows")
-    )
+    title = "Cost of reaching a target"
+    return Chart("target", title, says, plots, Table(title, head, rows), SWITCH)

@@ -16,18 +16,19 @@ from fedradio.report.charts.chart import (
     Group,
     Plot,
     Samples,
+    capital,
     distribution,
     neighbours,
     quantiles,
-    rows,
 )
 from fedradio.report.style import DOT, SHORT, SOLID, Style
+from fedradio.report.table import LazyRows, Table
 from fedradio.results.run import Floats
 
-PER = {
-    "energy-clients": ("Per client, whole run", "clients", "clients"),
-    "energy-edge-rounds": ("Per client and edge round", "uploads", "uploads"),
-    "energy-slots": ("Per edge round, all clients", "edge rounds", "edge_rounds"),
+DISTRIBUTIONS = {
+    "energy-clients": ("Per client, whole run", "client", "clients"),
+    "energy-uploads": ("Per client and edge round", "upload", "uploads"),
+    "energy-edge-rounds": ("Per edge round, all clients", "edge round", "edge_rounds"),
 }
 """Distributions of joules: title, what is counted, field of :class:`fedradio.results.digest.Joules`."""
 
@@ -50,8 +51,8 @@ def energy(groups: Sequence[Group]) -> list[Chart | Absent]:
     """Distributions of joules: of one group by kind, of several groups their totals."""
     known = [group for group in groups if group.runs and all(run.joules for run in group.runs)]
     if not known:
-        return [Absent(name, title, WHY) for name, (title, _, _) in PER.items()]
-    return [_distribution(name, known, len(groups) > 1) for name in PER]
+        return [Absent(name, title, WHY) for name, (title, _, _) in DISTRIBUTIONS.items()]
+    return [_distribution(name, known, len(groups) > 1) for name in DISTRIBUTIONS]
 
 
 def with_total(parts: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -60,16 +61,17 @@ def with_total(parts: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def _distribution(name: str, groups: Sequence[Group], several: bool) -> Chart:
-    title, what, field = PER[name]
+    title, one, field = DISTRIBUTIONS[name]
+    what = f"{one}s"
     kinds = [_pooled(group, field) for group in groups]
     totals = {group.label: next(iter(parts.values())) for group, parts in zip(groups, kinds, strict=True)}
     samples: Samples = {kind: (LOOKS[kind], values) for kind, values in kinds[0].items() if values.any()}
     if several or not samples:
         samples = {group.label: (group.style, totals[group.label]) for group in groups}
-    says = _medians(totals, what) if several else _one(kinds[0], what)
-    x = energy_axis(np.concatenate([values for _, values in samples.values()]))
+    says = _medians(totals, what) if several else _shares(kinds[0], what)
+    x = energy_axis(np.concatenate([values for _, values in samples.values()]), f"Energy per {one}")
     numbers = quantiles(samples, f"Quantiles of energy over {what}", lambda joules: show(joules, "J"))
-    return Chart(name, title, says, {"": distribution(samples, x, what)}, numbers, 300)
+    return Chart(name, title, says, {"": distribution(samples, x, what)}, numbers, height=300)
 
 
 def _pooled(group: Group, field: str) -> dict[str, Floats]:
@@ -80,14 +82,14 @@ def _pooled(group: Group, field: str) -> dict[str, Floats]:
     )
 
 
-def energy_axis(values: Floats) -> Axis:
+def energy_axis(values: Floats, title: str = "Energy") -> Axis:
     """The axis of joules: linear, or logarithmic if values differ widely."""
     positive = values[values > 0]
     wide = len(positive) > 0 and bool(positive.max() > WIDE * positive.min())
-    return Axis("Energy", "J", log=wide, zero=not wide)
+    return Axis(title, "J", log=wide, zero=not wide)
 
 
-def _one(kinds: Mapping[str, Floats], what: str) -> str:
+def _shares(kinds: Mapping[str, Floats], what: str) -> str:
     first = next(iter(kinds.values()))
     middle, nine, most = (show(float(np.quantile(first, q)), "J") for q in (0.5, 0.9, 1.0))
     says = (
@@ -106,7 +108,7 @@ def _medians(joules: Mapping[str, Floats], what: str) -> str:
     least, most = (show(medians[label], "J") for label in (low, high))
     text = f"lowest in {low} ({least}) and highest in {high} ({most})"
     same = f"the same in all variants ({least})" if len(medians) > 1 else least
-    return f"{what.capitalize()} of all runs of each variant. The median is {same if least == most else text}."
+    return f"{capital(what)} of all runs of each variant. The median is {same if least == most else text}."
 
 
 def energy_of_rounds(records: Sequence[RoundRecord]) -> Chart | Absent:
@@ -127,6 +129,10 @@ def energy_of_rounds(records: Sequence[RoundRecord]) -> Chart | Absent:
     total = np.sum(list(parts.values()), axis=0)
     mean, least, most = (show(float(value), "J") for value in (total.mean(), total.min(), total.max()))
     says = f"A round uses {mean} on average, from {least} to {most}."
-    lines = [[str(t + 1), *(show(float(v[t]), "J") for v in parts.values())] for t in range(len(records))]
-    numbers = rows(lines, "Energy per round", ["round", *parts], "rounds")
-    return Chart(name, title, says, {"": Plot(Axis("Round", whole=True), Axis("Energy", "J"), layers)}, numbers, 300)
+
+    def row(t: int) -> list[str]:
+        return [str(t + 1), *(show(float(values[t]), "J") for values in parts.values())]
+
+    numbers = Table("Energy per round", ["round", *parts], LazyRows(len(records), row), "rounds")
+    plot = Plot(Axis("Round", whole=True), Axis("Energy", "J", zero=True), layers)
+    return Chart(name, title, says, {"": plot}, numbers, height=300)

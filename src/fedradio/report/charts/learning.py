@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from fedradio.report.charts.chart import Absent, Axis, Chart, Group, Line, Plot, Table, rows
+from fedradio.report.charts.chart import Absent, Axis, Chart, Group, Level, Line, Plot, capital
 from fedradio.report.style import DASH_DOT, DOT, LONG, SHORT, Style
+from fedradio.report.table import LazyRows, Table
 from fedradio.results.quantities import QUANTITIES, axes, entry
 from fedradio.results.quantity import Quantity
 from fedradio.results.run import Run
@@ -44,20 +45,26 @@ def learning(
     against: Iterable[str] | None = None,
     target: float | None = None,
     runs: Iterable[Run] = (),
+    only: bool = False,
 ) -> Chart | Absent:
-    """The curves of a metric, one view per axis: means over the runs of a group, with their intervals."""
+    """The curves of a metric, one view per axis: means over the runs of a group, with their intervals.
+
+    The chart of a single run also has the :func:`related` metrics, unless ``only`` this one is wanted.
+    """
     measured = entry(metric, runs)
-    alone = len(groups) == 1 and len(groups[0].runs) > 0 and metric in groups[0].runs[0].series
-    names = related(metric, list(groups[0].runs[0].series)) if alone else [metric]
+    alone = len(groups) == 1 and len(groups[0].runs) == 1 and metric in groups[0].runs[0].series
+    names = related(metric, list(groups[0].runs[0].series)) if alone and not only else [metric]
     plots = {}
     for axis in axes() if against is None else [QUANTITIES[name] for name in against]:
         lines = list(_lines(groups, names, axis.name, measured.scale))
         if lines:
-            level = None if target is None else measured.scale * target
-            plots[axis.name] = Plot(_x(axis, lines), _y(measured, lines), lines, level)
+            level = [] if target is None else [Level("", measured.scale * target, "@soft", DOT)]
+            plots[axis.name] = Plot(_x(axis, lines), _y(measured, lines), [*lines, *level], axis.title)
     if not plots:
         return Absent(metric, measured.heading, f"{metric} is not measured")
-    return Chart(metric, measured.heading, _says(groups, names), plots, _numbers(groups, names), 290 + 20 * len(lines))
+    height = 290 + 20 * max(len(plot.layers) for plot in plots.values())
+    numbers = _numbers(groups, names)
+    return Chart(metric, measured.heading, _says(groups, names), plots, numbers, "Plot against", height)
 
 
 def mean_curve(group: Group, metric: str, against: str) -> Band | None:
@@ -95,7 +102,8 @@ def _x(cost: Quantity, lines: Sequence[Line]) -> Axis:
     log = (
         cost.name != "rounds" and unlike([float(line.x[-1]) for line in lines]) and min(line.x[0] for line in lines) > 0
     )
-    return Axis(title_of(cost), cost.unit, log=log, whole=cost.name == "rounds", zero=not log)
+    rounds = cost.name == "rounds"
+    return Axis(title_of(cost), cost.unit, log=log, whole=rounds, zero=not log and not rounds)
 
 
 def fitted(
@@ -124,8 +132,7 @@ def _y(metric: Quantity, lines: Sequence[Line]) -> Axis:
 
 def title_of(quantity: Quantity) -> str:
     """The title of an axis, with a capital letter."""
-    title = quantity.long or quantity.title
-    return title[0].upper() + title[1:]
+    return capital(quantity.long or quantity.title)
 
 
 def unlike(amounts: Sequence[float]) -> bool:
@@ -163,7 +170,7 @@ def _numbers(groups: Sequence[Group], names: Sequence[str]) -> Table:
                 costs = [QUANTITIES[name].text(float(mean.x[-1])) for name, mean in ends.items()]
                 lines.append([group.label, *means, *costs])
         head = ["variant", "first mean", "last mean", *(f"last {axis.title}" for axis in axes())]
-        return rows(lines, f"{entry(names[0]).heading}: ends of the curves", head, "variants")
+        return Table(f"{entry(names[0]).heading}: ends of the curves", head, lines, "variants")
     run = groups[0].runs[0]
     known = {name: dict(zip(*(v.tolist() for v in run.series[name]), strict=True)) for name in names}
     rounds = run.series[names[0]][0].tolist()
@@ -174,4 +181,4 @@ def _numbers(groups: Sequence[Group], names: Sequence[str]) -> Table:
         return [*costs, *(entry(name).text(values.get(t)) for name, values in known.items())]
 
     head = [entry(name).title for name in (*run.totals, *names)]
-    return Table("Evaluations", head, len(rounds), row, "evaluations")
+    return Table("Evaluations", head, LazyRows(len(rounds), row), "evaluations")

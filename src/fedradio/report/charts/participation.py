@@ -8,7 +8,8 @@ import numpy as np
 
 from fedradio.core.contracts.reasons import REASON_NAMES, Reason
 from fedradio.core.units import show_count, show_percent
-from fedradio.report.charts.chart import Absent, Axis, Bars, Chart, Grid, Plot, Table, neighbours, thinned
+from fedradio.report.charts.chart import Absent, Axis, Bars, Chart, Grid, Plot, neighbours, thinned
+from fedradio.report.table import LazyRows, Table
 from fedradio.results import client_states
 from fedradio.results.client_states import STATES, ClientStates, Ints
 
@@ -77,28 +78,28 @@ def merged(counts: Ints, place: Ints, colours: Mapping[str, str]) -> Ints:
 def _selection(states: ClientStates, place: Ints, colours: dict[str, str], parents: Sequence[int] | None) -> Chart:
     """Every client's state in every edge round."""
     rounds, clients = thinned(states.edge_rounds, MOST), thinned(states.clients, MOST)
+    edges = np.zeros(len(clients), dtype=np.int64) if parents is None else np.array(parents)[clients]
+    order = np.argsort(edges, kind="stable")
     shown = place[states.grid(rounds, clients)].T
-    order = np.arange(len(clients)) if parents is None else np.argsort(np.array(parents)[clients], kind="stable")
-    grid = Grid(shown[order], rounds + 1, clients[order], colours)
+    grid = Grid(shown[order], rounds + 1, clients[order], colours, edges[order])
     says = (
         f"In an average edge round, payloads from {show_percent(states.arrived / states.clients, 1)} of all clients "
         "arrived."
     )
+    some = ""
     if len(rounds) < states.edge_rounds or len(clients) < states.clients:
         says += f" The chart shows {len(clients):,} of {states.clients:,} clients and {len(rounds):,} of "
         says += f"{states.edge_rounds:,} edge rounds, evenly spaced."
+        some = f" ({len(clients):,} of {states.clients:,})" if len(clients) < states.clients else ""
     shares = merged(states.by_client(), place, colours) / states.edge_rounds
-    numbers = Table(
-        "Shares of each client's edge rounds",
-        ["client", *colours],
-        len(shares),
-        lambda client: [str(client), *(show_percent(share, 1) for share in shares[client].tolist())],
-        "clients",
-    )
-    plot = Plot(Axis("Edge round", whole=True), Axis("Client", whole=True), [grid])
-    return Chart(
-        "selection", "Who took part when", says, {"": plot}, numbers, min(620, max(260, 90 + 11 * len(clients)))
-    )
+
+    def row(client: int) -> list[str]:
+        return [str(client), *(show_percent(share, 1) for share in shares[client].tolist())]
+
+    numbers = Table("Shares of each client's edge rounds", ["client", *colours], LazyRows(len(shares), row), "clients")
+    plot = Plot(Axis("Edge round", whole=True), Axis(f"Client{some}", whole=True), [grid])
+    height = min(620, max(260, 90 + 11 * len(clients)))
+    return Chart("selection", "Who took part when", says, {"": plot}, numbers, height=height)
 
 
 def _reasons(counts: Ints, colours: dict[str, str]) -> Chart:
@@ -110,12 +111,12 @@ def _reasons(counts: Ints, colours: dict[str, str]) -> Chart:
     says = f"Average number of clients per edge round: {ends}."
     if len(bins) < len(counts):
         says += f" Each bar is the mean over about {show_count(round(len(counts) / len(bins), 1))} edge rounds."
-    numbers = Table(
-        "Clients per edge round",
-        ["edge round", *colours],
-        len(counts),
-        lambda e: [str(e + 1), *map(str, counts[e].tolist())],
-        "edge rounds",
+
+    def row(e: int) -> list[str]:
+        return [str(e + 1), *map(str, counts[e].tolist())]
+
+    numbers = Table("Clients per edge round", ["edge round", *colours], LazyRows(len(counts), row), "edge rounds")
+    y = Axis("Clients", low=0, high=float(counts[0].sum()), whole=True)
+    return Chart(
+        "reasons", "Why the others were left out", says, {"": Plot(Axis("Edge round", whole=True), y, layers)}, numbers
     )
-    plot = Plot(Axis("Edge round", whole=True), Axis("Clients", zero=True), layers)
-    return Chart("reasons", "Why the others were left out", says, {"": plot}, numbers)

@@ -18,10 +18,11 @@ from fedradio.report.charts.chart import (
     Samples,
     distribution,
     quantiles,
-    rows,
     thinned,
 )
+from fedradio.report.charts.learning import title_of
 from fedradio.report.style import DOT, SOLID, Style
+from fedradio.report.table import Table
 from fedradio.results.quantities import entry
 from fedradio.results.run import Floats
 
@@ -29,6 +30,8 @@ ONE_TEST_SET = "all clients share one test set (data.test=client provides accura
 
 BANDS = {"all clients": (0.0, 1.0, 0.15), "middle 80 %": (0.1, 0.9, 0.25), "middle 50 %": (0.25, 0.75, 0.4)}
 """Lower and upper quantile of every band, and its opacity."""
+
+SWITCH = "Accuracy of"
 
 By = Mapping[int, Floats]
 """Accuracies of the clients that have test samples, by the number of rounds done."""
@@ -52,13 +55,23 @@ def spread(groups: Sequence[Group]) -> list[Chart | Absent]:
     return [_first_and_last(by_metric, style), _over_rounds(by_metric, style)]
 
 
+def _view(place: int, name: str) -> str:
+    """The name of a metric's plot: the first one is the chart itself."""
+    return name if place else ""
+
+
 def _chart(samples: Mapping[str, Samples], says: str) -> Chart:
-    x = Axis("Accuracy", "%", 0, 101)
-    plots = {name: distribution(some, x, "clients") for name, some in samples.items()}
-    first = {
-        f"{entry(name).title}, {label}": sample for name, some in samples.items() for label, sample in some.items()
+    plots = {
+        _view(place, name): distribution(some, _axis(name), "clients", entry(name).title)
+        for place, (name, some) in enumerate(samples.items())
     }
-    return Chart("spread", "Distribution", says, plots, quantiles(first, "Quantiles of the clients' accuracies", _text))
+    rows = {f"{entry(name).title}, {label}": sample for name, some in samples.items() for label, sample in some.items()}
+    numbers = quantiles(rows, "Quantiles of the clients' accuracies", _text)
+    return Chart("spread", "Distribution", says, plots, numbers, SWITCH)
+
+
+def _axis(name: str, zero: bool = False) -> Axis:
+    return Axis(title_of(entry(name)), "%", zero=zero)
 
 
 def _text(percent: float) -> str:
@@ -95,16 +108,18 @@ def _over_rounds(by_metric: Mapping[str, By], style: Style) -> Chart | Absent:
     first, last = by[min(by)], by[max(by)]
     says = f"The standard deviation over clients changes from {show_percent(float(first.std()))} after round {min(by)} "
     says += f"to {show_percent(float(last.std()))} after round {max(by)}."
-    lines = [
+    rows = [
         [str(at), *map(show_percent, np.quantile(v, (0, 0.1, 0.5, 0.9, 1))), show_percent(float(v.std()))]
         for at, v in sorted(by.items())
     ]
     head = ["rounds", "worst", "10 %", "median", "90 %", "best", "deviation"]
-    plots = {metric: _bands(values, style) for metric, values in by_metric.items()}
-    return Chart(name, title, says, plots, rows(lines, "Quantiles over the clients", head, "evaluations"))
+    plots = {
+        _view(place, metric): _bands(metric, values, style) for place, (metric, values) in enumerate(by_metric.items())
+    }
+    return Chart(name, title, says, plots, Table("Quantiles over the clients", head, rows, "evaluations"), SWITCH)
 
 
-def _bands(by: By, style: Style) -> Plot:
+def _bands(metric: str, by: By, style: Style) -> Plot:
     at = [sorted(by)[place] for place in thinned(len(by)).tolist()]
     x = np.array(at, dtype=np.float64)
 
@@ -113,4 +128,4 @@ def _bands(by: By, style: Style) -> Plot:
 
     areas = [Area(label, x, level(low), level(high), style.colour, much) for label, (low, high, much) in BANDS.items()]
     median = Line("median client", x, level(0.5), Style(style.colour, SOLID, "o" if len(x) == 1 else ""))
-    return Plot(Axis("Round", whole=True), Axis("Accuracy", "%", zero=True), [*areas, median])
+    return Plot(Axis("Round", whole=True), _axis(metric, zero=True), [*areas, median], entry(metric).title)

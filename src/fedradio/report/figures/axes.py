@@ -6,8 +6,9 @@ The same data gives the same files, byte for byte: they contain neither the time
 from __future__ import annotations
 
 import io
+import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -110,21 +111,34 @@ def line(look: Style, points: int, phase: float = 0.0) -> dict[str, Any]:
     }
 
 
-def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None) -> None:
+def legend(
+    figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None, names: Mapping[str, str] | None = None
+) -> None:
     """Put the legend above the data, never on top of it, in as many columns as fit; the figure grows by its height.
 
-    Entries come from ``handles``, or from the labels in the axes; a single line gets no legend.
+    Entries come from ``handles``, or from the labels in the axes; a single line gets no legend unless it is in
+    ``names``, which replace labels.
     """
     artists = list(axes.get_legend_handles_labels()[0]) if handles is None else list(handles)
-    if handles is None and len(artists) == 1:
+    if handles is None and len(artists) <= 1 and not names:
         return
     key = 8 if handles is None else 5
-    labels = [literal(textwrap.fill(shortened(str(artist.get_label())), LETTERS - key)) for artist in artists]
-    columns = _columns([max(map(len, label.splitlines())) + key for label in labels])
+    labels = [_legend_label(str(artist.get_label()), names or {}, LETTERS - key) for artist in artists]
+    columns = _columns([max(map(_width, label.splitlines())) + key for label in labels])
     rows = -(-sum(label.count("\n") + 1 for label in labels) // columns)
     figure.set_figheight(figure.get_figheight() + 0.15 * rows)
     keys = {"handlelength": 2.6 if handles is None else 1.3, "columnspacing": 1.2, "handletextpad": 0.5}
     figure.legend(artists, labels, loc="outside upper center", ncols=columns, frameon=False, **keys)
+
+
+def _legend_label(label: str, names: Mapping[str, str], letters: int) -> str:
+    """The text of a legend entry: the user's name for it, or the label without its obvious words."""
+    return names.get(label) or literal(textwrap.fill(shortened(label), letters))
+
+
+def _width(text: str) -> int:
+    """Number of characters of a line; a command in a formula, such as ``\\mu``, counts as one."""
+    return len(re.sub(r"\\[a-zA-Z]+", "m", text.replace("$", "")))
 
 
 def _columns(widths: Sequence[int]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,44 +13,61 @@ from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress, silent
 from fedradio.report.charts.chart import Absent, Chart, Group
 from fedradio.report.charts.costs import costs
-from fedradio.report.charts.energy import WHY, energy, energy_of_rounds, with_total
+from fedradio.report.charts.differences import differences
+from fedradio.report.charts.energy import WHY, energy
 from fedradio.report.charts.learning import learning, mean_curve
-from fedradio.report.charts.participation import participation
+from fedradio.report.charts.notes import notes
+from fedradio.report.charts.run_charts import cache_charts, energy_charts, map_chart, participation_charts
 from fedradio.report.charts.spread import ONE_TEST_SET, spread
 from fedradio.report.figures.axes import printed, save
 from fedradio.report.figures.draw import draw
-from fedradio.report.figures.run import network_figure
-from fedradio.report.lengths import length_unit
 from fedradio.report.style import Style, styles
+from fedradio.results.compare import numbers_of
 from fedradio.results.quantities import QUANTITIES, axes
-from fedradio.results.run import Run
 from fedradio.results.variants import Variant
 
 FORMATS = ("pdf", "png")
 DPI = 300
 """Resolution of PNG files, and of images inside PDF files."""
 
+ALONE = "it shows a single run; name one run folder"
+"""Why a figure of a single run is not drawn for several."""
+
+
+Names = Mapping[str, str]
+"""Names in the legend in place of labels; formulas between dollar signs are typeset."""
+
+NO_NAMES: Names = {}
+
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that can be made or not (``make`` is None); ``why`` is the reason, or names the variants left out."""
+    """A figure that can be made or not (``make`` is None); ``why`` is the reason, or names the variants left out.
+
+    A figure that is not ``usual`` is drawn only if it is named.
+    """
 
     name: str
     make: Callable[[], Figure] | None
     why: str = ""
+    usual: bool = True
 
 
-def drawings(variants: Sequence[Variant]) -> list[Drawing]:
+def drawings(variants: Sequence[Variant], names: Names = NO_NAMES) -> list[Drawing]:
     """All figures of these variants, including those of a single run if there is just one."""
-    shared = [
-        *curve_drawings(variants, "accuracy"),
-        *curve_drawings(variants, "loss", against=("rounds",)),
+    runs, groups = [run for variant in variants for run in variant.runs.values()], groups_of(variants)
+    found = [
+        *curve_drawings(variants, "accuracy", names=names),
+        *curve_drawings(variants, "loss", against=("rounds",), names=names),
     ]
-    runs = [run for variant in variants for run in variant.runs.values()]
-    groups = groups_of(variants)
-    alone = "it shows a single run; name one run folder"
-    network = _map(runs[0]) if len(runs) == 1 else Drawing("network", None, alone)
-    return [*shared, *_charts(groups, runs), network]
+    if len(runs) == 1:
+        charts = [*energy_charts(groups, runs[0]), *spread(groups), *participation_charts(runs[0]), map_chart(runs[0])]
+        found += [each for chart in [*charts, *cache_charts(runs[0])] for each in _views(chart, groups, names)]
+        return found + _views(notes(runs[0]), groups, names, usual=False)
+    charts = [*energy(groups), *spread(groups), *(costs(groups) if len(groups) > 1 else [])]
+    charts += [_differences(variants)] if len(variants) > 1 else []
+    charts += [Absent(name, "", ALONE) for name in ("energy-rounds", "selection", "reasons", "network")]
+    return found + [each for chart in charts for each in _views(chart, groups, names)]
 
 
 def curve_drawings(
@@ -58,10 +75,15 @@ def curve_drawings(
     metric: str,
     against: Iterable[str] | None = None,
     target: float | None = None,
+    only: bool = False,
+    names: Names = NO_NAMES,
 ) -> list[Drawing]:
-    """Figures of a metric against costs: by default rounds, seconds, joules and all other axes."""
+    """Figures of a metric against costs: by default rounds, seconds, joules and all other axes.
+
+    Those of a single run also show related metrics, unless ``only`` this one is wanted.
+    """
     groups, runs = groups_of(variants), [run for variant in variants for run in variant.runs.values()]
-    chart = learning(groups, metric, against, target, runs)
+    chart = learning(groups, metric, against, target, runs, only)
     plots = chart.plots if isinstance(chart, Chart) else {}
     found = []
     for quantity in axes() if against is None else [QUANTITIES[name] for name in against]:
@@ -70,7 +92,7 @@ def curve_drawings(
         known = [group.label for group in groups if mean_curve(group, metric, quantity.name) is not None]
         lacking = f"{metric} is not measured" if quantity.name == "rounds" else f"{quantity.name} are undefined"
         why = _without(variants, known, lacking if any(run.rounds for run in runs) else "no round is recorded")
-        make = partial(draw, plots[quantity.name]) if quantity.name in plots else None
+        make = partial(draw, plots[quantity.name], names) if quantity.name in plots else None
         found.append(Drawing(f"{metric}-{quantity.name}", make, why))
     return found
 
@@ -109,26 +131,23 @@ def write(
     return files
 
 
-def _charts(groups: Sequence[Group], runs: Sequence[Run]) -> list[Drawing]:
-    """The charts of runs, each view a figure; those of clients and rounds only for a single run."""
-    found = [*energy(groups), *spread(groups), *(costs(groups) if len(groups) > 1 else [])]
-    if len(runs) == 1:
-        parents = runs[0].network.get("parents", [None])[0]
-        found += [energy_of_rounds(runs[0].rounds), *participation(runs[0].digest.states, parents)]
-    else:
-        names = ("energy-rounds", "selection", "reasons")
-        found += [Absent(name, "", "it shows a single run; name one run folder") for name in names]
-    return [drawing for chart in found for drawing in _views(chart, groups)]
-
-
-def _views(chart: Chart | Absent, groups: Sequence[Group]) -> list[Drawing]:
+def _views(chart: Chart | Absent, groups: Sequence[Group], names: Names, usual: bool = True) -> list[Drawing]:
+    """A figure for every view of a chart."""
     if isinstance(chart, Absent):
-        return [Drawing(chart.name, None, chart.why)]
-    views = {
-        f"{chart.name}-{view}" if place and view else chart.name: plot
-        for place, (view, plot) in enumerate(chart.plots.items())
-    }
-    return [Drawing(name, partial(draw, plot), _left_out(chart, groups)) for name, plot in views.items()]
+        return [Drawing(chart.name, None, chart.why, usual)]
+    why = _left_out(chart, groups)
+    return [
+        Drawing(f"{chart.name}-{view}" if view else chart.name, partial(draw, plot, names), why, usual)
+        for view, plot in chart.plots.items()
+    ]
+
+
+def _differences(variants: Sequence[Variant]) -> Chart | Absent:
+    """Paired differences in accuracy from the first variant."""
+    looks, first = looks_of(variants), numbers_of(variants[0].runs)
+    return differences(
+        [(one.label, looks[one.label], numbers_of(one.runs).difference(first, "accuracy")) for one in variants[1:]]
+    )
 
 
 NEEDS = {"energy": ("joules", WHY), "spread": ("client_metrics", ONE_TEST_SET)}
@@ -141,24 +160,6 @@ def _left_out(chart: Chart, groups: Sequence[Group]) -> str:
     known = [group.label for group in groups if all(getattr(run, field) for run in group.runs)]
     lacking = [group.label for group in groups if group.label not in known]
     return f"without {'; '.join(lacking)}: {why}" if lacking else ""
-
-
-def _map(run: Run) -> Drawing:
-    """The map of a single run."""
-    states, joules = run.digest.states, run.digest.joules
-    why = _network_lack(run) if states.edge_rounds else "no edge round is recorded"
-    total = next(iter(with_total({kind: each.clients for kind, each in joules.items()}).values())) if joules else None
-    make = partial(network_figure, run.network, states.shares(), total, length_unit(run.spec)) if not why else None
-    return Drawing("network", make, why)
-
-
-def _network_lack(run: Run) -> str:
-    """The reason why there is no map."""
-    if not run.network:
-        return "the run folder has no network.json, because an older version made it"
-    if len(run.network["positions"][0]) == 1:
-        return "there is only one client"
-    return ""
 
 
 def _without(variants: Sequence[Variant], known: Sequence[str], reason: str) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from functools import partial
+from typing import Unpack
 
 from matplotlib.figure import Figure
 
 from fedradio.report.figures.choice import figures
+from fedradio.results.figure_options import FigureOptions
 from fedradio.results.run import Run
 
 
@@ -17,14 +19,14 @@ def plot(
     metric: str = "accuracy",
     against: str = "rounds",
     target: float | None = None,
-    without: Sequence[str] = (),
+    **options: Unpack[FigureOptions],
 ) -> Figure:
     """Curves of a metric against ``rounds``, ``seconds``, ``joules``, ``bits`` or ``uses``: means over the seeds of
     every variant with their intervals, a line at the ``target``. Of several runs the complete ones are drawn.
 
     The figure shows itself in a notebook; ``figure.savefig("curve.pdf")`` writes it.
     """
-    (figure,) = figures(*runs, metric=metric, against=(against,), target=target, without=without).values()
+    (figure,) = figures(*runs, metric=metric, against=(against,), target=target, **options).values()
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]  # what notebooks ask for
     return figure
 

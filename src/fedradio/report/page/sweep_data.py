@@ -13,10 +13,10 @@ from fedradio.core.progress import Progress, silent
 from fedradio.report.charts.chart import Group
 from fedradio.report.style import Style, styles
 from fedradio.results.client_states import StateReader
+from fedradio.results.compare import VariantNumbers
 from fedradio.results.digest import Digest
 from fedradio.results.quantities import of_runs
 from fedradio.results.run import LeftOut, Run, open_listed
-from fedradio.results.statistics import Interval, interval, paired
 from fedradio.results.variants import Variant, shortened
 from fedradio.sweeps.document import read_sweep
 from fedradio.sweeps.grid import GridVariant, SweepPlan
@@ -72,19 +72,10 @@ class SweptVariant:
         """The complete runs as a line of charts."""
         return Group(self.label, self.style, [run.digest for run in self.complete().values()])
 
-    def values(self, key: str) -> dict[int, float]:
-        """A number of the complete runs that have it, by seed."""
-        numbers = {seed: run.facts.get(key) for seed, run in self.complete().items()}
-        return {seed: number for seed, number in numbers.items() if number is not None}
-
-    def mean(self, key: str) -> Interval | None:
-        """The mean of a number over complete runs; None if any of them lacks it."""
-        values = self.values(key)
-        return interval(list(values.values())) if values and len(values) == len(self.complete()) else None
-
-    def against(self, other: SweptVariant, key: str) -> Interval | None:
-        """The paired difference to another variant over common seeds."""
-        return paired(self.values(key), other.values(key))
+    @property
+    def numbers(self) -> VariantNumbers:
+        """The numbers of the complete runs."""
+        return VariantNumbers({seed: run.facts for seed, run in self.complete().items()})
 
 
 @dataclass(frozen=True)

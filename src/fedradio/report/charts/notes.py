@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fedradio.report.charts.chart import thinned
+import numpy as np
+
+from fedradio.core.units import show_number
+from fedradio.report.charts.chart import Absent, Area, Axis, Chart, Line, Plot, capital
 from fedradio.report.charts.learning import other_metrics
-from fedradio.report.page.chart import (
-    Chart,
-    ChartView,
-    axis,
-    figure,
-    label,
-    line,
-    plain,
-    shade,
-    switch,
-    whole,
-)
-from fedradio.report.page.html import Html, Piece, paragraph, section, table
-from fedradio.report.page.numbers import number
-from fedradio.report.page.run_data import RunData
+from fedradio.report.style import SOLID, Style
+from fedradio.report.table import Table
 from fedradio.results.digest import NoteSeries
 from fedradio.results.quantities import entry
+from fedradio.results.run import Run
 
 MEANINGS = {
     "eligible": "clients in a cell that could have taken part",
@@ -62,67 +54,69 @@ class Series:
     unit: str = ""
 
 
-def notes(data: RunData) -> Html:
-    """The section of further records: one chart with a switch for the quantity."""
-    every = _series(data)
+def notes(run: Run) -> Chart | Absent:
+    """One view for each note and further metric: its mean, and a band over all senders or receivers."""
+    every = series_of(run)
     if not every:
-        why = "The parts of this run recorded nothing beyond accuracies, losses, time, energy and bits."
-        return section("notes", "Further records", paragraph(why, class_="absent"))
-    views = {key: _view(series) for key, series in every.items()}
+        why = "the parts of this run recorded nothing beyond accuracies, losses, time, energy and bits"
+        return Absent("notes", "Further records", why)
+    plots = {view: _plot(series) for view, series in every.items()}
     first = next(iter(every.values()))
-    title = first.title.capitalize() if len(every) == 1 else "Over time"
-    chart = Chart("notes-chart", title, _sentence(first), views, _numbers(every))
-    options = {key: series.title for key, series in every.items()}
-    return section("notes", "Further records", switch("note", "Show", options, [chart.identity]), figure(chart))
+    title = capital(first.title) if len(every) == 1 else "Over time"
+    return Chart("notes", title, _says(first), plots, _numbers(every), "Show")
 
 
-def _series(data: RunData) -> dict[str, Series]:
+def series_of(run: Run) -> dict[str, Series]:
     """All notes and further metrics of a run, by the name of their view."""
     every = {}
-    hops = {hop for hop, _ in data.exchanges.notes}
-    for place, ((hop, name), note) in enumerate(sorted(data.exchanges.notes.items(), key=lambda item: item[0][0])):
-        title = name.replace("_", " ") + (f", hop {hop}" if len(hops) > 1 else "")
+    hops = {hop for hop, _ in run.digest.notes}
+    for (hop, name), note in sorted(run.digest.notes.items(), key=lambda item: item[0][0]):
+        several = len(hops) > 1
+        title = name.replace("_", " ") + (f", hop {hop}" if several else "")
         meaning = MEANINGS.get(name, f"mean over {note.each}")
-        every[f"note-{place}"] = Series(title, meaning, "Edge round" if hop == 0 else f"Exchange of hop {hop}", note)
-    for place, name in enumerate(other_metrics(data.run.metrics())):
-        points = data.exchanges.curve(name)
+        at = "Edge round" if hop == 0 else f"Exchange of hop {hop}"
+        every[f"{name}-hop{hop}" if several else name] = Series(title, meaning, at, note)
+    for name in other_metrics(run.metrics()):
+        points = run.digest.curve(name)
         if points is not None:
             values = points[1].tolist()
-            note = NoteSeries([int(at) for at in points[0]], values, values, values)
-            metric = entry(name, [data.run])
+            metric = entry(name, [run])
             meaning = "metric of the evaluations" + ("; lower is better" if metric.better == "less" else "")
-            every[f"metric-{place}"] = Series(metric.title, meaning, "Rounds", note, metric.unit)
+            note = NoteSeries([int(at) for at in points[0]], values, values, values)
+            every[f"metric-{name}"] = Series(metric.title, meaning, "Round", note, metric.unit)
     return every
 
 
-def _view(series: Series) -> ChartView:
-    """The view of a series: its mean and a band over all values."""
-    note, chosen = series.note, thinned(len(series.note.at)).tolist()
-    x = [note.at[place] for place in chosen]
-    low, mean, high = (plain([values[place] for place in chosen]) for values in (note.low, note.mean, note.high))
-    band = shade(x, low, high, "@blue") if low != high else []
-    layout = {"xaxis": whole(series.at, max(x)), "yaxis": axis(_axis_title(series), rangemode="tozero")}
-    return ChartView([*band, line("mean", x, mean, "@blue")], layout, _sentence(series))
+def _plot(series: Series) -> Plot:
+    """The mean of a series, and a band over all values."""
+    x, mean, low, high = (
+        np.array(values, dtype=np.float64)
+        for values in (series.note.at, series.note.mean, series.note.low, series.note.high)
+    )
+    band = [Area(f"all {series.note.each}", x, low, high, "@blue")] if series.note.low != series.note.high else []
+    line = Line("mean", x, mean, Style("@blue", SOLID, "o" if len(x) <= FEW else ""))
+    y = Axis(capital(series.title), series.unit, zero=bool(low.min() >= 0))
+    return Plot(Axis(series.at, whole=True), y, [*band, line], series.title, _says(series))
 
 
-def _axis_title(series: Series) -> str:
-    return label(f"{series.title} [{series.unit}]" if series.unit else series.title)
+FEW = 25
+"""Most points of a line with markers."""
 
 
-def _sentence(series: Series) -> str:
-    """A sentence on what a series shows and how its mean changes."""
+def _says(series: Series) -> str:
+    """What a series shows, and how its mean changes."""
     first, last = series.note.mean[0], series.note.mean[-1]
-    change = f"is {number(last)}" if first == last else f"goes from {number(first)} to {number(last)}"
+    change = f"is {show_number(last)}" if first == last else f"goes from {show_number(first)} to {show_number(last)}"
     band = f"; the band spans all {series.note.each}" if series.note.low != series.note.high else ""
-    return f"{series.title[0].upper()}{series.title[1:]}: {series.meaning}. Its mean {change}{band}."
+    return f"{capital(series.title)}: {series.meaning}. Its mean {change}{band}."
 
 
-def _numbers(every: dict[str, Series]) -> Html:
+def _numbers(every: Mapping[str, Series]) -> Table:
     """The table of all series."""
-    rows: list[list[Piece]] = []
+    rows = []
     for series in every.values():
         note = series.note
         values = (note.mean[0], note.mean[-1], min(note.low), max(note.high))
-        rows.append([series.title, str(len(note.at)), *map(number, values), series.meaning])
+        rows.append([series.title, str(len(note.at)), *map(show_number, values), series.meaning])
     head = ["quantity", "values", "first mean", "last mean", "minimum", "maximum", "meaning"]
-    return table("Further records, minimum and maximum over all senders or receivers", head, rows, numbers=False)
+    return Table("Further records, minimum and maximum over all senders or receivers", head, rows)
