@@ -34,9 +34,9 @@ def test_lists_as_typed() -> None:
     assert _words("rule.lr=0.1, algorithm=fedavg; scaffold") == ["rule.lr=0.1, algorithm=fedavg", "scaffold"]
 
 
-def test_one_figure_of_a_run(call: Call, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+def test_one_figure_of_a_run_with_a_name(call: Call, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
     run(tiny(), tmp_path / "1")
-    options = ("--only", "accuracy-bits", "--format", "png")
+    options = ("--only", "accuracy-bits", "--label", "tiny=Ours", "--format", "png")
     done = call("figures", tmp_path / "1", "--out", tmp_path / "out", *options)
     assert done.exit_code == 0
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["accuracy-bits.png"]

@@ -6,6 +6,7 @@ The page draws them with plotly (:mod:`fedradio.report.page.chart`), ``fedradio 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,6 +18,7 @@ from fedradio.report.table import Table
 from fedradio.results.client_states import Ints
 from fedradio.results.digest import Joules
 from fedradio.results.run import Curve, Floats
+from fedradio.results.variants import shortened
 
 POINTS = 600
 """Most points of a line."""
@@ -221,6 +223,15 @@ def thinned(count: int, most: int = POINTS) -> Ints:
     if count <= most:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
+
+
+NAME_LETTERS = 38
+"""Most letters of a line of a name on an axis."""
+
+
+def name_lines(name: str, letters: int = NAME_LETTERS) -> str:
+    """The name of an axis without its obvious words, broken into lines."""
+    return textwrap.fill(shortened(name), letters)
 
 
 Samples = Mapping[str, tuple[Style, Floats]]

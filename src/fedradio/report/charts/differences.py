@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 from fedradio.core.units import show_percent
-from fedradio.report.charts.chart import Absent, Axis, Chart, Dot, Level, Plot
+from fedradio.report.charts.chart import Absent, Axis, Chart, Dot, Level, Plot, name_lines
 from fedradio.report.style import SOLID, Style
 from fedradio.report.table import Table
 from fedradio.results.statistics import Interval, plus_minus
-
-LETTERS = 38
-"""Most letters of a line of a label."""
 
 FRAME_PX, ROW_PX, LINE_PX = 100, 36, 16
 """Height on the page of everything around the variants, of a variant, and of every line of its label."""
@@ -33,8 +29,9 @@ def differences(pairs: Sequence[tuple[str, Style, Interval | None]]) -> Chart | 
     says = f"Significantly better than the first variant: {ahead} of {len(known)}; significantly worse: {behind}."
     rows = [[label, str(difference.n), plus_minus(difference, show_percent)] for label, _, difference in known]
     numbers = Table("Differences in accuracy", ["variant", "seeds", "difference"], rows, "variants")
-    names = ["\n".join(textwrap.wrap(label, LETTERS)) for label, _, _ in known]
-    height = FRAME_PX + (ROW_PX + LINE_PX * max(name.count("\n") + 1 for name in names)) * len(known)
+    names = [label for label, _, _ in known]
+    lines = max(name_lines(name).count("\n") + 1 for name in names)
+    height = FRAME_PX + (ROW_PX + LINE_PX * lines) * len(known)
     y = Axis("", low=len(known) - 0.5, high=-0.8, names=names)
     plot = Plot(Axis("Difference", "percentage points"), y, [Level("", 0.0, "@soft", SOLID, upright=True), *dots])
     return Chart(name, title, says, {"": plot}, numbers, height=height)

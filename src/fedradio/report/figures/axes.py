@@ -19,6 +19,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import MaxNLocator
 
 from fedradio.core.files import replacing
@@ -48,20 +49,25 @@ PREFIXES = {1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ"}
 COLUMN_IN = 3.5
 """Width of a column of a two-column paper, in inches."""
 
+LEGEND_PT = 7
+"""Font size of legends, in points."""
+
 LETTERS = 62
-"""Characters of a legend that fit a column."""
+"""Characters of a legend in this size that fit a column."""
 
 SIZES: dict[Any, Any] = {
     "font.size": 8,
     "axes.labelsize": 8,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
-    "legend.fontsize": 7,
+    "legend.fontsize": LEGEND_PT,
     "axes.linewidth": 0.6,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "grid.alpha": 0.25,
     "grid.linewidth": 0.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
     "axes.grid": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -72,9 +78,15 @@ SIZES: dict[Any, Any] = {
 @contextmanager
 def printed() -> Iterator[None]:
     """Context of figures with the fonts and lines of a printed column, or those of a style that the user has set."""
-    changed = {key: value for key, value in matplotlib.rcParams.items() if value != matplotlib.rcParamsDefault[key]}
-    with matplotlib.rc_context(SIZES | changed):
+    with matplotlib.rc_context(SIZES | _chosen()):
         yield
+
+
+def _chosen() -> dict[Any, Any]:
+    """The settings of matplotlib that differ from its defaults: those of the user's style."""
+    now, defaults = matplotlib.rcParams, matplotlib.rcParamsDefault
+    keys = [key for key in defaults if not key.startswith("backend")]  # reading the backend would start one
+    return {key: now[key] for key in keys if now[key] != defaults[key]}
 
 
 def save(figure: Figure, path: Path, dpi: int = 200) -> None:
@@ -89,8 +101,9 @@ def save(figure: Figure, path: Path, dpi: int = 200) -> None:
 
 
 def column(height_in: float = 2.3) -> tuple[Figure, Axes]:
-    """An empty figure of one column; the legend's height is not counted."""
-    figure = Figure(figsize=(COLUMN_IN, height_in), layout="constrained")
+    """An empty figure of one column, or of the size that the user's style sets; the legend's height is not counted."""
+    width, height = _chosen().get("figure.figsize", (COLUMN_IN, height_in))
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     settings: dict[Any, Any] = dict(matplotlib.rcParams)
     for name, axis in (("xtick", axes.xaxis), ("ytick", axes.yaxis)):  # the same wherever the figure is saved
@@ -104,9 +117,7 @@ def line(look: Style, points: int, phase: float = 0.0) -> dict[str, Any]:
     return {
         "color": look.colour,
         "linestyle": (0, look.dash) if look.dash else "-",
-        "linewidth": 1.2,
         "marker": look.marker,
-        "markersize": 3.5,
         "markevery": (int((phase + 0.5) % 1 * every), every),
     }
 
@@ -123,10 +134,12 @@ def legend(
     if handles is None and len(artists) <= 1 and not names:
         return
     key = 8 if handles is None else 5
-    labels = [_legend_label(str(artist.get_label()), names or {}, LETTERS - key) for artist in artists]
-    columns = _columns([max(map(_width, label.splitlines())) + key for label in labels])
+    points = FontProperties(size=matplotlib.rcParams["legend.fontsize"]).get_size_in_points()
+    letters = max(12, round(LETTERS * figure.get_figwidth() / COLUMN_IN * LEGEND_PT / points))
+    labels = [_legend_label(str(artist.get_label()), names or {}, letters - key) for artist in artists]
+    columns = _columns([max(map(_width, label.splitlines())) + key for label in labels], letters)
     rows = -(-sum(label.count("\n") + 1 for label in labels) // columns)
-    figure.set_figheight(figure.get_figheight() + 0.15 * rows)
+    figure.set_figheight(figure.get_figheight() + 0.15 * rows * points / LEGEND_PT)
     keys = {"handlelength": 2.6 if handles is None else 1.3, "columnspacing": 1.2, "handletextpad": 0.5}
     figure.legend(artists, labels, loc="outside upper center", ncols=columns, frameon=False, **keys)
 
@@ -141,10 +154,10 @@ def _width(text: str) -> int:
     return len(re.sub(r"\\[a-zA-Z]+", "m", text.replace("$", "")))
 
 
-def _columns(widths: Sequence[int]) -> int:
-    """The largest number of columns, filled one after another, that fits."""
+def _columns(widths: Sequence[int], letters: int) -> int:
+    """The largest number of columns, filled one after another, that fits this many characters."""
     for columns in range(len(widths), 1, -1):
-        if sum(int(part.max()) for part in np.array_split(np.array(widths), columns)) <= LETTERS:
+        if sum(int(part.max()) for part in np.array_split(np.array(widths), columns)) <= letters:
             return columns
     return 1
 

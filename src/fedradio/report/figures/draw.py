@@ -8,6 +8,7 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
@@ -28,6 +29,7 @@ from fedradio.report.charts.chart import (
     Plot,
     Points,
     Wires,
+    name_lines,
 )
 from fedradio.report.figures.axes import CLOCK, LETTERS, column, legend, line, literal, printed, scaled, whole_numbers
 from fedradio.report.style import Dash, Style
@@ -53,11 +55,17 @@ MOST_GROUPS = 12
 FEW = 300
 """Most points of a map that are drawn with outlines, and with their lines as vectors."""
 
+NAME_LETTERS = 24
+"""Most letters of a line of a name on an axis."""
+
 FEW_BARS = 12
 """Most bars that are drawn apart."""
 
 ROOM = 1.05
 """Limit of an axis that begins at 0, relative to the largest value."""
+
+SCALE = colormaps["viridis"].with_extremes(bad="0.85")
+"""Colours of points; grey without a value."""
 
 SMALLEST = 0.12
 """Area of the smallest point, relative to the largest."""
@@ -75,6 +83,7 @@ def draw(plot: Plot, names: Mapping[str, str] | None = None) -> Figure:
         axes.set_ylabel(_title(plot.y.title, y_unit))
         _scale(axes, "x", plot.x, x_factor, x_ends[0])
         _scale(axes, "y", plot.y, y_factor, y_ends[0])
+        _name_ticks(axes, plot, names or {})
         if plot.equal:
             axes.grid(visible=False)
             axes.set_aspect("equal")
@@ -92,7 +101,7 @@ def _height(plot: Plot) -> float:
         width, height = np.ptp(places, axis=0)
         return 1.0 + 2.8 * float(np.clip(height / width if width > 0 else 1.0, 0.3, 1.15))
     if plot.y.names:
-        return 0.7 + 0.2 * sum(name.count("\n") + 1 for name in plot.y.names)
+        return 0.7 + 0.2 * sum(name_lines(name, NAME_LETTERS).count("\n") + 1 for name in plot.y.names)
     return 2.6 if any(isinstance(layer, Grid) for layer in plot.layers) else 2.3
 
 
@@ -128,13 +137,19 @@ def _scale(axes: Axes, name: str, axis: Axis, factor: float, least: float) -> No
     elif axis.zero and not axis.log:
         high = float((axes.dataLim.intervalx if name == "x" else axes.dataLim.intervaly)[1])
         set_limits(min(0.0, ROOM * least / factor), max(0.0, ROOM * high) or 1.0)
-    if axis.names:
-        drawn.set_ticks(range(len(axis.names)), [literal(each) for each in axis.names])
-        drawn.set_tick_params(length=0)
-        if name == "x" and sum(map(len, axis.names)) > LETTERS / 2:
-            axes.tick_params(axis="x", labelrotation=20)
-    elif axis.whole:
+    if axis.whole:
         whole_numbers(drawn)
+
+
+def _name_ticks(axes: Axes, plot: Plot, names: Mapping[str, str]) -> None:
+    """Names in place of the numbers of an axis; slanted below it if they are long."""
+    for axis, drawn in ((plot.x, axes.xaxis), (plot.y, axes.yaxis)):
+        if axis.names:
+            texts = [names.get(name) or literal(name_lines(name, NAME_LETTERS)) for name in axis.names]
+            drawn.set_ticks(range(len(texts)), texts)
+            drawn.set_tick_params(length=0)
+    if sum(map(len, plot.x.names)) > LETTERS / 2:
+        axes.tick_params(axis="x", labelrotation=20)
 
 
 def _keys(layers: Sequence[Layer]) -> list[Artist] | None:
@@ -270,7 +285,7 @@ def _(layer: Points, axes: Axes, factors: Factors, phase: float) -> None:
     scale = replace(layer.scale, unit=unit)
     colours: dict[str, Any] = {"norm": LogNorm()} if scale.log else {"vmin": scale.low}
     areas = _largest_area(len(x)) * area
-    dots = axes.scatter(x, y, s=areas, c=layer.values / factor, cmap="viridis", zorder=2, **colours)
+    dots = axes.scatter(x, y, s=areas, c=layer.values / factor, cmap=SCALE, plotnonfinite=True, zorder=2, **colours)
     dots.set(linewidths=0.3 if len(x) <= FEW else 0.0, edgecolors="0.2")
     _colour_bar(axes, dots, scale)
 

@@ -28,6 +28,7 @@ from fedradio.report.charts.chart import (
     Points,
     Wires,
     capital,
+    name_lines,
     thinned,
 )
 from fedradio.report.page.html import Html, Piece, data_block, folded, join, paragraph, section, table, tag
@@ -198,7 +199,7 @@ def _named_rows(axis: Axis) -> Layout:
     """Rows with their names above them, since long names leave no room beside them."""
     look: Layout = {"x": 0, "xref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 8, "align": "left"}
     look |= {"showarrow": False, "font": {"size": 12, "color": "@ink"}}
-    names = [look | {"y": place, "text": label(name)} for place, name in enumerate(axis.names)]
+    names = [look | {"y": place, "text": label(name_lines(name))} for place, name in enumerate(axis.names)]
     return {
         "margin": {"l": 8, "r": 8},
         "annotations": names,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedradio.report.charts.chart import Absent, Chart, Dot, Group, Line
-from fedradio.report.charts.costs import costs, reached
+from fedradio.report.charts.costs import cost_of_common_target, costs, reached
 from fedradio.report.style import style
 from fedradio.results.client_states import StateReader
 from fedradio.results.digest import Digest
@@ -47,14 +47,26 @@ def test_the_charts(groups: list[Group]) -> None:
     assert isinstance(targets, Chart)
     assert list(ends.plots) == ["joules", "rounds"]  # all have three rounds
     assert ends.plots["joules"].x.log  # 3 J and 150 J
-    assert [(dot.x, dot.y) for dot in ends.plots["joules"].layers if isinstance(dot, Dot)] == pytest.approx(
-        [(3, 65), (150, 45)]
-    )
+    dots = [dot for dot in ends.plots["joules"].layers if isinstance(dot, Dot)]
+    assert [dot.x for dot in dots] == [3, 150]
+    assert [dot.y for dot in dots] == pytest.approx([65, 45])
     assert "Every complete run reached 40 %." in targets.says
     first = targets.plots["rounds"].layers[0]
     assert isinstance(first, Line)
     assert (first.x[-1], first.y[-1]) == pytest.approx((60, 3))
-    assert targets.numbers.row(0)[:3] == ["fedavg", "40 %", "2 of 2"]
+    assert targets.numbers.rows[0][:3] == ["fedavg", "40 %", "2 of 2"]
+
+
+def test_the_cost_of_what_all_reached(groups: list[Group]) -> None:
+    """All reached 0.4: fedavg after 2 rounds each, fedprox after 3."""
+    table = cost_of_common_target(groups)
+    assert table is not None
+    assert [list(table.rows[number])[:3] for number in range(2)] == [
+        ["fedavg", "2 of 2", "2 J ± 0"],
+        ["fedprox", "2 of 2", "150 J ± 0"],
+    ]
+    assert "40 % accuracy" in table.title
+    assert cost_of_common_target([*groups, Group("never", style("scaffold"), [run([0.05], 1.0)])]) is None
 
 
 def test_without_a_common_target(groups: list[Group]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedradio.report.charts.chart import Absent, Chart, Group, Line
+from fedradio.report.charts.chart import Absent, Chart, Group, Level, Line
 from fedradio.report.charts.learning import fitted, learning, other_metrics, related, unlike
 from fedradio.report.style import style
 from fedradio.results.quantities import entry
@@ -45,16 +45,17 @@ def test_words_beside_the_curves(small: Run) -> None:
         "Accuracy goes from 50.00 % after round 1 to 75.00 % after round 2; the best is 75.00 %"
     )
     assert "Final values: test loss 0.25, training loss 1." in chart("loss", group(small)).says
-    assert found.numbers.row(1)[:2] == ["2", "20 s"]
+    assert found.numbers.rows[1][:2] == ["2", "20 s"]
 
 
 def test_several_groups_have_a_line_each(small: Run) -> None:
     found = chart("accuracy", group(small), group(small, small, label="two"), target=0.6)
-    first, second = found.plots["rounds"].layers
+    first, second, level = found.plots["rounds"].layers
     assert isinstance(second, Line)
     assert (first.x.tolist(), second.name, second.low is not None) == ([1, 2], "two", True)  # type: ignore[union-attr]
-    assert found.plots["rounds"].level == 60
-    assert found.numbers.row(0) == ["one", "50.00 %", "75.00 %", "2", "20 s", "7 J", "100 bit"]
+    assert isinstance(level, Level)
+    assert level.at == 60
+    assert found.numbers.rows[0] == ["one", "50.00 %", "75.00 %", "2", "20 s", "7 J", "100 bit"]
 
 
 @pytest.mark.parametrize(

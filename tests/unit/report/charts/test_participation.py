@@ -39,7 +39,7 @@ def test_shares_of_clients_and_counts_of_edge_rounds(small: Run) -> None:
     assert isinstance(reasons, Chart)
     assert selection.says == "In an average edge round, payloads from 75.0 % of all clients arrived."
     assert reasons.says == "Average number of clients per edge round: arrived 1.5, not selected 0.5."
-    assert selection.numbers.row(1) == ["1", "50.0 %", "50.0 %"]
+    assert selection.numbers.rows[1] == ["1", "50.0 %", "50.0 %"]
     (grid,) = selection.plots[""].layers
     assert isinstance(grid, Grid)
     assert grid.states.tolist() == [[0, 0], [0, 1]]

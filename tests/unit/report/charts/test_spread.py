@@ -23,7 +23,7 @@ def test_the_last_evaluation_and_how_the_spread_moved(small: Run) -> None:
     assert isinstance(over, Chart)
     assert "After round 2 the worst of 2 clients has 50.00 %, the median 75.00 %, the best 100.00 %" in last.says
     assert "changes from 10.00 % after round 1 to 25.00 % after round 2" in over.says
-    layers = over.plots["accuracy"].layers
+    layers = over.plots[""].layers
     assert [layer.name for layer in layers if isinstance(layer, Area)] == ["all clients", "middle 80 %", "middle 50 %"]
     assert [layer.y.tolist() for layer in layers if isinstance(layer, Line)] == [[50, 75]]
 
@@ -31,7 +31,7 @@ def test_the_last_evaluation_and_how_the_spread_moved(small: Run) -> None:
 def test_several_runs_share_a_line(small: Run) -> None:
     last, over = of(small.digest, small.digest)
     assert isinstance(last, Chart)
-    (line,) = last.plots["accuracy"].layers
+    (line,) = last.plots[""].layers
     assert isinstance(line, Line)
     assert line.x.tolist() == [50, 50, 50, 100, 100]
     assert line.y.tolist() == [0, 25, 50, 75, 100]

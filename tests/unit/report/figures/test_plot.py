@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from fedradio.core.errors import SpecError, StoreError
+from fedradio.report.figures.choice import figures
 from fedradio.report.figures.plot import plot
+from fedradio.results.figure_options import FigureOptions
 from fedradio.results.made import run
 from fedradio.results.run import Run
 from fedradio.spec.spec import Spec
@@ -32,3 +34,15 @@ def test_what_cannot_be_drawn(tiny: Make) -> None:
         made.plot(against="seconds")
     with pytest.raises(StoreError, match="no run is complete"):
         plot([Run(Path("a"), tiny(), None), Run(Path("b"), tiny(), None)])
+
+
+def test_it_has_the_options_of_figures(tiny: Make) -> None:
+    """The same figure as that of ``figures``: names, order and what is left out."""
+    runs = [run(tiny(f"algorithm={kind}")) for kind in ("fedavg", "fedprox", "scaffold")]
+    options: FigureOptions = {"labels": {"fedprox": "FedProx"}, "order": ["scaffold"], "without": ["fedavg"]}
+    figure = plot(runs, target=0.5, **options)
+    (same,) = figures(*runs, metric="accuracy", against="rounds", target=0.5, **options).values()
+    for each in (figure, same):
+        assert [text.get_text() for text in each.legends[0].get_texts()] == ["scaffold", "FedProx"]
+    assert figure._repr_png_()
+    assert runs[0].plot(labels={"tiny": "Ours"}).legends[0].get_texts()[0].get_text() == "Ours"
