@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Dot:
-    """A marker, with the half-widths of its intervals if it has any."""
+    """A marker, with the half-widths of its intervals if it has any; ``hollow`` without filling."""
 
     name: str
     x: float
@@ -65,6 +65,7 @@ class Dot:
     style: Style
     x_half: float | None = None
     y_half: float | None = None
+    hollow: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,6 @@ from matplotlib.ticker import MaxNLocator
 from fedradio.core.files import replacing
 from fedradio.core.text import harmless
 from fedradio.report.style import STYLES, Style
-from fedradio.results.quantities import QUANTITIES, entry
-from fedradio.results.quantity import Quantity
-from fedradio.results.run import Run
 from fedradio.results.variants import shortened
 
 COLOURS = {name: style.colour for name, style in STYLES.items()}
@@ -167,32 +164,10 @@ def whole_numbers(axis: Axis) -> None:
     axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
 
 
-def axis(against: str, most: float) -> tuple[float, str]:
-    """Scale and title of a cost axis, such as joules: the divisor, and the title with its unit."""
-    quantity = QUANTITIES[against]
-    if quantity.format == "clock":
-        size, unit = next((size, unit) for size, (start, unit) in CLOCK.items() if most >= start)
-        return size, _titled(quantity, unit)
-    factor, unit = scaled(most, quantity.unit) if quantity.format == "prefix" else (1.0, quantity.unit)
-    return factor, _titled(quantity, unit)
-
-
 def scaled(most: float, unit: str) -> tuple[float, str]:
     """A factor that brings the maximum between 1 and 1000, and the unit with its prefix."""
     factor = next((size for size in PREFIXES if most >= size), 1.0 if most == 0 else 1e-6)
     return factor, f"{PREFIXES[factor]}{unit}"
-
-
-def metric_axis(metric: str, runs: Iterable[Run] = ()) -> tuple[float, str]:
-    """Scale and title of a metric's axis: 100 for shares, else 1; the unit as the ``runs`` declare it."""
-    quantity = entry(metric, runs)
-    return quantity.scale, _titled(quantity, literal(quantity.unit))
-
-
-def _titled(quantity: Quantity, unit: str) -> str:
-    """The title of an axis with its unit, if there is one."""
-    title = literal(quantity.long or quantity.title)
-    return title[0].upper() + title[1:] + (f" ({unit})" if unit else "")
 
 
 CLOCK = {3600.0: (6 * 3600.0, "h"), 60.0: (600.0, "min"), 1.0: (1.0, "s"), 1e-3: (0.0, "ms")}

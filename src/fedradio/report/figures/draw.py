@@ -223,6 +223,7 @@ def _(layer: Dot, axes: Axes, factors: Factors, phase: float) -> None:
     colour, size = ink(layer.style.colour), 8 if layer.style.marker == "*" else 5
     axes.errorbar(x, y, y_half, x_half, fmt="none", ecolor=colour, elinewidth=1.0, capsize=2)
     look: dict[str, Any] = {"color": colour, "marker": layer.style.marker, "linestyle": "", "markersize": size}
+    look |= {"markerfacecolor": "none"} if layer.hollow else {}
     axes.plot([x], [y], label=layer.name, zorder=3, **look)
 
 

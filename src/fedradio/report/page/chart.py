@@ -304,7 +304,7 @@ def _(layer: Dot, visible: bool) -> list[Trace]:
     colour = token(layer.style.colour)
     halves = {"error_x": layer.x_half, "error_y": layer.y_half}
     bars = {name: {"array": plain([half]), "color": colour} for name, half in halves.items() if half}
-    look: Trace = {"color": colour, "size": 10, "symbol": MARKERS[layer.style.marker]}
+    look: Trace = {"color": colour, "size": 10, "symbol": MARKERS[layer.style.marker] + "-open" * layer.hollow}
     dot: Trace = {"type": "scatter", "mode": "markers", "name": label(layer.name), "marker": look}
     return [dot | {"x": plain([layer.x]), "y": plain([layer.y])} | bars | _hidden(visible)]
 

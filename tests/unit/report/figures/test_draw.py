@@ -89,3 +89,24 @@ def test_axes_that_begin_at_0(unit: str, values: list[float], title: str) -> Non
     assert axes.get_xlim()[1] > 7.1
     assert axes.get_ylim()[1] == pytest.approx(4.2)
     assert axes.get_ylabel() == title
+
+
+@pytest.mark.parametrize(
+    ("unit", "most", "factor", "title"),
+    [
+        ("", 5.0, 1, "x"),
+        ("s", 0.5, 1e-3, "x (ms)"),
+        ("s", 500.0, 1, "x (s)"),
+        ("s", 5000.0, 60, "x (min)"),
+        ("s", 90000.0, 3600, "x (h)"),
+        ("J", 0.02, 1e-3, "x (mJ)"),
+        ("J", 0.0, 1, "x (J)"),
+        ("bit", 3e7, 1e6, "x (Mbit)"),
+        ("bit", 3e12, 1e9, "x (Gbit)"),
+        ("nat", 3e7, 1, "x (nat)"),
+    ],
+)
+def test_axes_have_units_of_a_fit_size(unit: str, most: float, factor: float, title: str) -> None:
+    axes = draw(Plot(Axis("x", unit), Axis("y"), [Line("a", np.array([most]), np.zeros(1), style("fedavg"))])).axes[0]
+    assert axes.get_xlabel() == title
+    assert axes.lines[0].get_xdata()[0] == pytest.approx(most / factor)  # type: ignore[index]
