@@ -79,8 +79,8 @@ def series_of(run: Run) -> dict[str, Series]:
     for name in other_metrics(run.metrics()):
         points = run.digest.curve(name)
         if points is not None:
-            values = points[1].tolist()
             metric = entry(name, [run])
+            values = (metric.scale * points[1]).tolist()
             meaning = "metric of the evaluations" + ("; lower is better" if metric.better == "less" else "")
             note = NoteSeries([int(at) for at in points[0]], values, values, values)
             every[f"metric-{name}"] = Series(metric.title, meaning, "Round", note, metric.unit)
@@ -106,7 +106,9 @@ FEW = 25
 def _says(series: Series) -> str:
     """What a series shows, and how its mean changes."""
     first, last = series.note.mean[0], series.note.mean[-1]
-    change = f"is {show_number(last)}" if first == last else f"goes from {show_number(first)} to {show_number(last)}"
+    unit = f" {series.unit}" if series.unit else ""
+    to = f"{show_number(last)}{unit}"
+    change = f"is {to}" if first == last else f"goes from {show_number(first)} to {to}"
     band = f"; the band spans all {series.note.each}" if series.note.low != series.note.high else ""
     return f"{capital(series.title)}: {series.meaning}. Its mean {change}{band}."
 
@@ -117,6 +119,7 @@ def _numbers(every: Mapping[str, Series]) -> Table:
     for series in every.values():
         note = series.note
         values = (note.mean[0], note.mean[-1], min(note.low), max(note.high))
-        rows.append([series.title, str(len(note.at)), *map(show_number, values), series.meaning])
+        title = f"{series.title} [{series.unit}]" if series.unit else series.title
+        rows.append([title, str(len(note.at)), *map(show_number, values), series.meaning])
     head = ["quantity", "values", "first mean", "last mean", "minimum", "maximum", "meaning"]
     return Table("Further records, minimum and maximum over all senders or receivers", head, rows)

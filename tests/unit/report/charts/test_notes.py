@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from support.past import written
-from support.records import exchange
+from support.records import evaluation, exchange, round_
 
 from fedradio.core.contracts import Note
 from fedradio.report.charts.chart import Absent, Area, Chart, Line
@@ -55,7 +55,18 @@ def test_a_metric_has_the_unit_and_the_direction_that_the_run_declares(small: Ru
     small.__dict__["declared_metrics"] = {"variate_norm": {"unit": "m", "better": "less"}}
     found = chart(small)
     assert found.plots["metric-variate_norm"].y.unit == "m"
-    assert found.numbers.rows[1][6] == "metric of the evaluations; lower is better"
+    assert list(found.numbers.rows[1])[0:7:6] == ["variate norm [m]", "metric of the evaluations; lower is better"]
+
+
+def test_shares_are_in_percent(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    """A spread of 0.25 is 25 %; a metric that only begins like an accuracy is no share."""
+    records = [round_(0), evaluation(1, accuracy=0.5, accuracy_spread=0.25, accuracy_gap=0.25)]
+    plots = chart(written(tmp_path / "run", tiny(), records)).plots
+    shown = {view: (plot.y.unit, plot.layers[-1]) for view, plot in plots.items()}
+    assert {view: (unit, line.y.tolist()) for view, (unit, line) in shown.items() if isinstance(line, Line)} == {
+        "metric-accuracy_spread": ("%", [25.0]),
+        "metric-accuracy_gap": ("", [0.25]),
+    }
 
 
 def test_nothing_else_is_on_record(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
