@@ -60,7 +60,7 @@ SWEEP, RUN = "sweeps/algorithms", "runs/rawhfl-seed1"
 
 SOURCES: dict[str, File | Shot] = {
     "gallery/accuracy-joules.png": File(f"{SWEEP}/figures/accuracy-joules.png"),
-    "gallery/energy-edge-rounds.png": File(f"{RUN}/figures/energy-edge-rounds.png"),
+    "gallery/energy-uploads.png": File(f"{RUN}/figures/energy-uploads.png"),
     "gallery/sweep-page.png": Shot(f"{SWEEP}/report.html"),
     "gallery/network.png": File(f"{RUN}/figures/network.png"),
     "gallery/selection.png": File(f"{RUN}/figures/selection.png"),
@@ -69,7 +69,7 @@ SOURCES: dict[str, File | Shot] = {
     "gallery/slot.png": File("slot.png"),
     "gallery/run-page.png": Shot(f"{RUN}/report.html", height=1300),
     "gallery/live-page.png": Shot(),
-    "gallery/cache-hits.png": Shot("runs/rawhfl_cache-seed1/report.html", "figure:has(#cache-hits), #cache-hits"),
+    "gallery/cache-hits.png": Shot("runs/rawhfl_cache-seed1/report.html", "figure:has(#cache-hits-chart)"),
     "gallery/bound.png": File("reproduced/whfl/quick/fig4.png"),
 }
 """Picture -> where it comes from once the commands have been run."""

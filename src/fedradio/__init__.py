@@ -83,7 +83,6 @@ if TYPE_CHECKING:
     from fedradio.report.figures.choice import figures
     from fedradio.report.figures.lines import curves
     from fedradio.report.figures.plot import plot
-    from fedradio.report.figures.run import selection_figure
     from fedradio.report.page import page
     from fedradio.results.compare import compare
     from fedradio.results.export import export
@@ -234,7 +233,6 @@ __all__ = [
     "run_round",
     "sampling",
     "save_figure",
-    "selection_figure",
     "sgd",
     "static",
     "sweep",
@@ -370,7 +368,6 @@ __getattr__ = lazy(
         "run_round": "fedradio.rounds.round",
         "sampling": "fedradio.policies.sampling",
         "save_figure": "fedradio.report.figures.axes:save",
-        "selection_figure": "fedradio.report.figures.run",
         "sgd": "fedradio.engine.rules",
         "static": "fedradio.data.streams",
         "sweep": "fedradio.sweeps.sweep",

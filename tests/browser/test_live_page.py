@@ -87,7 +87,7 @@ def test_points_appear_and_the_reader_keeps_their_place(
     assert "complete" in page.locator(".badge").first.inner_text()
     server.close()
     page.wait_for_function("() => document.getElementById('live').textContent.includes('no longer updated')")
-    page.locator("#against-0").check()  # what is there stays of use
+    page.locator("#learning-view-0").check()  # what is there stays of use
     page.wait_for_function("document.getElementById('accuracy-chart').layout.xaxis.title.text === 'Rounds'")
     assert wrong == []
 

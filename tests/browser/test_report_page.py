@@ -143,15 +143,15 @@ def test_axes_are_switched_by_keyboard(context: BrowserContext, files: dict[str,
     page = _visit(context, files["run"]).page
     title = "() => document.getElementById('accuracy-chart').layout.xaxis.title.text"
     page.locator("#accuracy-chart .main-svg").first.wait_for()
-    assert page.evaluate(title) == "Rounds"
-    page.locator("#against-0").focus()
+    assert page.evaluate(title) == "Round"
+    page.locator("#learning-view-0").focus()
     seen = []
     for _ in range(4):
         page.keyboard.press("ArrowRight")
-        page.wait_for_function("(before) => (" + title + ")() !== before", arg=(seen or ["Rounds"])[-1])
+        page.wait_for_function("(before) => (" + title + ")() !== before", arg=(seen or ["Round"])[-1])
         seen.append(page.evaluate(title))
-    assert seen == ["Simulated time [s]", "Energy [J]", "Uplink [bit]", "Rounds"]
-    assert page.evaluate("document.getElementById('loss-chart').layout.xaxis.title.text") == "Rounds"
+    assert seen == ["Simulated time [s]", "Energy of all clients [J]", "Uplink of all hops [bit]", "Round"]
+    assert page.evaluate("document.getElementById('loss-chart').layout.xaxis.title.text") == "Round"
 
 
 def test_everything_can_be_reached_by_keyboard(context: BrowserContext, files: dict[str, Path]) -> None:
@@ -165,10 +165,10 @@ def test_everything_can_be_reached_by_keyboard(context: BrowserContext, files: d
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    details = page.locator("#map-chart ~ .tools summary")
+    details = page.locator("#network-chart ~ .tools summary")
     details.focus()
     page.keyboard.press("Enter")
-    assert page.locator("#map-chart ~ .tools table").is_visible()
+    assert page.locator("#network-chart ~ .tools table").is_visible()
 
 
 LUMINANCE = """

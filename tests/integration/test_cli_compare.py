@@ -173,7 +173,7 @@ def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, m
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fedradio.report.figures.gallery.energy_cdf_figure", interrupted)
+    monkeypatch.setattr("fedradio.report.figures.gallery.draw", interrupted)
     done = call("figures", sweep, "--out", sweep / "pictures", "--format", "png")
     assert done.code == 130
     assert all(file.name.endswith(".png") for file in (sweep / "pictures").iterdir())

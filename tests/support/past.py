@@ -10,6 +10,8 @@ from typing import Any
 from support.records import evaluation, exchange, round_
 
 from fedradio.core.contracts import ExchangeRecord, Note, Record, RoundRecord
+from fedradio.results.client_states import StateReader
+from fedradio.results.digest import Digest, series, totals
 from fedradio.results.run import Run, open_run
 from fedradio.runs.records import evaluation_row, exchange_row, header_row, round_row
 from fedradio.spec.spec import Spec
@@ -30,6 +32,11 @@ def past(
     found.__dict__["environment"] = {"fedradio": "0.1"}
     found.__dict__["clients"] = 5
     return found
+
+
+def digest_of(run: Run) -> Digest:
+    """The digest of a run that was never made: its curves."""
+    return Digest(StateReader(run.clients).states(), totals=totals(run), series=series(run))
 
 
 def two_algorithms(tiny: Callable[..., Spec]) -> list[Run]:

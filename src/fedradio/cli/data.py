@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 from rich.progress import Progress, SpinnerColumn
-from rich.table import Table
 
 from fedradio.cli.app import err, out
 from fedradio.core.errors import DataError
 from fedradio.core.progress import Progress as Fetching
 from fedradio.data import download as fetching
 from fedradio.report.terminal.console import say, text_column
+from fedradio.report.terminal.words import plain_table
 
 app = typer.Typer(help="List, fetch and locate data sets.", no_args_is_help=True, add_completion=False)
 
@@ -23,12 +23,8 @@ app = typer.Typer(help="List, fetch and locate data sets.", no_args_is_help=True
 @app.command("ls")
 def data_list() -> None:
     """List the data sets and whether they are available."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("name", "status", "samples", "shape", "licence"):
-        table.add_column(column)
-    for row in fetching.ls():
-        table.add_row(row.name, row.status, row.samples, row.shape, row.licence)
-    out.print(table)
+    rows = [[row.name, row.status, row.samples, row.shape, row.licence] for row in fetching.ls()]
+    out.print(plain_table(("name", "status", "samples", "shape", "licence"), rows))
 
 
 @app.command("fetch")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,16 +12,11 @@ from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders, print_drawings, read_runs
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, names_of, split_labels
-from fedradio.report.figures.design import design
 from fedradio.report.figures.gallery import FORMATS, write
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.figure_options import Limits
 from fedradio.results.run import LeftOut, Run
 from fedradio.results.variants import variants
-
-WHICH, LOOK = "Which figures", "How they look"
-"""Panels of the help page."""
 
 app = one_command()
 
@@ -36,92 +30,46 @@ def figures(
     formats: Annotated[str, typer.Option("--format", help="file formats: pdf, png, or pdf,png")] = ",".join(FORMATS),
     only: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="draw only these figures, such as accuracy-joules", rich_help_panel=WHICH),
+        typer.Option(metavar="NAMES", help="draw only these figures, such as accuracy-joules"),
     ] = "",
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="draw only the curves of this metric, such as loss", rich_help_panel=WHICH),
+        typer.Option(metavar="NAME", help="draw only the curves of this metric, such as loss"),
     ] = None,
-    against: Annotated[
-        str, typer.Option(metavar="AXES", help="x axes: rounds, seconds, joules, bits, uses", rich_help_panel=WHICH)
-    ] = "",
+    against: Annotated[str, typer.Option(metavar="AXES", help="x axes: rounds, seconds, joules, bits, uses")] = "",
     target: Annotated[
         float | None,
-        typer.Option(help="draw a dotted line at this value of the metric, such as 0.9", rich_help_panel=WHICH),
+        typer.Option(help="draw a dotted line at this value of the metric, such as 0.9"),
     ] = None,
     order: Annotated[
         str,
-        typer.Option(
-            metavar="VARIANTS",
-            help="variants to list first in the legend, such as scaffold,fedavg",
-            rich_help_panel=WHICH,
-        ),
+        typer.Option(metavar="VARIANTS", help="variants to list first in the legend, such as scaffold,fedavg"),
     ] = "",
-    without: Annotated[str, typer.Option(metavar="VARIANTS", help="variants to leave out", rich_help_panel=WHICH)] = "",
+    without: Annotated[str, typer.Option(metavar="VARIANTS", help="variants to leave out")] = "",
     label: Annotated[
         list[str] | None,
         typer.Option(
             metavar="VARIANT=NAME",
             help='rename a variant in the legend, such as fedprox="FedProx ($\\mu=0.01$)"; can be repeated',
-            rich_help_panel=LOOK,
-        ),
-    ] = None,
-    xlim: Annotated[
-        str,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="limits of the x axis, in rounds, seconds, joules or bits; either can be omitted",
-            rich_help_panel=LOOK,
-        ),
-    ] = "",
-    ylim: Annotated[
-        str,
-        typer.Option(
-            metavar="LOW,HIGH", help="limits of the metric, such as 0.8,1 for 80 to 100 %", rich_help_panel=LOOK
-        ),
-    ] = "",
-    size: Annotated[
-        str | None,
-        typer.Option(metavar="WxH", help="figure size, such as 3.5x2.3 (inches), 8.8x6cm, 252pt", rich_help_panel=LOOK),
-    ] = None,
-    font: Annotated[
-        str | None,
-        typer.Option(metavar="FAMILY", help="font family, such as serif or any installed font", rich_help_panel=LOOK),
-    ] = None,
-    font_size: Annotated[
-        float | None,
-        typer.Option(
-            metavar="POINTS",
-            help="font size of the axis titles; ticks and legend are one point smaller",
-            rich_help_panel=LOOK,
-        ),
-    ] = None,
-    style: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="a matplotlib style file, or the name of a built-in style", rich_help_panel=LOOK
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the files")] = False,
 ) -> None:
-    """Draw every figure that these runs allow, or only those you choose, at column width or any size.
+    """Draw every figure that these runs allow, or only those you choose, at column width.
 
     Learning curves, and the distributions of energy and accuracy over clients; for a single run also its map and its
     participation.
     """
     endings = _formats(formats)
-    limits = _limits("--xlim", xlim), _limits("--ylim", ylim)
-    looks = design(size, font, font_size, style)
     if out_dir is None and len(folders) > 1:
         raise SpecError(Problem("--out", "is required with several folders", "such as --out figures"))
     with LateProgress(err) as progress:
-        runs, left_out = read_runs(folders, progress, participation=True)
+        runs, left_out = read_runs(folders, progress, exchanges=True)
         drawn = drawable(runs)
         chosen = chosen_variants(variants(drawn), _words(order), _words(without))
         names = names_of(chosen, split_labels(label or (), chosen))
-        looks = replace(looks, x_limits=limits[0], y_limits=limits[1], names=names)
-        found = chosen_drawings(chosen, metric, _words(against), _words(only), target, looks)
-        files = write(found, out_dir or folders[0] / "figures", endings, progress, looks)
+        found = chosen_drawings(chosen, metric, _words(against), _words(only), target, names)
+        files = write(found, out_dir or folders[0] / "figures", endings, progress)
     for note in _notes(runs, drawn, left_out):
         say(err, (f"note: {note}", "yellow"))
     if not quiet:
@@ -144,18 +92,6 @@ def _notes(runs: Sequence[Run], drawn: Sequence[Run], left_out: Sequence[LeftOut
 def _words(given: str) -> list[str]:
     """Split a list of names at commas, or at semicolons if it has any, so that names may contain commas."""
     return [word.strip() for word in given.split(";" if ";" in given else ",") if word.strip()]
-
-
-def _limits(option: str, given: str) -> Limits:
-    """Two numbers, either of which may be omitted."""
-    if not given:
-        return None, None
-    try:
-        low, high = (float(piece) if piece.strip() else None for piece in given.split(","))
-    except ValueError:
-        remedy = f"such as {option} 0,1; either can be omitted, as in {option} 0.8,"
-        raise SpecError(Problem(option, "not two numbers", remedy, given)) from None
-    return low, high
 
 
 def _formats(given: str) -> list[str]:

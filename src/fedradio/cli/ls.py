@@ -12,6 +12,7 @@ from fedradio.cli.app import PartFiles, one_command, out
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parts_table
+from fedradio.report.terminal.words import plain_table
 from fedradio.spec.spec import load_spec
 from fedradio.spec.yaml import near_specs, shipped
 
@@ -48,9 +49,4 @@ def _specs_table(beginning: str) -> Table:
     names = [name for name in shipped() if name.startswith(beginning)]
     if not names:
         raise SpecError(Problem("BEGINNING", "no shipped spec begins like this", near_specs(beginning), beginning))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("spec")
-    table.add_column("what it runs")
-    for name in names:
-        table.add_row(name, load_spec(name).plain["about"])
-    return table
+    return plain_table(("spec", "what it runs"), [[name, load_spec(name).plain["about"]] for name in names])

@@ -77,7 +77,7 @@ def plan(
             text = slot_rows.as_csv(rows) if as_csv else _json({"slot": slot, "modes": rows})
             typer.echo(text, nl=False)
         else:
-            out.print(plan_report.compare_table(rows))
+            out.print(plan_report.columns_table("mode", {row.pop("mode"): row for row in rows}))
         return
     found = _planned(checked, slot, epsilon)
     if as_csv:
@@ -105,11 +105,11 @@ def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
     if not quiet:
         say(out, (spec.name, "bold"), f"  edge round {slot}, policy {spec.plain['hops'][0]['policy']['kind']}")
         out.print(plan_report.map_text(sim.topology, planned))
-    out.print(plan_report.cells_table(sim, planned))
+    out.print(plan_report.rows_table(slot_rows.cell_rows(sim, planned)))
     if not quiet:
-        out.print(plan_report.clients_table(sim, planned))
+        out.print(plan_report.rows_table(slot_rows.client_rows(sim, planned)))
     if points:
-        out.print(plan_report.points_table(points))
+        out.print(plan_report.columns_table("objective", {point.name: point.quantities for point in points}))
     if quiet:
         return
     if air.is_air(sim) and (reason := air.unforeseen(sim, planned)):

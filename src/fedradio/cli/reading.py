@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 Folders = Annotated[list[Path], typer.Argument(metavar="RUN|SWEEP", help="run folders and sweep folders")]
 
 
-def read_runs(
-    folders: Sequence[Path], progress: Progress, participation: bool = False
-) -> tuple[list[Run], list[LeftOut]]:
+def read_runs(folders: Sequence[Path], progress: Progress, exchanges: bool = False) -> tuple[list[Run], list[LeftOut]]:
     """Read the runs of some folders with their records, showing progress; also returns unreadable runs of sweeps."""
     runs, left_out = open_all(*folders)
     if not runs:
@@ -31,7 +29,7 @@ def read_runs(
     for number, run in enumerate(runs):
         progress(f"reading {run.folder}", number / len(runs))
         if run.status == "complete" or (len(runs) == 1 and not run.damage):
-            run.read(participation)
+            run.read(exchanges)
     return runs, left_out
 
 

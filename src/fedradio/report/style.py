@@ -53,13 +53,10 @@ class Style:
     dash: Dash
     marker: str
 
-    @property
-    def plotly_dash(self) -> str:
-        return ",".join(f"{length:g}px" for length in self.dash) or "solid"
 
-    @property
-    def plotly_marker(self) -> str:
-        return MARKERS[self.marker]
+def plotly_dash(dash: Dash, width_px: float) -> str:
+    """plotly's text of a dash, whose lengths grow with the width of the line, as in matplotlib."""
+    return ",".join(f"{length * width_px:g}px" for length in dash) or "solid"
 
 
 STYLES = {

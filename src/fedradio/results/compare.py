@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.results.caches import CacheRow, cache_rows
-from fedradio.results.quantities import QUANTITIES, axes, entry, spent
-from fedradio.results.run import LeftOut, Run, undamaged
+from fedradio.results.quantities import QUANTITIES, axes, entry, of_variants, spent
+from fedradio.results.run import Curve, LeftOut, Run, undamaged
 from fedradio.results.statistics import Band, Interval, band, mean_of, paired
 from fedradio.results.variants import Variant, matching, variants
 from fedradio.spec.spec import Spec
@@ -70,6 +70,51 @@ class Comparison:
     left_out: list[LeftOut]
     notes: list[str]
     caches: list[CacheRow]
+
+
+@dataclass(frozen=True)
+class VariantNumbers:
+    """Numbers of the complete runs of a variant, by seed and by the name of the quantity; None is undefined."""
+
+    seeds: Mapping[int, Mapping[str, float | None]]
+
+    def values(self, name: str) -> dict[int, float]:
+        """A number of the runs that define it, by seed."""
+        return {seed: value for seed, each in self.seeds.items() if (value := each.get(name)) is not None}
+
+    def mean(self, name: str) -> Interval | None:
+        """The mean of a number over the seeds; None unless all define it."""
+        return mean_of(each.get(name) for each in self.seeds.values())
+
+    def difference(self, other: VariantNumbers, name: str) -> Interval | None:
+        """The paired difference from another variant over common seeds."""
+        return paired(self.values(name), other.values(name))
+
+
+def numbers_of(runs: Mapping[int, Run]) -> VariantNumbers:
+    """The quantities of complete runs in which variants are compared."""
+    return VariantNumbers({seed: {each.name: each.of(run) for each in of_variants()} for seed, run in runs.items()})
+
+
+class Curved(Protocol):
+    """A run, or its digest."""
+
+    def curve(self, metric: str, against: str = "rounds") -> Curve | None: ...
+
+
+def spent_until(run: Curved, metric: str, target: float, rising: bool = True) -> dict[str, float | None] | None:
+    """The costs of a run up to its first evaluation that reaches the target: rounds, seconds, joules ...
+
+    None if no evaluation reaches it.
+    """
+    rounds = run.curve(metric, "rounds")
+    if rounds is None:
+        return None
+    hits = np.flatnonzero(rounds[1] >= target if rising else rounds[1] <= target)
+    if not len(hits):
+        return None
+    curves = {each.name: run.curve(metric, each.name) for each in axes()}
+    return {against: None if curve is None else float(curve[0][hits[0]]) for against, curve in curves.items()}
 
 
 def compare(
@@ -140,16 +185,16 @@ def world(spec: Spec) -> dict[str, Any]:
 
 def _row(variant: Variant, metric: str, rising: bool) -> Row:
     """The results of a variant over its seeds."""
-    runs = variant.runs.values()
+    numbers = numbers_of(variant.runs)
     mean = bands([variant], metric).get(variant.label)
     return Row(
         label=variant.label,
         algorithm=variant.algorithm,
         seeds=list(variant.runs),
-        rounds=[len(run.rounds) for run in runs],
+        rounds=[len(run.rounds) for run in variant.runs.values()],
         last=mean_of(_ends(variant, metric, rising).values()),
         best=mean_of(_ends(variant, metric, rising, best=True).values()),
-        spent={each.name: mean_of(each.of(run) for run in runs) for each in spent()},
+        spent={each.name: numbers.mean(each.name) for each in spent()},
         curve=[] if mean is None else mean.mean.tolist(),
     )
 
@@ -168,21 +213,10 @@ def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> D
 
 def _reach(variant: Variant, metric: str, target: float, rising: bool) -> Reach:
     """The cost at which the seeds of a variant reached the target."""
-    seeds = {seed: _reached(run, metric, target, rising) for seed, run in variant.runs.items()}
+    seeds = {seed: spent_until(run, metric, target, rising) for seed, run in variant.runs.items()}
     reached = [amounts for amounts in seeds.values() if amounts is not None]
     mean = {each.name: mean_of(amounts[each.name] for amounts in reached) for each in axes()}
     return Reach(variant.label, seeds, len(reached), mean)
-
-
-def _reached(run: Run, metric: str, target: float, rising: bool) -> dict[str, float | None] | None:
-    """The costs up to the first evaluation that reaches the target: rounds, seconds, joules ..."""
-    curves = {each.name: run.curve(metric, each.name) for each in axes()}
-    assert curves["rounds"] is not None
-    y = curves["rounds"][1]
-    hits = np.flatnonzero(y >= target if rising else y <= target)
-    if not len(hits):
-        return None
-    return {against: None if curve is None else float(curve[0][hits[0]]) for against, curve in curves.items()}
 
 
 def _ends(variant: Variant, metric: str, rising: bool, best: bool = False) -> dict[int, float]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from fedradio.core.contracts import EvaluationRecord, ExchangeRecord, RoundRecord, SimState
 from fedradio.core.errors import StoreError
+from fedradio.results.client_states import StateReader
+from fedradio.results.digest import Digest, client_metrics, series, totals
 from fedradio.results.quantities import counted
 from fedradio.results.run import Run, ended_run
 from fedradio.rounds.simulation import Simulation
@@ -26,6 +29,14 @@ UNSTORED = Path("memory only")
 @dataclass(frozen=True, repr=False)
 class RunInMemory(Run):
     """A run without a folder: it keeps its rounds and evaluations, but not its exchanges."""
+
+    @cached_property
+    def digest(self) -> Digest:
+        """Curves and metrics of clients; states and joules of clients were not kept."""
+        clients = client_metrics(self.evaluations)
+        return Digest(
+            StateReader(self.clients).states(), client_metrics=clients, totals=totals(self), series=series(self)
+        )
 
     def records(self, kind: type[Any] | None = None) -> Iterator[Any]:
         """The rounds and evaluations, in their order; exchanges were not kept."""

@@ -22,8 +22,11 @@ FALLING = ("loss", "spread", "error", "norm")
 
 
 def _by_name(name: str) -> Quantity:
-    """A metric described by its name: accuracies are shares, losses are in nats, some endings are better when lower."""
-    share = "accuracy" in name
+    """A metric described by its name.
+
+    Accuracies and their spreads are shares, losses are in nats; some endings are better when lower.
+    """
+    share = name.endswith(("accuracy", "accuracy_spread"))
     return Quantity(
         name,
         name.replace("_", " "),

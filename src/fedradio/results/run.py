@@ -18,6 +18,7 @@ from fedradio.core.contracts.records import CacheRecord, EvaluationRecord, Excha
 from fedradio.core.errors import StoreError
 from fedradio.core.lazy import offered
 from fedradio.results import frames, shown
+from fedradio.results.digest import Digest, digest
 from fedradio.results.figure_options import FigureOptions
 from fedradio.results.participation import Participation, participation_of
 from fedradio.results.quantities import QUANTITIES, counted
@@ -205,6 +206,11 @@ class Run:
         return self.declared_metrics[names[0]] if names else None
 
     @cached_property
+    def digest(self) -> Digest:
+        """States and joules of clients, notes: what one pass over the records yields."""
+        return digest(self)
+
+    @cached_property
     def participation(self) -> Participation:
         return participation_of([record for record in self.records(ExchangeRecord) if record.hop == 0], self.clients)
 
@@ -252,9 +258,10 @@ class Run:
             raise StoreError(f"{self.folder / RECORDS_FILE}: an evaluation has no accuracy")
         return scored
 
-    def read(self, participation: bool = False) -> int:
+    def read(self, exchanges: bool = False) -> int:
         """Read rounds, evaluations and if asked hop 0 now, which takes time for large runs; how many records."""
-        return len(self.rounds) + len(self.evaluations) + (len(self.participation.active) if participation else 0)
+        edge_rounds = self.digest.states.edge_rounds if exchanges else 0  # the same pass reads the others
+        return edge_rounds + len(self.rounds) + len(self.evaluations)
 
     def metrics(self) -> list[str]:
         """Names of the metrics that every evaluation has, and of caches that had no request at first."""
@@ -294,7 +301,7 @@ class Run:
         **options: Unpack[FigureOptions],
     ) -> Any:
         """The curve of a metric against rounds, seconds, joules or bits, as a matplotlib figure; ``options`` are
-        those of :func:`fedradio.figures`, such as ``ylim`` and ``size``."""
+        those of :func:`fedradio.figures`, such as ``labels``."""
         return offered("plot")([self], metric, against, target, **options)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,3 +89,16 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
 def _t(n: int, level: float = LEVEL) -> float:
     """Quantile of Student's t for the interval of a mean of ``n`` values."""
     return float(stdtrit(n - 1, 0.5 + level / 2))
+
+
+def plus_minus(mean: Interval | None, formatted: Callable[[float], str]) -> str:
+    """A mean with the half-width of its interval, if it has one; a common unit is written once."""
+    if mean is None:
+        return "-"
+    sign = "\N{MINUS SIGN}" if mean.mean < 0 else ""
+    text = f"{sign}{formatted(abs(mean.mean))}"
+    if mean.half is None:
+        return text
+    half = formatted(mean.half) if mean.half else "0"
+    value, _, unit = text.rpartition(" ")
+    return f"{value} ± {half}" if unit == half.rpartition(" ")[2] and value else f"{text} ± {half}"

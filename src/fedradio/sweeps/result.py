@@ -13,6 +13,7 @@ from fedradio.core.errors import DivergenceError, StoreError
 from fedradio.core.lazy import offered
 from fedradio.core.text import harmless, short_path
 from fedradio.results import frames
+from fedradio.results.compare import numbers_of
 from fedradio.results.export import run_rows
 from fedradio.results.export_rows import kind_of
 from fedradio.results.figure_options import FigureOptions
@@ -20,7 +21,7 @@ from fedradio.results.quantities import of_variants
 from fedradio.results.quantity import Quantity
 from fedradio.results.run import LeftOut, Run, open_listed, undamaged
 from fedradio.results.shown import html_table
-from fedradio.results.statistics import Interval, mean_of
+from fedradio.results.statistics import Interval
 from fedradio.results.sweep_file import MARKER, RUNS, is_sweep
 from fedradio.sweeps.document import read_sweep
 from fedradio.sweeps.grid import GridVariant, SweepPlan
@@ -188,7 +189,8 @@ def _outcome(folder: Path, variant: GridVariant, seed: int, sweep: Sweep) -> Out
 def _result(variant: GridVariant, listed: Mapping[tuple[str, int], Run | LeftOut]) -> VariantResult:
     runs = [run for seed in variant.seeds if isinstance(run := listed[variant.stem, seed], Run)]
     complete = [run for run in runs if run.status == "complete"]
-    means = {each.name: mean_of(each.of(run) for run in complete) for each in of_variants()}
+    numbers = numbers_of({run.seed: run for run in complete})
+    means = {each.name: numbers.mean(each.name) for each in of_variants()}
     return VariantResult(variant.label, len(variant.seeds), len(complete), means)
 
 

@@ -28,8 +28,8 @@ def test_a_single_run_is_read_also_where_it_is_not_complete(
     tmp_path: Path, tiny: Callable[..., Spec], progress: LateProgress
 ) -> None:
     two_rounds(tmp_path / "a", tiny("topology.clients=2"))
-    (found,) = read_runs([tmp_path / "a"], progress, participation=True)[0]
-    assert {"rounds", "evaluations", "participation"} <= found.__dict__.keys()
+    (found,) = read_runs([tmp_path / "a"], progress, exchanges=True)[0]
+    assert {"rounds", "evaluations", "digest"} <= found.__dict__.keys()
 
 
 def test_of_several_only_complete_ones_are_read(

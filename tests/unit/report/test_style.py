@@ -7,7 +7,7 @@ import pytest
 
 import fedradio
 from fedradio.core.registry import parts
-from fedradio.report.style import DASHES, LOOKS, MARKERS, SPARE, STYLES, Style, luminance, style, styles
+from fedradio.report.style import DASHES, LOOKS, SPARE, STYLES, Style, luminance, plotly_dash, style, styles
 from fedradio.results.variants import Variant
 
 assert fedradio.__version__  # importing the package registers its algorithms
@@ -109,6 +109,5 @@ def test_many_variants_of_one_algorithm_are_all_different_and_visible(algorithm:
 
 
 def test_for_plotly() -> None:
-    assert Style("#000000", (), "o").plotly_dash == "solid"
-    assert Style("#000000", DASHES[1], "^").plotly_dash == "7px,2px"
-    assert {Style("#000000", (), marker).plotly_marker for marker in MARKERS} == set(MARKERS.values())
+    assert plotly_dash((), 2) == "solid"
+    assert plotly_dash(DASHES[1], 2) == "14px,4px"

@@ -29,7 +29,7 @@ def past(spec: Spec, name: str = "run", evaluations: tuple[dict[str, float], ...
 def test_a_run_is_read_back(cells_run: Run) -> None:
     assert (cells_run.status, cells_run.algorithm) == ("complete", "fedavg")
     assert len(cells_run.rounds) == len(cells_run.evaluations) == 2
-    assert (cells_run.read(), cells_run.read(participation=True)) == (4, 8)
+    assert (cells_run.read(), cells_run.read(exchanges=True)) == (4, 8)
     assert cells_run.metrics() == ["accuracy", "loss"]
     assert cells_run.environment["python"].startswith("3.")
     assert [len(tier) for tier in cells_run.network["positions"]] == [6, 2, 1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,12 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import MaxNLocator
 
 from fedradio.core.files import replacing
 from fedradio.core.text import harmless
-from fedradio.report.figures.design import COLUMN, Design
 from fedradio.report.style import STYLES, Style
-from fedradio.results.quantities import QUANTITIES, entry
-from fedradio.results.quantity import Quantity
-from fedradio.results.run import Run
 from fedradio.results.variants import shortened
 
 COLOURS = {name: style.colour for name, style in STYLES.items()}
@@ -46,11 +43,47 @@ METADATA = {
 PREFIXES = {1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ"}
 
 
+COLUMN_IN = 3.5
+"""Width of a column of a two-column paper, in inches."""
+
+LEGEND_PT = 7
+"""Font size of legends, in points."""
+
+LETTERS = 62
+"""Characters of a legend in this size that fit a column."""
+
+SIZES: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": LEGEND_PT,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "axes.grid": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+"""Sizes of fonts and frames, in points, for figures printed at their original size."""
+
+
 @contextmanager
-def printed(design: Design = COLUMN) -> Iterator[None]:
-    """Context in which figures use the fonts and lines of a design, by default those of a printed column."""
-    with matplotlib.rc_context(design.rc):
+def printed() -> Iterator[None]:
+    """Context of figures with the fonts and lines of a printed column, or those of a style that the user has set."""
+    with matplotlib.rc_context(SIZES | _chosen()):
         yield
+
+
+def _chosen() -> dict[Any, Any]:
+    """The settings of matplotlib that differ from its defaults: those of the user's style."""
+    now, defaults = matplotlib.rcParams, matplotlib.rcParamsDefault
+    keys = [key for key in defaults if not key.startswith("backend")]  # reading the backend would start one
+    return {key: now[key] for key in keys if now[key] != defaults[key]}
 
 
 def save(figure: Figure, path: Path, dpi: int = 200) -> None:
@@ -64,62 +97,53 @@ def save(figure: Figure, path: Path, dpi: int = 200) -> None:
         file.write(data.getvalue())
 
 
-def empty(design: Design, height_in: float) -> tuple[Figure, Axes]:
-    """An empty figure of a design; its ticks keep their sizes wherever it is saved."""
-    figure = Figure(figsize=(design.width_in, design.height(height_in)), layout="constrained")
+def column(height_in: float = 2.3) -> tuple[Figure, Axes]:
+    """An empty figure of one column, or of the size that the user's style sets; the legend's height is not counted."""
+    width, height = _chosen().get("figure.figsize", (COLUMN_IN, height_in))
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
-    for name, axis in (("xtick", axes.xaxis), ("ytick", axes.yaxis)):
-        axis.set_tick_params(labelsize=design.rc[f"{name}.labelsize"], width=design.rc[f"{name}.major.width"])
+    settings: dict[Any, Any] = dict(matplotlib.rcParams)
+    for name, axis in (("xtick", axes.xaxis), ("ytick", axes.yaxis)):  # the same wherever the figure is saved
+        axis.set_tick_params(labelsize=settings[f"{name}.labelsize"], width=settings[f"{name}.major.width"])
     return figure, axes
 
 
-def column(design: Design = COLUMN, height_in: float = 2.3) -> tuple[Figure, Axes]:
-    """An empty figure with a grid, by default of one column; the legend's height is not counted."""
-    figure, axes = empty(design, height_in)
-    axes.grid(bool(design.settings.get("axes.grid", True)))
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(bool(design.settings.get(f"axes.spines.{side}", False)))
-    return figure, axes
-
-
-def line(look: Style, points: int, phase: float = 0.0, design: Design = COLUMN) -> dict[str, Any]:
+def line(look: Style, points: int, phase: float = 0.0) -> dict[str, Any]:
     """Keywords of a line with about eight markers; ``phase`` in [0, 1) shifts them to keep equal lines visible."""
     every = max(1, points // 8)
-    own = design.settings
     return {
         "color": look.colour,
         "linestyle": (0, look.dash) if look.dash else "-",
-        "linewidth": own.get("lines.linewidth", 1.2),
         "marker": look.marker,
-        "markersize": own.get("lines.markersize", 3.5),
         "markevery": (int((phase + 0.5) % 1 * every), every),
     }
 
 
-def legend(figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None, design: Design = COLUMN) -> None:
-    """Put the legend above the data, never on top of it, in as many columns as fit.
+def legend(
+    figure: Figure, axes: Axes, handles: Sequence[Artist] | None = None, names: Mapping[str, str] | None = None
+) -> None:
+    """Put the legend above the data, never on top of it, in as many columns as fit; the figure grows by its height.
 
-    The figure grows by the legend's height, unless the design fixes the height. Entries come from ``handles``, or from
-    the labels in the axes; a single line gets no legend unless the design names it.
+    Entries come from ``handles``, or from the labels in the axes; a single line gets no legend unless it is in
+    ``names``, which replace labels.
     """
     artists = list(axes.get_legend_handles_labels()[0]) if handles is None else list(handles)
-    if handles is None and len(artists) == 1 and not design.names:
+    if handles is None and len(artists) <= 1 and not names:
         return
     key = 8 if handles is None else 5
-    labels = [_legend_label(str(artist.get_label()), design, design.letters - key) for artist in artists]
-    columns = _columns([max(map(_width, label.splitlines())) + key for label in labels], design.letters)
+    points = FontProperties(size=matplotlib.rcParams["legend.fontsize"]).get_size_in_points()
+    letters = max(12, round(LETTERS * figure.get_figwidth() / COLUMN_IN * LEGEND_PT / points))
+    labels = [_legend_label(str(artist.get_label()), names or {}, letters - key) for artist in artists]
+    columns = _columns([max(map(_width, label.splitlines())) + key for label in labels], letters)
     rows = -(-sum(label.count("\n") + 1 for label in labels) // columns)
-    if design.height_in is None:
-        figure.set_figheight(figure.get_figheight() + 0.15 * rows * design.legend_pt / 7)
+    figure.set_figheight(figure.get_figheight() + 0.15 * rows * points / LEGEND_PT)
     keys = {"handlelength": 2.6 if handles is None else 1.3, "columnspacing": 1.2, "handletextpad": 0.5}
     figure.legend(artists, labels, loc="outside upper center", ncols=columns, frameon=False, **keys)
 
 
-def _legend_label(label: str, design: Design, letters: int) -> str:
+def _legend_label(label: str, names: Mapping[str, str], letters: int) -> str:
     """The text of a legend entry: the user's name for it, or the label without its obvious words."""
-    if label in design.names:
-        return design.names[label]
-    return literal(textwrap.fill(shortened(label), letters))
+    return names.get(label) or literal(textwrap.fill(shortened(label), letters))
 
 
 def _width(text: str) -> int:
@@ -140,32 +164,10 @@ def whole_numbers(axis: Axis) -> None:
     axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
 
 
-def axis(against: str, most: float) -> tuple[float, str]:
-    """Scale and title of a cost axis, such as joules: the divisor, and the title with its unit."""
-    quantity = QUANTITIES[against]
-    if quantity.format == "clock":
-        size, unit = next((size, unit) for size, (start, unit) in CLOCK.items() if most >= start)
-        return size, _titled(quantity, unit)
-    factor, unit = scaled(most, quantity.unit) if quantity.format == "prefix" else (1.0, quantity.unit)
-    return factor, _titled(quantity, unit)
-
-
 def scaled(most: float, unit: str) -> tuple[float, str]:
     """A factor that brings the maximum between 1 and 1000, and the unit with its prefix."""
     factor = next((size for size in PREFIXES if most >= size), 1.0 if most == 0 else 1e-6)
     return factor, f"{PREFIXES[factor]}{unit}"
-
-
-def metric_axis(metric: str, runs: Iterable[Run] = ()) -> tuple[float, str]:
-    """Scale and title of a metric's axis: 100 for shares, else 1; the unit as the ``runs`` declare it."""
-    quantity = entry(metric, runs)
-    return quantity.scale, _titled(quantity, literal(quantity.unit))
-
-
-def _titled(quantity: Quantity, unit: str) -> str:
-    """The title of an axis with its unit, if there is one."""
-    title = literal(quantity.long or quantity.title)
-    return title[0].upper() + title[1:] + (f" ({unit})" if unit else "")
 
 
 CLOCK = {3600.0: (6 * 3600.0, "h"), 60.0: (600.0, "min"), 1.0: (1.0, "s"), 1e-3: (0.0, "ms")}

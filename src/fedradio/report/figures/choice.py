@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.cbook import is_math_text
@@ -14,16 +12,11 @@ from matplotlib.mathtext import MathTextParser
 from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.core.text import harmless
 from fedradio.report.figures.axes import literal
-from fedradio.report.figures.design import COLUMN, Design, design
 from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings
 from fedradio.results.compare import metric_problems
-from fedradio.results.figure_options import Limits
 from fedradio.results.quantities import axes, entry
 from fedradio.results.run import Run, open_runs
 from fedradio.results.variants import Variant, matching, pieces, shortened, variants
-
-FREE: Limits = (None, None)
-"""Limits that follow the data."""
 
 
 def figures(
@@ -32,31 +25,21 @@ def figures(
     against: str | Sequence[str] = (),
     only: str | Sequence[str] = (),
     target: float | None = None,
-    xlim: Limits = FREE,
-    ylim: Limits = FREE,
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
     without: Sequence[str] = (),
-    size: str | tuple[float, float | None] | None = None,
-    font: str | None = None,
-    font_size: float | None = None,
-    style: str | Path | None = None,
 ) -> dict[str, Figure]:
     """Figures of runs, run folders and sweeps by name, such as ``accuracy-joules``; no file is written.
 
-    The keywords are the options of ``fedradio figures``. The figures are matplotlib figures that you can change
-    further; ``save_figure(figure, path)`` writes them with fonts that publishers accept.
+    The keywords are the options of ``fedradio figures``. They are matplotlib figures that you can change further, drawn
+    in the style that you have chosen, as in ``with plt.style.context("paper.mplstyle")``; ``save_figure(figure, path)``
+    writes them with fonts that publishers accept.
     """
     given = [source for source in sources if isinstance(source, Run)]
     opened = open_runs(*(source for source in sources if not isinstance(source, Run)))
     chosen = chosen_variants(variants(drawable([*given, *opened])), order, without)
-    looks = replace(
-        design(size, font, font_size, style),
-        x_limits=xlim,
-        y_limits=ylim,
-        names=names_of(chosen, labels or {}),
-    )
-    found = chosen_drawings(chosen, metric, _listed(against), _listed(only), target, looks)
+    names = names_of(chosen, labels or {})
+    found = chosen_drawings(chosen, metric, _listed(against), _listed(only), target, names)
     return {drawing.name: drawing.make() for drawing in found if drawing.make is not None}
 
 
@@ -135,34 +118,30 @@ def chosen_drawings(
     against: Sequence[str] = (),
     only: Sequence[str] = (),
     target: float | None = None,
-    design: Design = COLUMN,
+    names: Mapping[str, str] | None = None,
 ) -> list[Drawing]:
-    """The requested figures: all; with a metric, axis, limits or target only the curves; or those listed in ``only``.
+    """The requested figures: all; with a metric, axis or target only the curves; or those listed in ``only``.
 
     Refused if something is unknown, or if none of the requested figures can be drawn.
     """
-    limited = design.x_limits != FREE or design.y_limits != FREE
-    curves = metric is not None or bool(against) or target is not None or limited
-    _check(every, metric or "accuracy", against, target, design)
-    found = (
-        curve_drawings(every, metric or "accuracy", against or None, target, design)
-        if curves
-        else drawings(every, design)
-    )
+    curves = metric is not None or bool(against) or target is not None
+    _check(every, metric or "accuracy", against, target)
+    names = names or {}
+    found = drawings(every, names)
+    if curves:
+        found = curve_drawings(every, metric or "accuracy", against or None, target, metric is not None, names)
     problems = [_no_figure(name, found) for name in only if name not in {drawing.name for drawing in found}]
     if problems:
         raise SpecError(problems)
-    found = [drawing for drawing in found if not only or drawing.name in only]
+    found = [drawing for drawing in found if (drawing.name in only if only else drawing.usual)]
     able = [drawing for drawing in found if drawing.make is not None]
     if (curves or only) and not able:
         raise SpecError([Problem(drawing.name, f"cannot be drawn: {drawing.why}") for drawing in found])
-    if design.x_limits != FREE and len(able) > 1:
-        raise SpecError(Problem("--xlim", "these figures have different axes", "choose one, such as --against joules"))
     return found
 
 
-def _check(every: Sequence[Variant], metric: str, against: Sequence[str], target: float | None, design: Design) -> None:
-    """Refuse an unknown metric or axis and impossible limits, all at once."""
+def _check(every: Sequence[Variant], metric: str, against: Sequence[str], target: float | None) -> None:
+    """Refuse an unknown metric or axis and an impossible target, all at once."""
     problems = (
         metric_problems(every, metric) if any(run.evaluations for one in every for run in one.runs.values()) else []
     )
@@ -171,16 +150,8 @@ def _check(every: Sequence[Variant], metric: str, against: Sequence[str], target
         problems.append(
             Problem("--against", "no such axis", suggest(name, known) or f"one of: {', '.join(known)}", name)
         )
-    for option, limits in (("--xlim", design.x_limits), ("--ylim", design.y_limits)):
-        low, high = limits
-        if not all(limit is None or math.isfinite(limit) for limit in limits) or (
-            low is not None and high is not None and low >= high
-        ):
-            problems.append(Problem(option, "not two increasing numbers", f"such as {option} 0,1", limits))
-    shares = entry(metric).format == "percent"
-    for option, value in (("--ylim", design.y_limits[0]), ("--ylim", design.y_limits[1]), ("--target", target)):
-        if shares and value is not None and value > 1:
-            problems.append(Problem(option, "accuracies are between 0 and 1", "such as 0.9 for 90 %", value))
+    if entry(metric).format == "percent" and target is not None and target > 1:
+        problems.append(Problem("--target", "accuracies are between 0 and 1", "such as 0.9 for 90 %", target))
     if problems:
         raise SpecError(problems)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from fedradio.core.contracts import Topology
-from fedradio.report.figures.design import COLUMN_IN
+from fedradio.report.figures.axes import COLUMN_IN
 
 PLACES = {"selected": ("#009E73", "o"), "eligible": ("#0072B2", "o"), "out": ("#D55E00", "x")}
 """Colour and marker of a client by its role in the edge round."""

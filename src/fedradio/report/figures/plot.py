@@ -24,9 +24,7 @@ def plot(
     """Curves of a metric against ``rounds``, ``seconds``, ``joules``, ``bits`` or ``uses``: means over the seeds of
     every variant with their intervals, a line at the ``target``. Of several runs the complete ones are drawn.
 
-    ``options`` are those of :func:`fedradio.figures`: ``xlim``, ``ylim``, ``labels``, ``order``, ``without``, ``size``,
-    ``font``, ``font_size`` and ``style``. The figure shows itself in a notebook; ``figure.savefig("curve.pdf")`` writes
-    it.
+    The figure shows itself in a notebook; ``figure.savefig("curve.pdf")`` writes it.
     """
     (figure,) = figures(*runs, metric=metric, against=(against,), target=target, **options).values()
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]  # what notebooks ask for

@@ -3,45 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedradio.report.figures.axes import (
-    axis,
-    column,
-    legend,
-    line,
-    metric_axis,
-    printed,
-    save,
-    whole_numbers,
-)
-from fedradio.report.figures.design import COLUMN_IN
-from fedradio.report.style import STYLES, Style, style, styles
-from fedradio.results.variants import Variant
-
-Picture = Mapping[str, Any]
-"""The data of a figure, see :mod:`fedradio.papers.series`."""
-
-Series = Mapping[str, Any]
-"""What row row shows."""
+from fedradio.report.charts.published import PLOTS, Picture
+from fedradio.report.figures.axes import COLUMN_IN, column, legend, printed, save
+from fedradio.report.figures.draw import draw as draw_plot
+from fedradio.report.style import STYLES
 
 PALETTE = tuple(look.colour for look in STYLES.values())
 """Colours of anything that is not an algorithm."""
-
-LEVEL = (0, (2, 3))
-"""Dashes of the line at a published final value."""
-
-TIME = "Normalised time IT (edge rounds)"
-"""The axis of curves and bounds that count edge rounds; W-HFL's word for it comes first."""
-
-DECADES = 2.0
-"""A bound that spans more powers of ten than this gets a logarithmic axis."""
 
 
 def save_picture(picture: Picture, stem: Path) -> list[Path]:
@@ -57,121 +32,11 @@ def save_picture(picture: Picture, stem: Path) -> list[Path]:
 
 def draw(picture: Picture) -> Figure:
     """Draw the data of a published figure, by its kind."""
+    show = picture["show"]
+    if show in PLOTS:
+        return draw_plot(PLOTS[show](picture))
     with printed():
-        return DRAW[picture["show"]](picture)
-
-
-def looks(series: Sequence[Series]) -> list[Style]:
-    """A style for each row: the algorithm's own for its first row, styles of absent algorithms for further ones."""
-    own = {row["algorithm"]: None for row in series}
-    spare = iter([look for name, look in STYLES.items() if name not in own])
-    chosen: list[Style] = []
-    for variant, look in zip(variants := _variants(series), styles(variants), strict=True):
-        first = style(variant.algorithm) not in chosen
-        chosen.append(style(variant.algorithm) if first else next(spare, look))
-    return chosen
-
-
-def _variants(series: Sequence[Series]) -> list[Variant]:
-    return [Variant(row["label"], row["algorithm"], {}) for row in series]
-
-
-def _curves(picture: Picture) -> Figure:
-    """Mean curves with their bands; published points hollow, a published end as a dashed line."""
-    figure, axes = column()
-    series = picture["series"]
-    end = max(row["x"][-1] for row in series)
-    factor, x_label = (1.0, TIME) if picture["x"] == "edge_rounds" else axis(picture["x"], end)
-    scale, y_label = _y_axis(picture)
-    for number, (row, look) in enumerate(zip(series, looks(series), strict=True)):
-        x, mean, low, high = (np.array(row[key]) for key in ("x", "mean", "low", "high"))
-        axes.plot(x / factor, scale * mean, label=row["label"], **line(look, len(x), number / len(series)))
-        if len(row["seeds"]) > 1:
-            axes.fill_between(x / factor, scale * low, scale * high, color=look.colour, alpha=0.15, linewidth=0)
-        if row["level"] is not None:
-            axes.axhline(scale * row["level"], color=look.colour, linestyle=LEVEL, linewidth=0.7)
-        for at, value in row["points"]:
-            if at <= end:
-                axes.plot([at / factor], [scale * value], **_hollow(look))
-    points = any(at <= end for row in series for at, _ in row["points"])
-    _explain(axes, points, any(row["level"] is not None for row in series))
-    if picture["x"] in ("rounds", "edge_rounds"):
-        whole_numbers(axes.xaxis)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    legend(figure, axes)
-    return figure
-
-
-def _y_axis(picture: Picture) -> tuple[float, str]:
-    """Factor and title of the y axis."""
-    if picture["y"] != "energy_j":
-        return metric_axis(picture["y"])
-    factor, title = axis("joules", max(max(row["mean"]) for row in picture["series"]))
-    return 1 / factor, title
-
-
-def _hollow(look: Style) -> dict[str, Any]:
-    """Keywords that draw published points."""
-    return {"color": look.colour, "linestyle": "", "marker": look.marker, "markersize": 5, "markerfacecolor": "none"}
-
-
-def _explain(axes: Axes, points: bool, levels: bool = False) -> None:
-    """Add legend keys of hollow markers and thin dashes, if there are any."""
-    if points:
-        axes.plot([], [], **_hollow(Style("black", (), "o")), label="published")
-    if levels:
-        axes.plot([], [], color="black", linestyle=LEVEL, linewidth=0.7, label="published, at the end")
-
-
-def _top(picture: Picture) -> Figure:
-    """Top-M accuracy against the number of guesses M: mean lines with their bands."""
-    figure, axes = column()
-    series = picture["series"]
-    for row, look in zip(series, looks(series), strict=True):
-        m = np.arange(1, len(row["mean"]) + 1)
-        mean, low, high = (100 * np.array(row[key]) for key in ("mean", "low", "high"))
-        axes.plot(m, mean, label=row["label"], **line(look, 1))
-        axes.fill_between(m, low, high, color=look.colour, alpha=0.15, linewidth=0)
-    whole_numbers(axes.xaxis)
-    axes.set_xlabel("Guesses M")
-    axes.set_ylabel("Top-M accuracy (%)")
-    legend(figure, axes)
-    return figure
-
-
-def _cdf(picture: Picture) -> Figure:
-    """Cumulative distributions of samples; published medians are hollow."""
-    figure, axes = column()
-    series = picture["series"]
-    for number, (row, look) in enumerate(zip(series, looks(series), strict=True)):
-        points = len(row["samples"])
-        share = 100 * np.arange(1, points + 1) / points
-        keys = line(look, points, number / len(series))
-        axes.plot(row["samples"], share, label=row["label"], drawstyle="steps-post", **keys)
-        if row["median"] is not None:
-            axes.plot([row["median"]], [50], **_hollow(look))
-    _explain(axes, any(row["median"] is not None for row in series))
-    axes.set_xlabel(series[0]["unit"])
-    axes.set_ylabel("Cumulative share (%)")
-    axes.set_ylim(0, 102)
-    legend(figure, axes)
-    return figure
-
-
-def _bound(picture: Picture) -> Figure:
-    """A bound against edge rounds; logarithmic if it spans several powers of ten."""
-    figure, axes = column()
-    series = picture["series"]
-    for number, (row, look) in enumerate(zip(series, looks(series), strict=True)):
-        axes.plot(row["x"], row["y"], label=row["label"], **line(look, len(row["x"]), number / len(series)))
-    values = [value for row in series for value in row["y"]]
-    if min(values) > 0 and math.log10(max(values) / min(values)) > DECADES:
-        axes.set_yscale("log")
-    axes.set_xlabel(TIME)
-    axes.set_ylabel("Bound on the loss")
-    legend(figure, axes)
-    return figure
+        return DRAW[show](picture)
 
 
 def _bars(picture: Picture) -> Figure:
@@ -261,16 +126,12 @@ def _places(names: Sequence[str]) -> list[tuple[str, str, float]]:
 
 
 DRAW: dict[str, Callable[[Picture], Figure]] = {
-    "curves": _curves,
-    "top": _top,
-    "cdf": _cdf,
-    "bound": _bound,
     "bars": _bars,
     "counts": _counts,
     "labels": _labels,
     "map": _map,
 }
-"""The function that draws each kind of picture."""
+"""The function that draws each kind of picture that is no plot."""
 
 
 def _panels(number: int, height_in: float) -> tuple[Figure, list[Axes]]:

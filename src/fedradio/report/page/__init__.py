@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from fedradio.core.progress import Progress, silent, unheard
+from fedradio.report.charts.chart import Absent, Chart, Group
+from fedradio.report.charts.notes import notes
+from fedradio.report.charts.run_charts import energy_charts, map_chart, participation_charts
+from fedradio.report.charts.spread import spread
+from fedradio.report.page.chart import chart_section
 from fedradio.report.page.document import document
 from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.numbers import spec_yaml
-from fedradio.report.page.palette import variables
-from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.cache import cache
-from fedradio.report.page.sections.client_spread import spread
-from fedradio.report.page.sections.energy import energy
 from fedradio.report.page.sections.federation import federation
 from fedradio.report.page.sections.headline import badge, headline, warning
-from fedradio.report.page.sections.learning import learning
-from fedradio.report.page.sections.network import network
-from fedradio.report.page.sections.notes import notes
-from fedradio.report.page.sections.participation import participation
+from fedradio.report.page.sections.learning import learning_section
 from fedradio.report.page.sections.rerun import environment, place, reproduce, spec_text
-from fedradio.report.page.sections.settings import settings
 from fedradio.report.page.sections.sweep import sweep_page
 from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.report.style import style
@@ -32,8 +28,8 @@ from fedradio.spec.spec import COMPOSED
 
 __all__ = ["page", "run_page", "sweep_page"]
 
-Maker = Callable[[], Html]
-"""Makes a section of a page."""
+Charts = Callable[[], Sequence[Chart | Absent]]
+"""Makes the charts of a section."""
 
 
 def page(
@@ -61,38 +57,42 @@ def page(
 
 def run_page(run: Run, progress: Progress = silent, live: Html | None = None) -> str:
     """The page of a run."""
-    data, colour = RunData(run), "@algorithm"
     progress("Records", 0.0)
-    data.read()
-    makers: dict[str, tuple[str, Callable[[], Html]]] = {
-        "headline": ("Summary", lambda: section("headline", "Summary", warning(data, place(run)), headline(data))),
-        "learning": ("Learning", lambda: learning(data, colour)),
-        "cache": ("Cache", lambda: cache(data)),
-        "network": ("Network", lambda: network(data)),
-        "participation": ("Participation", lambda: participation(data)),
-        "energy": ("Energy", lambda: energy(data)),
-        "spread": ("Clients' accuracies", lambda: spread(data, colour)),
-        "notes": ("Further records", lambda: notes(data)),
-        "settings": ("Settings", lambda: settings(run.spec.plain, run.description)),
-        "reproduce": ("Reproduce", lambda: reproduce(run)),
-        "spec": ("Spec", lambda: spec_text(spec_yaml(run.spec.plain), COMPOSED in run.spec.plain)),
-        "environment": ("Environment", lambda: environment(run)),
-    }
-    if data.exchanges.devices:
-        makers = _before("spread", "federation", ("Federation", lambda: federation(data)), makers)
     sections: dict[str, tuple[str, Html]] = {}
-    for number, (identity, (title, make)) in enumerate(makers.items()):
+    makers = _sections(run)
+    for number, (identity, title, make) in enumerate(makers):
         progress(title, number / len(makers))
         sections[identity] = title, make()
-    colours = variables({"algorithm": style(run.algorithm).colour})
-    return document(f"{_title(run)} - fedradio", [_header(run)], sections, colours, live)
+    return document(f"{_title(run)} - fedradio", [_header(run)], sections, live=live)
 
 
-def _before(place: str, name: str, made: tuple[str, Maker], makers: dict[str, tuple[str, Maker]]) -> dict[str, Any]:
-    """The section makers with one more, inserted before another."""
-    names = list(makers)
-    names.insert(names.index(place), name)
-    return {each: made if each == name else makers[each] for each in names}
+def _sections(run: Run) -> list[tuple[str, str, Callable[[], Html]]]:
+    """The sections of a run's page: identifier, title, and what makes it."""
+    alone = [Group(run.name, style(run.algorithm), [run.digest])]
+    plain = run.spec.plain
+
+    def of_charts(identity: str, title: str, make: Charts, wide: bool = False) -> tuple[str, str, Callable[[], Html]]:
+        return identity, title, lambda: chart_section(identity, title, make(), wide=wide)
+
+    summary = "Summary"
+    sections = [
+        ("headline", summary, lambda: section("headline", summary, warning(run, place(run)), headline(run))),
+        ("learning", "Learning", lambda: learning_section(alone)),
+        ("cache", "Cache", lambda: cache(run)),
+        of_charts("network", "Network", lambda: [map_chart(run)], wide=True),
+        of_charts("participation", "Participation", lambda: participation_charts(run), wide=True),
+        of_charts("energy", "Energy", lambda: energy_charts(alone, run)),
+    ]
+    if run.digest.devices:
+        sections.append(("federation", "Federation", lambda: federation(run)))
+    return [
+        *sections,
+        of_charts("spread", "Clients' accuracies", lambda: spread(alone)),
+        of_charts("notes", "Further records", lambda: [notes(run)], wide=True),
+        ("reproduce", "Reproduce", lambda: reproduce(run)),
+        ("spec", "Spec", lambda: spec_text(spec_yaml(plain), COMPOSED in plain)),
+        ("environment", "Environment", lambda: environment(run)),
+    ]
 
 
 def _title(run: Run) -> str:

@@ -10,6 +10,7 @@ from importlib import resources
 
 from fedradio._version import __version__
 from fedradio.report.page.html import Html, Piece, join, paragraph, tag
+from fedradio.report.page.palette import variables
 
 FIRST = """
 let chosen = null;
@@ -72,7 +73,9 @@ def document(
         ],
         "\n",
     )
-    start = f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n'
+    colours = sorted(set(re.findall(r"@c([0-9a-f]{6})\b", body)))
+    own = _raw("style", variables({f"c{colour}": f"#{colour}" for colour in colours}))
+    start = f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n{own}\n</head>\n<body>\n{body}\n'
     if live is None:
         pieces = [piece for script in scripts[1:] for piece in (*_element("script", script), "\n")]
     else:

@@ -11,6 +11,7 @@ import yaml
 
 from fedradio.core.units import show, show_count, show_number, show_percent, show_seconds
 from fedradio.report.page.html import DASH, UNDEFINED
+from fedradio.results import statistics
 from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval
 
@@ -54,16 +55,8 @@ def axis_title(quantity: Quantity) -> str:
 
 
 def plus_minus(mean: Interval | None, formatted: Callable[[float], str]) -> str:
-    """A mean with the half-width of its interval, if it has one; a common unit is written once."""
-    if mean is None:
-        return UNDEFINED
-    sign = "\N{MINUS SIGN}" if mean.mean < 0 else ""
-    text = f"{sign}{formatted(abs(mean.mean))}"
-    if mean.half is None:
-        return text
-    half = formatted(mean.half) if mean.half else "0"
-    value, _, unit = text.rpartition(" ")
-    return f"{value} ± {half}" if unit == half.rpartition(" ")[2] and value else f"{text} ± {half}"
+    """A mean with the half-width of its interval, if it has one."""
+    return UNDEFINED if mean is None else statistics.plus_minus(mean, formatted)
 
 
 def value_words(value: Any) -> str:

@@ -22,7 +22,7 @@ const page = (() => {
 
   function painted(node, key) {
     if (typeof node === "string") return COLOURED.has(key) && node.startsWith("@") ? colour(node) : node;
-    if (Array.isArray(node)) return COLOURED.has(key) || key === "annotations" ? node.map((item) => painted(item, key)) : node;
+    if (Array.isArray(node)) return COLOURED.has(key) || ["annotations", "shapes"].includes(key) ? node.map((item) => painted(item, key)) : node;
     if (node === null || typeof node !== "object") return node;
     return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, painted(value, name)]));
   }

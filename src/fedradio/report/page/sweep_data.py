@@ -10,12 +10,13 @@ from typing import Any
 from urllib.parse import quote
 
 from fedradio.core.progress import Progress, silent
-from fedradio.report.page.run_data import RunData
-from fedradio.report.page.sections.learning import curve
+from fedradio.report.charts.chart import Group
 from fedradio.report.style import Style, styles
-from fedradio.results.quantities import axes, of_runs
-from fedradio.results.run import Curve, Floats, LeftOut, Run, open_listed
-from fedradio.results.statistics import Interval, interval, paired
+from fedradio.results.client_states import StateReader
+from fedradio.results.compare import VariantNumbers
+from fedradio.results.digest import Digest
+from fedradio.results.quantities import of_runs
+from fedradio.results.run import LeftOut, Run, open_listed
 from fedradio.results.variants import Variant, shortened
 from fedradio.sweeps.document import read_sweep
 from fedradio.sweeps.grid import GridVariant, SweepPlan
@@ -23,25 +24,23 @@ from fedradio.sweeps.grid import GridVariant, SweepPlan
 PAGE_FILE = "report.html"
 """Usual name of a page in the folder of its run or sweep."""
 
-DRAWN = ("accuracy", "loss")
-"""Metrics that a sweep's page draws."""
+NOTHING = Digest(StateReader(0).states())
+"""The digest of a run that cannot be read."""
 
 
 @dataclass(frozen=True)
 class SweptRun:
-    """What the page shows of a run: numbers by quantity, curves by metric and axis, joules by kind.
+    """What the page shows of a run: numbers by quantity, and its digest.
 
-    ``client_j`` are joules of its clients, ``slot_j`` of its edge rounds; ``done`` rounds are on record. Of a damaged
-    run there is nothing but its ``trouble``. ``page`` is a link to its own page, empty if there is none.
+    ``done`` rounds are on record. Of a damaged run there is nothing but its ``trouble``. ``page`` is a link to its own
+    page, empty if there is none.
     """
 
     folder: Path
     status: str
     done: int
     facts: Mapping[str, float | None]
-    curves: Mapping[tuple[str, str], Curve]
-    client_j: Mapping[str, Floats]
-    slot_j: Mapping[str, Floats]
+    digest: Digest
     environment: Mapping[str, Any]
     trouble: str = ""
     page: str = ""
@@ -68,19 +67,15 @@ class SweptVariant:
         """The complete runs by seed."""
         return {seed: run for seed, run in self.runs.items() if run is not None and run.status == "complete"}
 
-    def values(self, key: str) -> dict[int, float]:
-        """A number of the complete runs that have it, by seed."""
-        numbers = {seed: run.facts.get(key) for seed, run in self.complete().items()}
-        return {seed: number for seed, number in numbers.items() if number is not None}
+    @property
+    def group(self) -> Group:
+        """The complete runs as a line of charts."""
+        return Group(self.label, self.style, [run.digest for run in self.complete().values()])
 
-    def mean(self, key: str) -> Interval | None:
-        """The mean of a number over complete runs; None if any of them lacks it."""
-        values = self.values(key)
-        return interval(list(values.values())) if values and len(values) == len(self.complete()) else None
-
-    def against(self, other: SweptVariant, key: str) -> Interval | None:
-        """The paired difference to another variant over common seeds."""
-        return paired(self.values(key), other.values(key))
+    @property
+    def numbers(self) -> VariantNumbers:
+        """The numbers of the complete runs."""
+        return VariantNumbers({seed: run.facts for seed, run in self.complete().items()})
 
 
 @dataclass(frozen=True)
@@ -138,26 +133,11 @@ def _swept(run: Run | LeftOut) -> SweptRun | None:
     if isinstance(run, Run) and not run.damage:
         return swept_run(run)
     trouble = run.trouble if isinstance(run, Run) else run.status
-    return None if trouble == "not begun" else SweptRun(Path(run.folder), "damaged", 0, {}, {}, {}, {}, {}, trouble)
+    return None if trouble == "not begun" else SweptRun(Path(run.folder), "damaged", 0, {}, NOTHING, {}, trouble)
 
 
 def swept_run(run: Run) -> SweptRun:
     """What the page shows of a run."""
-    data = RunData(run)
-    data.read()
-    curves = {
-        (name, against.name): points
-        for name in DRAWN
-        for against in axes()
-        if (points := curve(data, name, against.name)) is not None
-    }
-    return SweptRun(
-        folder=run.folder,
-        status=run.status,
-        done=len(run.rounds),
-        facts={each.name: each.of(run) for each in of_runs()},
-        curves=curves,
-        client_j={name: values.clients for name, values in data.joules.items()},
-        slot_j={name: values.edge_rounds for name, values in data.joules.items()},
-        environment=run.environment,
-    )
+    drawn = replace(run.digest, states=NOTHING.states, client_metrics={})  # of many runs, too large to keep
+    facts = {each.name: each.of(run) for each in of_runs()}
+    return SweptRun(run.folder, run.status, len(run.rounds), facts, drawn, run.environment)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from fedradio.papers.bounds.assessment import Assessment, BoundTable, Condition, Listing
+from fedradio.report.terminal.words import Cell, count, plain_table
 
 
 def assessment_view(assessment: Assessment) -> Group:
@@ -32,62 +34,45 @@ def assessment_view(assessment: Assessment) -> Group:
 
 def terms_table(bound: BoundTable) -> Table:
     """The terms of a bound, one row each, one column per range of rounds."""
-    table = _table()
-    table.add_column("term")
     columns = bound.columns
-    for column in columns:
-        table.add_column(f"{column.title} ({_rounds(column.rounds)})", justify="right")
-    for name in columns[0].terms:
-        table.add_row(name, *(number(column.terms[name]) for column in columns))
-    table.add_row("expected" if bound.exact else "bound", *(number(column.total) for column in columns), style="bold")
-    table.add_row("measured", *(number(column.measured) for column in columns))
-    if not bound.exact:
-        verdicts = {None: "-", True: "yes", False: "NO"}
-        table.add_row("bound holds", *(verdicts[column.holds] if bound.applies else "no claim" for column in columns))
-    return table
+    rows: list[Sequence[Cell]] = [
+        [name, *(number(column.terms[name]) for column in columns)] for name in columns[0].terms
+    ]
+    total = [Text("expected" if bound.exact else "bound"), *(Text(number(column.total)) for column in columns)]
+    for cell in total:
+        cell.stylize("bold")
+    measured = ["measured", *(number(column.measured) for column in columns)]
+    verdicts = {None: "-", True: "yes", False: "NO"}
+    claims = [verdicts[column.holds] if bound.applies else "no claim" for column in columns]
+    head = ["term", *(f"{column.title} ({count(column.rounds, 'round')})" for column in columns)]
+    rows += [total, measured, *([] if bound.exact else [["bound holds", *claims]])]
+    return plain_table(head, rows, left=1)
 
 
 def conditions_table(conditions: list[Condition]) -> Table:
     """The conditions of the theorem, with the run's numbers."""
-    table = _table()
-    table.add_column("condition", overflow="fold")
-    for name in ("here", "limit"):
-        table.add_column(name, justify="right")
-    table.add_column("holds")
-    for condition in conditions:
-        verdict = Text("yes") if condition.holds else Text("NO", style="yellow")
-        table.add_row(condition.name, number(condition.value), number(condition.limit), verdict)
-    return table
+    verdicts = {True: Text("yes"), False: Text("NO", style="yellow")}
+    rows: list[Sequence[Cell]] = [
+        [each.name, number(each.value), number(each.limit), verdicts[each.holds]] for each in conditions
+    ]
+    return plain_table(("condition", "here", "limit", "holds"), rows, left=1)
 
 
 def constants_table(assessment: Assessment) -> Table:
     """The constants of the theorem with their sources."""
-    table = _table()
-    for name in ("constant", "symbol", "value", "source"):
-        table.add_column(name, overflow="fold")
-    for row in assessment.constants:
-        table.add_row(row.name, row.symbol, number(row.value), row.source)
-    return table
+    rows = [[row.name, row.symbol, number(row.value), row.source] for row in assessment.constants]
+    return plain_table(("constant", "symbol", "value", "source"), rows)
 
 
 def rates_table(assessment: Assessment) -> Table:
     """The learning rate of the run next to its limits and the best rates."""
-    table = _table()
-    table.add_column("learning rate")
-    table.add_column("value", justify="right")
-    for name, value in assessment.rates.items():
-        table.add_row(name, number(value))
-    return table
+    return plain_table(("learning rate", "value"), [[name, number(v)] for name, v in assessment.rates.items()], left=1)
 
 
 def listing_table(listing: Listing) -> Table:
     """A further table of names and numbers."""
-    table = _table()
-    for place, name in enumerate(listing.header):
-        table.add_column(name, justify="left" if place == 0 else "right", overflow="fold")
-    for row in listing.rows:
-        table.add_row(*(cell if isinstance(cell, str) else number(cell) for cell in row))
-    return table
+    rows = [[cell if isinstance(cell, str) else number(cell) for cell in row] for row in listing.rows]
+    return plain_table(listing.header, rows, left=1)
 
 
 def number(value: float | None) -> str:
@@ -95,11 +80,3 @@ def number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.4g}" if math.isfinite(value) else str(value)
-
-
-def _rounds(count: int) -> str:
-    return "1 round" if count == 1 else f"{count} rounds"
-
-
-def _table() -> Table:
-    return Table(box=None, pad_edge=False, header_style="bold")

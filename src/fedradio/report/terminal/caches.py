@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.table import Table
-from rich.text import Text
 
 from fedradio.core.units import show, show_number, show_percent, show_seconds
-from fedradio.report.terminal.columns import headed
-from fedradio.report.terminal.words import count
+from fedradio.report.terminal.words import count, plain_table
 from fedradio.results.caches import CacheRow
 from fedradio.results.statistics import LEVEL, Interval
 from fedradio.runs.cache_summary import CacheSummary, ShelfSummary
@@ -24,16 +22,16 @@ def cache_table(found: CacheSummary, stationary: bool) -> Table:
     """Hits, backhaul and delivery time of every placement of a run, and whether learning paid for its own traffic."""
     priced = any(shelf.revenue is not None for shelf in found.shelves.values())
     titles = ["hits", "net backhaul", "delivery", "payback", "break-even", *(["revenue"] if priced else [])]
-    table = headed("cache", titles)
+    rows: list[list[str]] = []
     for label, shelf in found.shelves.items():
         cells = [show_percent(shelf.hit_ratio), show(shelf.net_bits, "bit"), show_seconds(shelf.seconds)]
         cells += [payback_text(shelf), show(shelf.break_even_bits, "bit")]
-        table.add_row(Text(label), *cells, *([show_number(shelf.revenue)] if priced else []))
-    table.caption = (
+        rows.append([label, *cells, *([show_number(shelf.revenue)] if priced else [])])
+    caption = (
         f"{found.requests} requests for {found.files} of {found.catalogue} files; net backhaul: missed and prefetched "
         "files, control messages, and for model-based placements the model's own traffic in both directions"
     ) + (f"; {STATIONARY}" if stationary else "")
-    return table
+    return plain_table(["cache", *titles], rows, caption, left=1, wide=False)
 
 
 def payback_text(shelf: ShelfSummary) -> str:
@@ -58,7 +56,7 @@ def cache_comparison(rows: Sequence[CacheRow]) -> Table:
     several = len({row.variant for row in rows}) > 1
     priced = any(row.means["revenue"] is not None for row in rows)
     titles = ["seeds", "hits %", "minus counting", "net Gbit", "minus counting", "seconds", "paid back"]
-    table = headed("cache", titles + (["revenue"] if priced else []))
+    lines: list[list[str]] = []
     for row in rows:
         cells = [
             str(len(row.seeds)),
@@ -70,12 +68,13 @@ def cache_comparison(rows: Sequence[CacheRow]) -> Table:
             "-" if row.paid_back is None else f"{row.paid_back} of {len(row.seeds)}",
         ]
         label = f"{row.variant}: {row.shelf}" if several else row.shelf
-        table.add_row(Text(label), *cells, *([_text(row.means["revenue"], 1)] if priced else []))
+        lines.append([label, *cells, *([_text(row.means["revenue"], 1)] if priced else [])])
     than = ", ".join(dict.fromkeys(row.than for row in rows if row.than))
     starred = f"* the {100 * LEVEL:g} % confidence interval of the difference excludes 0"
     marked = f"counting: {than}, paired by seed; {starred}"
-    table.caption = "; ".join([marked] * bool(than) + [STATIONARY] * any(row.stationary for row in rows))
-    return table
+    caption = "; ".join([marked] * bool(than) + [STATIONARY] * any(row.stationary for row in rows))
+    head = ["cache", *titles, *(["revenue"] if priced else [])]
+    return plain_table(head, lines, caption, left=1, wide=False)
 
 
 def _text(mean: Interval | None, scale: float, signed: bool = False) -> str:

@@ -7,39 +7,34 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args, get_origin
 
 from rich.table import Table
-from rich.text import Text
 
 from fedradio.core.errors import Problem
 from fedradio.core.registry import Parameter, Part
+from fedradio.report.terminal.words import plain_table
 
 
 def parts_table(parts: Sequence[Part]) -> Table:
-    """The table of parts, one per line."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("family", "kind", "what it is"):
-        table.add_column(column, overflow="fold")
-    last = ""
-    for part in parts:
-        table.add_row(part.family if part.family != last else "", part.kind, Text(part.summary.replace("``", "")))
-        last = part.family
-    return table
+    """The table of parts, one per line; a family is named once."""
+    families = [part.family for part in parts]
+    named = [now if now != before else "" for now, before in zip(families, ["", *families], strict=False)]
+    rows = [[name, part.kind, part.summary.replace("``", "")] for name, part in zip(named, parts, strict=True)]
+    return plain_table(("family", "kind", "what it is"), rows)
 
 
 def parameters_table(part: Part) -> Table:
     """The table of a part's keywords: type, default, unit, bounds, meaning."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("keyword", "type", "default", "unit", "bounds", "meaning"):
-        table.add_column(column, overflow="fold")
-    for parameter in part.parameters():
-        table.add_row(
-            parameter.name,
-            Text(type_name(parameter.annotation)),
-            Text(default_text(parameter)),
-            parameter.arg.unit or "",
-            parameter.arg.bounds(),
-            Text(parameter.arg.doc),
-        )
-    return table
+    rows = [
+        [
+            each.name,
+            type_name(each.annotation),
+            default_text(each),
+            each.arg.unit or "",
+            each.arg.bounds(),
+            each.arg.doc,
+        ]
+        for each in part.parameters()
+    ]
+    return plain_table(("keyword", "type", "default", "unit", "bounds", "meaning"), rows)
 
 
 def type_name(annotation: Any) -> str:
@@ -73,11 +68,7 @@ def default_text(parameter: Parameter) -> str:
 
 def problems_table(problems: Sequence[Problem]) -> Table:
     """The table of problems: path, reason, value given, remedy."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("where", "problem", "given", "how to fix it"):
-        table.add_column(column, overflow="fold")
-    for problem in problems:
-        given = "" if problem.value is None else repr(problem.value)
-        given = given if len(given) <= 60 else given[:60] + "..."
-        table.add_row(*map(Text, (problem.path, problem.reason, given, problem.remedy)))
-    return table
+    given = ["" if problem.value is None else repr(problem.value) for problem in problems]
+    short = [text if len(text) <= 60 else text[:60] + "..." for text in given]
+    rows = [[one.path, one.reason, text, one.remedy] for one, text in zip(problems, short, strict=True)]
+    return plain_table(("where", "problem", "given", "how to fix it"), rows)

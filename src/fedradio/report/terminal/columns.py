@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from fedradio.report.terminal.words import plain_table
 from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval
 
@@ -33,15 +34,6 @@ def variant_tables(labels: Sequence[str], results: Columns, costs: Columns, widt
     whole = {**results, **costs}
     groups = [whole] if sum(map(_width, whole.items())) <= room else [*_fitting(results, room), *_fitting(costs, room)]
     return [_filled(labels, columns) for columns in groups]
-
-
-def headed(first: str, titles: Iterable[str]) -> Table:
-    """An empty table with these titles; numbers are right-aligned, long labels in the first column are wrapped."""
-    table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
-    table.add_column(Text(first), overflow="fold")
-    for title in titles:
-        table.add_column(Text(title), justify="left" if title == CURVE else "right", no_wrap=True)
-    return table
 
 
 def means(quantities: Iterable[Quantity], rows: Sequence[Mapping[str, Interval | None]]) -> dict[str, Column]:
@@ -98,7 +90,5 @@ def _width(column: tuple[str, Column]) -> int:
 
 
 def _filled(labels: Sequence[str], columns: Columns) -> Table:
-    table = headed("variant", columns)
-    for number, label in enumerate(labels):
-        table.add_row(Text(label), *(column[number] for column in columns.values()))
-    return table
+    rows = [[label, *(column[number] for column in columns.values())] for number, label in enumerate(labels)]
+    return plain_table(["variant", *columns], rows, left=1, wide=False)

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from fedradio.report.style import styles
 from fedradio.report.terminal.caches import cache_comparison
-from fedradio.report.terminal.columns import CURVE, Column, bare, bare_title, headed, means, variant_tables
+from fedradio.report.terminal.columns import CURVE, Column, bare, bare_title, means, variant_tables
+from fedradio.report.terminal.words import plain_table
 from fedradio.results.compare import Comparison, Difference, Row
 from fedradio.results.quantities import axes, entry, spent
 from fedradio.results.statistics import LEVEL
@@ -54,12 +55,12 @@ def _ends(comparison: Comparison) -> dict[str, Column]:
 def differences_table(comparison: Comparison) -> Table:
     """The table of paired differences from the baseline."""
     measured = entry(comparison.metric)
-    table = headed(f"minus {comparison.baseline}", ["paired seeds", bare_title(measured), "best"])
-    for difference in comparison.differences:
-        ends = [bare(measured, end, signed=True) for end in (difference.last, difference.best)]
-        table.add_row(Text(difference.label), str(len(difference.seeds)), *ends)
-    table.caption = _difference_caption(comparison.differences)
-    return table
+    rows = [
+        [each.label, str(len(each.seeds)), *(bare(measured, end, signed=True) for end in (each.last, each.best))]
+        for each in comparison.differences
+    ]
+    head = [f"minus {comparison.baseline}", "paired seeds", bare_title(measured), "best"]
+    return plain_table(head, rows, _difference_caption(comparison.differences), left=1, wide=False)
 
 
 def reaches_table(comparison: Comparison) -> Table:
@@ -68,13 +69,14 @@ def reaches_table(comparison: Comparison) -> Table:
     sign = "at least" if comparison.rising else "at most"
     title = f"{entry(comparison.metric).title} {sign} {comparison.target:g}"
     costs = means(axes(), [reach.mean for reach in comparison.reaches])
-    table = headed(title, ["seeds", *costs])
-    for number, reach in enumerate(comparison.reaches):
-        cost = [column[number] for column in costs.values()]
-        table.add_row(Text(reach.label), f"{reach.reached} of {len(reach.seeds)}", *cost)
-    if any(0 < reach.reached < len(reach.seeds) for reach in comparison.reaches):
-        table.caption = "means over the seeds that reached the target; the others would have taken longer"
-    return table
+    reaches = comparison.reaches
+    rows = [
+        [reach.label, f"{reach.reached} of {len(reach.seeds)}", *(column[number] for column in costs.values())]
+        for number, reach in enumerate(reaches)
+    ]
+    some = any(0 < reach.reached < len(reach.seeds) for reach in reaches)
+    caption = "means over the seeds that reached the target; the others would have taken longer" if some else ""
+    return plain_table([title, "seeds", *costs], rows, caption, left=1, wide=False)
 
 
 def spark(curve: Sequence[float], scale: Sequence[float] | None = None, longest: int = LONGEST) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from fedradio.core.units import show_seconds
@@ -179,12 +180,8 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
     item, reproduction = result.item, result.reproduction
     size = item.size(reproduction.scale)
     texts = result_text(result)
-    table = plain_table(texts.header)
-    for row in texts.rows:
-        table.add_row(*(Text(text, style="bold red" if text == "!" else "") for text in row))
-    rows, made = _made(result), plain_table(MADE)
-    for row in rows:
-        made.add_row(*map(Text, row))
+    table, rows = numbers_table(texts), _made(result)
+    made = plain_table(MADE, rows)
     wall = f"total wall time {show_seconds(result.wall_s)}"
     lines: list[RenderableType] = [
         heading(item),
@@ -202,6 +199,12 @@ def result_view(result: Result, files: Sequence[Path]) -> Group:
         *(Text(f"wrote {file}") for file in files),
     ]
     return Group(*lines)
+
+
+def numbers_table(texts: ResultText) -> Table:
+    """Our numbers next to the published ones, those that disagree marked."""
+    marked = [[Text(text, style="bold red" if text == "!" else "") for text in row] for row in texts.rows]
+    return plain_table(texts.header, marked)
 
 
 def trials(reproduction: Reproduction) -> str:
@@ -274,10 +277,9 @@ def reproduction_view(
     reproduction: Reproduction, wall_s: Mapping[Path, float], blocked: Mapping[Path, Trouble]
 ) -> Group:
     """What a reproduction would make, with expected wall times, and what it skips."""
-    table = plain_table(("run or study", "state", "expected"))
-    for unit in reproduction.units:
-        state = blocked[unit.path].why if unit.path in blocked else _state(unit)
-        table.add_row(Text(unit.label), Text(state), rough(wall_s[unit.path]))
+    states = [blocked[unit.path].why if unit.path in blocked else _state(unit) for unit in reproduction.units]
+    rows = [[u.label, state, rough(wall_s[u.path])] for u, state in zip(reproduction.units, states, strict=True)]
+    table = plain_table(("run or study", "state", "expected"), rows)
     skipped = [
         Text(f"{scaled.row.label}: not run at {reproduction.scale} scale: {scaled.source.skip}")
         for scaled in reproduction.rows

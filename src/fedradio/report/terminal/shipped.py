@@ -15,7 +15,7 @@ from fedradio.papers.judge import JudgedClaim, judge
 from fedradio.papers.published import PAPERS
 from fedradio.papers.shipped import ShippedResult, outdated_parts, restored, shipped_results
 from fedradio.report.terminal.claims import claims_view, verdict_counts
-from fedradio.report.terminal.reproduction import heading, result_text, seeds_text, trials
+from fedradio.report.terminal.reproduction import heading, numbers_table, result_text, seeds_text, trials
 from fedradio.report.terminal.words import count, plain_table, rough
 
 MADE = ("run or study", "seeds", "wall time", "CPU time", "spec")
@@ -99,11 +99,7 @@ def shipped_view(one: Item | Shipped) -> Group:
         return Group(heading(one), Text(f"not run: {make} takes {cost_text(one)}"))
     item, stored = one.item, one.stored
     texts, reproduction = result_text(one.result), one.result.reproduction
-    table, made = plain_table(texts.header), plain_table(MADE)
-    for row in texts.rows:
-        table.add_row(*(Text(text, style="bold red" if text == "!" else "") for text in row))
-    for row in made_rows(stored):
-        made.add_row(*map(Text, row))
+    table, made = numbers_table(texts), plain_table(MADE, made_rows(stored))
     return Group(
         heading(item),
         Text(f"published: {item.source}"),

@@ -19,6 +19,7 @@ from fedradio.core.errors import StoreError
 from fedradio.core.units import show_percent, show_seconds
 from fedradio.report.terminal.columns import Column, bare, bare_title, means, variant_tables
 from fedradio.report.terminal.console import SafeConsole, say, text_column
+from fedradio.report.terminal.words import count, plain_table
 from fedradio.results.quantities import of_variants, spent
 from fedradio.runs.stored import read_summary
 from fedradio.sweeps.grid import SweepPlan
@@ -60,7 +61,7 @@ class BatchProgress(PoolObserver):
         self._rounds = sum(task.spec.rounds for task in tasks)
         self._began = time.monotonic()
         if not self.console.is_terminal:
-            say(self.console, f"{_count(len(tasks), 'run')}, {parallel} at a time")
+            say(self.console, f"{count(len(tasks), 'run')}, {parallel} at a time")
             return
         bar = BarColumn(bar_width=max(10, min(40, self.console.width // 4)))
         columns = (text_column("{task.description}"), bar, text_column("{task.fields[count]}"))
@@ -139,22 +140,20 @@ def results_view(results: Sequence[VariantResult], width: int = 120) -> Group:
 
 def variants_table(plan: SweepPlan) -> Table:
     """The variants of a sweep and their run folders."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("variant", "run folders"):
-        table.add_column(name, overflow="fold")
+    rows = []
     for variant in plan.variants:
         first, last = variant.folder(variant.seeds[0]), variant.folder(variant.seeds[-1])
         folders = first if len(variant.seeds) == 1 else f"{first}{' ...' if len(variant.seeds) > 2 else ','} {last}"
-        table.add_row(Text(variant.label), Text(folders))
-    return table
+        rows.append([variant.label, folders])
+    return plain_table(("variant", "run folders"), rows)
 
 
 def size_text(plan: SweepPlan) -> str:
     """The size of a sweep as text, ``2 variants x 3 seeds = 6 runs``; variants added later may have other seeds."""
     variants, seeds, runs = (
-        _count(len(plan.variants), "variant"),
-        _count(len(plan.seeds), "seed"),
-        _count(plan.runs, "run"),
+        count(len(plan.variants), "variant"),
+        count(len(plan.seeds), "seed"),
+        count(plan.runs, "run"),
     )
     full = plan.runs == len(plan.variants) * len(plan.seeds)
     return f"{variants} x {seeds} = {runs}" if full else f"{variants}, {seeds}, {runs}"
@@ -174,8 +173,8 @@ def failures_line(outcomes: Sequence[Outcome]) -> str:
     """How many runs are not complete, ``2 of 9 runs are not complete: 1 failed, 1 diverged``."""
     ends = Counter(outcome.status for outcome in outcomes if outcome.status != "complete")
     verb = "is" if ends.total() == 1 else "are"
-    what = ", ".join(f"{count} {status}" for status, count in ends.items())
-    return f"{ends.total()} of {_count(len(outcomes), 'run')} {verb} not complete: {what}"
+    what = ", ".join(f"{number} {status}" for status, number in ends.items())
+    return f"{ends.total()} of {count(len(outcomes), 'run')} {verb} not complete: {what}"
 
 
 def _line(outcome: Outcome) -> str:
@@ -188,7 +187,3 @@ def _line(outcome: Outcome) -> str:
             accuracy = None
         details = [] if accuracy is None else [f"accuracy {show_percent(accuracy)}"]
     return ", ".join([f"{outcome.task.label}: {outcome.status}", *(detail for detail in details if detail)])
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

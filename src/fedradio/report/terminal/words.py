@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.table import Table
+from rich.text import Text
+
+Cell = str | Text | None
 
 
 def count(number: int, word: str) -> str:
@@ -20,9 +23,25 @@ def rough(seconds: float) -> str:
     return f"{round(seconds / 86400)} days"
 
 
-def plain_table(header: Sequence[str]) -> Table:
-    """An empty table without a frame."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in header:
-        table.add_column(name, overflow="fold")
-    return table
+def plain_table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[Cell]] = (),
+    caption: str = "",
+    left: int | None = None,
+    wide: bool = True,
+) -> Table:
+    """A table without a frame: columns after the first ``left`` (None: all) are right-aligned; None is a dash."""
+    made = Table(
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+        show_header=any(head),
+        caption=caption or None,
+        caption_justify="left",
+    )
+    for place, title in enumerate(head):
+        right = left is not None and place >= left
+        made.add_column(Text(title), justify="right" if right else "left", overflow="fold", no_wrap=right and not wide)
+    for row in rows:
+        made.add_row(*(Text("-") if cell is None else Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made

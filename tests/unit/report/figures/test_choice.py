@@ -1,19 +1,19 @@
-"""A choice of figures: metric, axis, limits, names, order."""
+"""A choice of figures: metric, axis, names, order."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
+import matplotlib
 import pytest
-from support.past import past
+from support.past import digest_of, past
+from support.records import evaluation
 
 import fedradio
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.report.figures.axes import save
 from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, figures, names_of, split_labels
-from fedradio.report.figures.design import COLUMN
 from fedradio.report.figures.gallery import write
-from fedradio.results.run import Run, participation_of
+from fedradio.results.run import Run
 from fedradio.results.variants import Variant, variants
 from fedradio.spec.spec import Spec
 
@@ -24,7 +24,7 @@ def runs_of(tiny: Make, *changes: str) -> list[Run]:
     """Two seeds for each change, with accuracies 0.5, 0.6, 0.7 in three rounds."""
     runs = [past(tiny(f"seed={seed}", *change.split()), [0.5, 0.6, 0.7]) for change in changes for seed in (1, 2)]
     for run in runs:
-        run.__dict__["participation"] = participation_of([], 5)
+        run.__dict__["digest"] = digest_of(run)
     return runs
 
 
@@ -110,12 +110,9 @@ def test_all_or_the_curves_of_a_metric_or_some(three: list[Variant]) -> None:
 
 
 def test_wrong_choices(three: list[Variant]) -> None:
-    limits = replace(COLUMN, y_limits=(0.5, 95.0), x_limits=(3.0, 2.0))
-    found = refused(lambda: chosen_drawings(three, against=["joule"], target=90.0, design=limits))
+    found = refused(lambda: chosen_drawings(three, against=["joule"], target=90.0))
     assert [(one.path, one.reason) for one in found] == [
         ("--against", "no such axis"),
-        ("--xlim", "not two increasing numbers"),
-        ("--ylim", "accuracies are between 0 and 1"),
         ("--target", "accuracies are between 0 and 1"),
     ]
     (one,) = refused(lambda: chosen_drawings(three, "acuracy"))
@@ -124,33 +121,6 @@ def test_wrong_choices(three: list[Variant]) -> None:
     assert one.remedy == "did you mean 'accuracy-joules'?"
     (one,) = refused(lambda: chosen_drawings(three, against=["seconds"]))
     assert (one.path, one.reason) == ("accuracy-seconds", "cannot be drawn: seconds are undefined")
-    (one,) = refused(lambda: chosen_drawings(three, design=replace(COLUMN, x_limits=(0.0, 2.0))))
-    assert one.remedy == "choose one, such as --against joules"
-
-
-def test_a_figure_has_what_was_asked_for(tiny: Make) -> None:
-    runs = runs_of(tiny, "algorithm=fedavg", "algorithm=fedprox")
-    (figure,) = figures(
-        *runs,
-        against="joules",
-        ylim=(0.5, 0.75),
-        xlim=(0.0, None),
-        target=0.65,
-        labels={"fedprox": r"FedProx ($\mu$)"},
-        order=["fedprox"],
-        size="4x3",
-        font="DejaVu Serif",
-        font_size=9,
-    ).values()
-    (axes,) = figure.axes
-    assert axes.get_ylim() == (50.0, 75.0)
-    assert axes.get_xlim()[0] == 0.0
-    assert list(figure.get_size_inches()) == [4.0, 3.0]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [r"FedProx ($\mu$)", "fedavg"]
-    assert axes.xaxis.label.get_fontfamily() == ["DejaVu Serif"]
-    assert axes.xaxis.label.get_fontsize() == 9
-    assert 65.0 in [line.get_ydata()[0] for line in axes.lines if len({*line.get_ydata()}) == 1]  # type: ignore[index]
-    assert fedradio.figures is figures
 
 
 def test_a_figure_is_the_same_wherever_it_is_saved(tiny: Make, tmp_path: Path) -> None:
@@ -158,19 +128,6 @@ def test_a_figure_is_the_same_wherever_it_is_saved(tiny: Make, tmp_path: Path) -
     write(chosen_drawings(variants(runs), only=["accuracy-joules"]), tmp_path, ["pdf"])
     save(figures(*runs, only="accuracy-joules")["accuracy-joules"], tmp_path / "b.pdf", 300)
     assert (tmp_path / "accuracy-joules.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
-
-
-def test_colours_of_a_style_file(tiny: Make, tmp_path: Path) -> None:
-    style = tmp_path / "own.mplstyle"
-    style.write_text(
-        'axes.prop_cycle: cycler("color", ["#112233"]) + cycler("linestyle", ["--"])\nlines.linewidth: 3\n'
-    )
-    runs = runs_of(tiny, "algorithm=fedavg", "algorithm=fedprox")
-    first, second = figures(*runs, only="accuracy-rounds", style=style)["accuracy-rounds"].axes[0].lines
-    assert first.get_color() == second.get_color() == "#112233"
-    assert first.get_linewidth() == 3
-    assert first.get_linestyle() == "--"
-    assert (first.get_marker(), second.get_marker()) == ("o", "s")  # theirs, the cycle has none
 
 
 def test_runs_that_can_be_drawn(tiny: Make) -> None:
@@ -181,3 +138,40 @@ def test_runs_that_can_be_drawn(tiny: Make) -> None:
         drawable([unfinished, unfinished])
     with pytest.raises(StoreError, match="no runs to draw"):
         figures()
+
+
+def test_a_figure_has_what_was_asked_for(tiny: Make) -> None:
+    runs = runs_of(tiny, "algorithm=fedavg", "algorithm=fedprox")
+    names = {"fedprox": r"FedProx ($\mu$)"}
+    (figure,) = figures(*runs, against="joules", target=0.65, labels=names, order=["fedprox"]).values()
+    (axes,) = figure.axes
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [r"FedProx ($\mu$)", "fedavg"]
+    assert 65.0 in [line.get_ydata()[0] for line in axes.lines if len({*line.get_ydata()}) == 1]  # type: ignore[index]
+    assert fedradio.figures is figures
+
+
+def test_a_metric_that_is_named_is_drawn_alone(tiny: Make) -> None:
+    """The figures of a single run also show related metrics, unless one metric is chosen."""
+    run = past(tiny(), [0.5, 0.6])
+    run.__dict__["evaluations"] = [evaluation(t, accuracy=0.5, loss=0.5, bayes=0.9) for t in (1, 2)]
+    run.__dict__["digest"] = digest_of(run)
+    both, alone = (figures(run, metric=metric, against="rounds")["accuracy-rounds"] for metric in (None, "accuracy"))
+    assert (len(both.axes[0].lines), len(alone.axes[0].lines)) == (2, 1)
+
+
+STYLE = {
+    "axes.labelsize": 11,
+    "font.family": "DejaVu Serif",
+    "lines.linewidth": 3,
+    "figure.figsize": (5, 2),
+}
+
+
+def test_a_style_of_matplotlib_applies(tiny: Make) -> None:
+    runs = runs_of(tiny, "algorithm=fedavg", "algorithm=fedprox")
+    with matplotlib.rc_context(STYLE):
+        figure = figures(*runs, only="accuracy-rounds")["accuracy-rounds"]
+    assert figure.axes[0].xaxis.label.get_fontsize() == 11
+    assert figure.axes[0].lines[0].get_linewidth() == 3
+    assert figure.get_figwidth() == 5
+    assert figure.axes[0].xaxis.label.get_fontfamily() == ["DejaVu Serif"]

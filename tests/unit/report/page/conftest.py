@@ -9,7 +9,7 @@ import pytest
 from support.batches import sweep_here
 from support.past import two_rounds, written
 
-from fedradio.report.page.run_data import RunData
+from fedradio.results.run import Run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.grid import plan_sweep
@@ -40,12 +40,12 @@ def swept(tmp_path: Path, source: Path) -> Path:
 
 
 @pytest.fixture
-def small(tmp_path: Path, tiny: Callable[..., Spec]) -> RunData:
+def small(tmp_path: Path, tiny: Callable[..., Spec]) -> Run:
     """Two clients and two rounds of three, written by hand: see :func:`support.past.two_rounds`."""
-    return RunData(two_rounds(tmp_path / "small", tiny("topology.clients=2", "rounds=3")))
+    return two_rounds(tmp_path / "small", tiny("topology.clients=2", "rounds=3"))
 
 
 @pytest.fixture
-def empty(tmp_path: Path, tiny: Callable[..., Spec]) -> RunData:
+def empty(tmp_path: Path, tiny: Callable[..., Spec]) -> Run:
     """A run that was killed before its first round."""
-    return RunData(written(tmp_path / "empty", tiny(), []))
+    return written(tmp_path / "empty", tiny(), [])

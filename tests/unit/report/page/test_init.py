@@ -13,8 +13,9 @@ import yaml
 from support.pages import BAD, Outline, words_of
 from support.sealing import reseal, unfinish
 
-from fedradio.report.page import page
+from fedradio.report.page import page, run_page
 from fedradio.report.page.numbers import percent
+from fedradio.results import run as results
 from fedradio.results.run import open_run
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -51,6 +52,13 @@ def test_headings_are_in_order(made: Path) -> None:
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
+def test_a_page_reads_the_records_once(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, read_records = [], results.read_records
+    monkeypatch.setattr(results, "read_records", lambda *args: passes.append(args) or read_records(*args))
+    run_page(open_run(made))
+    assert passes == [(made,)]
+
+
 def test_the_same_run_gives_the_same_bytes(made: Path) -> None:
     assert page(made) == page(made)
 
@@ -62,7 +70,14 @@ def test_what_a_run_has_is_on_its_page(made: Path) -> None:
     assert percent(summary["accuracy"]) in text
     assert summary["spec_sha256"] in text
     assert f"fedradio run {made.name}/spec.yaml" in text
-    for chart in ("accuracy-chart", "map-chart", "who-chart", "reasons-chart", "client-energy", "spread-chart"):
+    for chart in (
+        "accuracy-chart",
+        "network-chart",
+        "selection-chart",
+        "reasons-chart",
+        "energy-clients-chart",
+        "spread-chart",
+    ):
         assert f'id="{chart}"' in text
     assert "simulated time" in text
     assert "sampling" in text
@@ -73,14 +88,14 @@ def test_what_a_run_lacks_is_told(tmp_path: Path, tiny: Callable[..., Spec]) -> 
     text = words_of(page(tmp_path / "plain"))
     for words in (
         "Simulated time is undefined",
-        "Energy is undefined",
+        "no fleet that uses energy",
         "All 6 clients took part in each of the 2 edge rounds",
         "All clients share one test set",
         "recorded nothing beyond",
     ):
         assert words in text
-    assert 'id="who-chart"' not in text
-    assert 'id="client-energy"' not in text
+    assert 'id="selection-chart"' not in text
+    assert 'id="energy-clients-chart"' not in text
 
 
 def test_a_run_that_was_killed_shows_what_is_on_record(made: Path) -> None:
@@ -91,7 +106,7 @@ def test_a_run_that_was_killed_shows_what_is_on_record(made: Path) -> None:
     text = words_of(page(made))
     assert "it is still in progress, or its process was killed" in text
     assert f"fedradio resume {made.name}" in text
-    assert "no network.json" in text
+    assert 'id="network-chart"' not in text
     assert "no readable environment.json" in text
     value = re.compile(r"<dt>Accuracy</dt><dd><span class=\"value\">(.*?)</span>")
     assert value.findall(before) == value.findall(text)

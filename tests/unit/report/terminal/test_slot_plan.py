@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from support.terminal import shown
 
-from fedradio.report.slot_rows import mode_row, objective_points, placement
-from fedradio.report.terminal.slot_plan import cells_table, clients_table, compare_table, map_text, points_table
+from fedradio.report.slot_rows import cell_rows, client_rows, mode_row, objective_points, placement
+from fedradio.report.terminal.slot_plan import columns_table, map_text, rows_table
 from fedradio.rounds.planning import plan_slots
 from fedradio.rounds.round import begin
 from fedradio.spec.build import build
@@ -16,7 +16,9 @@ def test_a_slot_for_people(cells: Callable[..., Spec]) -> None:
     """RawHFL's slot fits 80 columns, a network without radio shows dashes."""
     sim = build(load_spec("rawhfl", ["hops.0.policy.mode=paper"]))
     plan = next(plan_slots(sim, begin(sim), 1))
-    text = shown(map_text(sim.topology, plan), clients_table(sim, plan), cells_table(sim, plan), width=80)
+    text = shown(
+        map_text(sim.topology, plan), rows_table(client_rows(sim, plan)), rows_table(cell_rows(sim, plan)), width=80
+    )
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     places = placement(plan)
@@ -27,7 +29,7 @@ def test_a_slot_for_people(cells: Callable[..., Spec]) -> None:
     assert text.count("energy") == places.count("out")
     assert "…" not in text
     plain = build(cells())
-    bare = shown(clients_table(plain, next(plan_slots(plain, begin(plain), 1))))
+    bare = shown(rows_table(client_rows(plain, next(plan_slots(plain, begin(plain), 1)))))
     assert " - " in bare
 
 
@@ -38,12 +40,14 @@ def test_every_quantity_has_one_unit_and_a_line_in_any_terminal() -> None:
         plan = next(plan_slots(sim, begin(sim), 1))
         found.append((sim, plan, objective_points(sim, plan)))
     rows = [mode_row(mode, plan, 1.0, points) for mode, (_, plan, points) in zip("po", found, strict=True)]
-    head, *lines = shown(compare_table(rows), width=80).splitlines()
+    head, *lines = shown(columns_table("mode", {row.pop("mode"): row for row in rows}), width=80).splitlines()
     assert head.split() == ["mode", "p", "o"]
     titles = [line.rsplit(maxsplit=2)[0].strip() for line in lines]  # two numbers alone stand behind them
     for title in ("CPU MHz", "power dBm", "J", "planning ms", "(28) 1/steps", "(29), optimum"):
         assert title in titles
-    head, *lines = shown(points_table(found[1][2]), width=80).splitlines()
+    head, *lines = shown(
+        columns_table("objective", {point.name: point.quantities for point in found[1][2]}), width=80
+    ).splitlines()
     assert head.split(maxsplit=1)[1].split() == ["chosen", "optimum", "of", "(29)", "optimum", "of", "(28)"]
     assert [line.rsplit(maxsplit=3)[0].strip() for line in lines] == ["clients", "steps", "J", "(28) 1/steps", "(29)"]
     for line in lines:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from fedradio.core.units import show, show_seconds
 from fedradio.report.page.html import DASH, Html, paragraph, section, table
-from fedradio.report.page.run_data import DeviceTimes, RunData
+from fedradio.results.digest import DeviceTimes
+from fedradio.results.run import Run
 
 NONE = "none"
 """The reason recorded for an upload that counts."""
@@ -26,14 +27,14 @@ HEAD = (
 )
 
 
-def federation(data: RunData) -> Html:
+def federation(run: Run) -> Html:
     """The section of a federation: one row per device, with medians over its uploads."""
     says = (
         "Planned values are the time and energy that an upload would take with the spec's radio and devices. Measured "
         "values are the seconds from the server's request to the real device's reply, including training. The energy "
         "of real devices is not measured. All values are medians over uploads."
     )
-    rows = [_row(client, times) for client, times in sorted(data.exchanges.devices.items())]
+    rows = [_row(client, times) for client, times in sorted(run.digest.devices.items())]
     return section("federation", "Federation", paragraph(says), table("Real devices", HEAD, rows))
 
 

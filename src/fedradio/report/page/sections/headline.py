@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from fedradio.report.page.html import Html, Piece, command, join, paragraph, tag
 from fedradio.report.page.numbers import text_of
-from fedradio.report.page.run_data import RunData
 from fedradio.results.quantities import QUANTITIES, of_runs
 from fedradio.results.quantity import Quantity
+from fedradio.results.run import Run
 
 STATES = {
     "complete": ("good", "✓", ""),
@@ -46,18 +46,16 @@ def badge(status: str) -> Html:
     return tag("span", tag("span", f"{sign} ", aria_hidden="true"), status, class_=f"badge {kind}")
 
 
-def warning(data: RunData, where: str) -> Html | None:
+def warning(run: Run, where: str) -> Html | None:
     """The warning about an incomplete run; ``where`` is the run folder for the command line."""
-    template = STATES.get(data.run.status, ("", "", "This version of fedradio does not know the status of this run."))[
-        2
-    ]
+    template = STATES.get(run.status, ("", "", "This version of fedradio does not know the status of this run."))[2]
     if not template:
         return None
-    message = template.format(done=len(data.run.rounds), all=data.run.spec.rounds)
-    damage = [tag("ul", *(tag("li", str(each)) for each in data.run.damage))] if data.run.damage else []
-    resumable = data.run.status in ("interrupted", "unfinished", "failed", "damaged")
+    message = template.format(done=len(run.rounds), all=run.spec.rounds)
+    damage = [tag("ul", *(tag("li", str(each)) for each in run.damage))] if run.damage else []
+    resumable = run.status in ("interrupted", "unfinished", "failed", "damaged")
     doing = "To set these files aside and make their rounds again:" if damage else "To resume it:"
-    again = f"fedradio serve SPEC --out {where} --resume" if data.run.environment.get("federation") else ""
+    again = f"fedradio serve SPEC --out {where} --resume" if run.environment.get("federation") else ""
     resume = [paragraph(doing), command(again or f"fedradio resume {where}")] if resumable else []
     inside = [paragraph(message), *damage, *resume]
     return tag("div", *inside, class_="warning", role="note")
@@ -72,53 +70,53 @@ def cards(items: Mapping[str, tuple[Piece, Piece]]) -> Html:
     return tag("dl", join(listed), class_="cards")
 
 
-def headline(data: RunData) -> Html:
+def headline(run: Run) -> Html:
     """The cards of a run; a dash marks a quantity that no part defines."""
     items: dict[str, tuple[Piece, Piece]] = {}
     for each in of_runs():
-        value = each.of(data.run)
+        value = each.of(run)
         if each.listed([value]) and (each.per != "evaluation" or each.shown == "variants"):
-            items[each.heading] = text_of(each, value), _more(each, value, data)
+            items[each.heading] = text_of(each, value), _more(each, value, run)
     return cards(items)
 
 
-def _more(quantity: Quantity, value: float | None, data: RunData) -> Piece:
+def _more(quantity: Quantity, value: float | None, run: Run) -> Piece:
     """The remark below a number: a specific one, or the mean per round."""
     if quantity.name in MORE:
-        return MORE[quantity.name](data)
-    rounds = QUANTITIES["rounds"].of(data.run)
+        return MORE[quantity.name](run)
+    rounds = QUANTITIES["rounds"].of(run)
     return f"{quantity.text(value / rounds)} per round" if quantity.axis and value is not None and rounds else None
 
 
-def _loss(data: RunData) -> Piece:
+def _loss(run: Run) -> Piece:
     loss = QUANTITIES["loss"]
-    value = loss.of(data.run)
+    value = loss.of(run)
     return None if value is None else f"{loss.title} {loss.text(value)}"
 
 
-def _best(data: RunData) -> Piece:
-    after = QUANTITIES["best_round"].of(data.run)
+def _best(run: Run) -> Piece:
+    after = QUANTITIES["best_round"].of(run)
     return None if after is None else f"after round {after}"
 
 
-def _rounds(data: RunData) -> Piece:
-    return f"of {data.run.spec.rounds:,}; {data.edge_rounds:,} edge rounds"
+def _rounds(run: Run) -> Piece:
+    return f"of {run.spec.rounds:,}; {run.digest.states.edge_rounds:,} edge rounds"
 
 
-def _hops(data: RunData) -> Piece:
+def _hops(run: Run) -> Piece:
     """Bits per hop, if there are two hops."""
-    hops = [bits for bits in (data.run.summary or {}).get("hop_bits", ()) if bits is not None]
+    hops = [bits for bits in (run.summary or {}).get("hop_bits", ()) if bits is not None]
     text = QUANTITIES["bits"].text
     return f"{text(hops[0])} access, {text(hops[1])} backhaul" if len(hops) == 2 else None
 
 
-def _clients(data: RunData) -> Piece:
-    clients, arrived = (QUANTITIES[name].text(QUANTITIES[name].of(data.run)) for name in ("clients", "arrived"))
+def _clients(run: Run) -> Piece:
+    clients, arrived = (QUANTITIES[name].text(QUANTITIES[name].of(run)) for name in ("clients", "arrived"))
     more = f"; {arrived} arrived" if arrived != clients else ""
-    return f"of {data.clients:,} took part per edge round, on average{more}"
+    return f"of {run.clients:,} took part per edge round, on average{more}"
 
 
-MORE: dict[str, Callable[[RunData], Piece]] = {
+MORE: dict[str, Callable[[Run], Piece]] = {
     "accuracy": _loss,
     "best_accuracy": _best,
     "rounds": _rounds,

@@ -118,10 +118,12 @@ def environment(run: Run) -> Html:
 
 def environment_rows(facts: Mapping[str, Any]) -> list[list[Piece]]:
     """Software and hardware of a run, with packages after the version of Python."""
-    rows: list[list[Piece]] = [[title, _say(facts[key])] for key, title in TITLES.items() if key in facts]
     packages, resumed = facts.get("packages"), facts.get("resumed")
+    versions, machine = list(TITLES.items())[:2], list(TITLES.items())[2:]
+    rows: list[list[Piece]] = [[title, _say(facts[key])] for key, title in versions if key in facts]
     if isinstance(packages, dict):
-        rows[2:2] = [[str(name), _say(version)] for name, version in packages.items()]
+        rows += [[str(name), _say(version)] for name, version in packages.items()]
+    rows += [[title, _say(facts[key])] for key, title in machine if key in facts]
     if isinstance(resumed, list) and resumed:
         rows.append(["resumed", "once" if len(resumed) == 1 else f"{len(resumed)} times"])
     return rows

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from fedradio.report.charts.chart import Group
+from fedradio.report.charts.costs import cost_of_common_target, costs
+from fedradio.report.charts.differences import differences
+from fedradio.report.charts.energy import energy
+from fedradio.report.page.chart import chart_section, charts, numbers_table
 from fedradio.report.page.document import document
 from fedradio.report.page.html import UNDEFINED, Html, Piece, command, copied, paragraph, section, table, tag
 from fedradio.report.page.numbers import count, percent, plus_minus, seconds, spec_yaml, text_of, value_words
 from fedradio.report.page.palette import variables
 from fedradio.report.page.sections.headline import badge, cards
+from fedradio.report.page.sections.learning import learning_section
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
-from fedradio.report.page.sections.sweep_charts import differences, energies, learning
-from fedradio.report.page.sections.sweep_costs import costs
 from fedradio.report.page.sweep_data import SweepData, SweptVariant
 from fedradio.results.compare import world
 from fedradio.results.quantities import of_variants
@@ -24,7 +28,7 @@ from fedradio.spec.yaml import flatten
 
 def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
     """The page of a sweep; ``live`` is the status line at the top of a served page."""
-    name = sweep.plan.name
+    name, groups = sweep.plan.name, [variant.group for variant in sweep.variants]
     header = tag(
         "div",
         paragraph("fedradio sweep", class_="kind"),
@@ -34,10 +38,10 @@ def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
     sections: dict[str, tuple[str, Html]] = {
         "headline": ("Summary", section("headline", "Summary", _warning(sweep), _headline(sweep))),
         "results": ("Results", section("results", "Results", _results(sweep))),
-        "learning": ("Learning", learning(sweep.variants)),
+        "learning": ("Learning", learning_section(groups)),
         "differences": ("Differences", _differences(sweep)),
-        "cost": ("Cost", costs(sweep.variants)),
-        "energy": ("Energy", energies(sweep.variants)),
+        "cost": ("Cost", _cost(groups)),
+        "energy": ("Energy", _energy(groups)),
         "variants": (
             "Variants",
             section("variants", "Variants", *_pages(sweep), *(_variant(sweep, variant) for variant in sweep.variants)),
@@ -50,7 +54,7 @@ def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
 
 def known_quantities(sweep: SweepData) -> list[Quantity]:
     """The quantities that at least one complete run has."""
-    return [each for each in of_variants() if any(variant.values(each.name) for variant in sweep.variants)]
+    return [each for each in of_variants() if any(variant.numbers.values(each.name) for variant in sweep.variants)]
 
 
 def _badge(sweep: SweepData) -> Html:
@@ -88,8 +92,8 @@ def _warning(sweep: SweepData) -> Html | None:
 
 def _headline(sweep: SweepData) -> Html:
     """The cards of a sweep."""
-    walls = [wall_s for variant in sweep.variants for wall_s in variant.values("wall_s").values()]
-    means = [(variant, mean) for variant in sweep.variants if (mean := variant.mean("accuracy")) is not None]
+    walls = [wall_s for variant in sweep.variants for wall_s in variant.numbers.values("wall_s").values()]
+    means = [(variant, mean) for variant in sweep.variants if (mean := variant.numbers.mean("accuracy")) is not None]
     items: dict[str, tuple[Piece, Piece]] = {
         "Variants": (count(len(sweep.variants)), ", ".join(sweep.plan.axes) or "no axes"),
         "Seeds": (
@@ -113,7 +117,7 @@ def _results(sweep: SweepData) -> Html:
             tag("a", variant.label, href=f"#{variant.identity}"),
             f"{len(variant.complete())}/{len(variant.runs)}",
         ]
-        rows.append([*row, *(plus_minus(variant.mean(each.name), each.text) for each in columns)])
+        rows.append([*row, *(plus_minus(variant.numbers.mean(each.name), each.text) for each in columns)])
     caption = "Mean over seeds, ± 95 % confidence interval if there are several"
     return table(caption, ["variant", "runs", *(each.title for each in columns)], rows)
 
@@ -130,14 +134,29 @@ def _differences(sweep: SweepData) -> Html:
     first, columns = sweep.variants[0], known_quantities(sweep)
     rows: list[list[Piece]] = []
     for variant in sweep.variants[1:]:
-        found = [variant.against(first, each.name) for each in columns]
+        found = [variant.numbers.difference(first.numbers, each.name) for each in columns]
         pairs = max((difference.n for difference in found if difference is not None), default=0)
         values = [_difference(difference, each.text) for difference, each in zip(found, columns, strict=True)]
         rows.append([tag("a", variant.label, href=f"#{variant.identity}"), str(pairs), *values])
     head = ["variant", "seeds", *(each.title for each in columns)]
     caption = "Paired differences: mean ± 95 % confidence interval"
-    chart = differences(sweep.variants)
-    return section("differences", title, *_pairing(sweep), table(caption, head, rows), chart)
+    others = [(one.label, one.style, one.numbers.difference(first.numbers, "accuracy")) for one in sweep.variants[1:]]
+    chart = charts([differences(others)], wide=True)
+    return section("differences", title, *_pairing(sweep), table(caption, head, rows), *chart)
+
+
+def _cost(groups: Sequence[Group]) -> Html:
+    """The section of costs, with the cost of the highest target that every run reached."""
+    common = cost_of_common_target(groups)
+    return chart_section("cost", "Cost", costs(groups), after=None if common is None else numbers_table(common))
+
+
+def _energy(groups: Sequence[Group]) -> Html:
+    """The section of energy, with the variants that it leaves out."""
+    without = [group.label for group in groups if group.runs and not all(run.joules for run in group.runs)]
+    text = f"Variants with undefined energy: {', '.join(without)}."
+    aside = paragraph(text, class_="aside") if 0 < len(without) < len(groups) else None
+    return chart_section("energy", "Energy", energy(groups), aside)
 
 
 def _pairing(sweep: SweepData) -> list[Html]:

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from fedradio.report.page.run_data import DeviceTimes
 from fedradio.report.page.sections.federation import federation, median
+from fedradio.results.digest import DeviceTimes
 
 
 def test_a_row_a_device() -> None:
@@ -17,8 +17,8 @@ def test_a_row_a_device() -> None:
         wire_bits=[8e3, 8e3],
         why=["none", "crashed", "none"],
     )
-    data: Any = SimpleNamespace(exchanges=SimpleNamespace(devices={3: times, 1: DeviceTimes(why=["deadline"])}))
-    page = str(federation(data))
+    run: Any = SimpleNamespace(digest=SimpleNamespace(devices={3: times, 1: DeviceTimes(why=["deadline"])}))
+    page = str(federation(run))
     assert "15 times" in page
     assert "2 of 3" in page
     assert "1 crashed" in page

@@ -2,34 +2,33 @@
 
 import pytest
 
-from fedradio.report.page.run_data import RunData
 from fedradio.report.page.sections.headline import badge, cards, headline, warning
 from fedradio.results.run import Run
 
 
-def with_summary(data: RunData, **summary: object) -> RunData:
-    return RunData(Run(data.run.folder, data.run.spec, summary))
+def with_summary(run: Run, **summary: object) -> Run:
+    return Run(run.folder, run.spec, summary)
 
 
-def test_a_summary_may_lack_what_records_have(small: RunData) -> None:
+def test_a_summary_may_lack_what_records_have(small: Run) -> None:
     text = headline(with_summary(small, status="complete", accuracy=0.9))
     assert "90.00 %" in text
     assert "7 J" in text
 
 
-def test_numbers_in_large_print(small: RunData) -> None:
+def test_numbers_in_large_print(small: Run) -> None:
     text = headline(small)
     for words in ("75.00 %", "test loss 0.25", "after round 2", "of 3; 2 edge rounds", "3.5 J per round", "100 bit"):
         assert words in text
     assert "of 2 took part per edge round, on average" in text
 
 
-def test_lost_payloads_are_told(small: RunData) -> None:
+def test_lost_payloads_are_told(small: Run) -> None:
     fewer = {"status": "complete", "clients": 2.0, "arrived": 1.5, "rounds": 2}
     assert "; 1.5 arrived" in headline(with_summary(small, **fewer))
 
 
-def test_symbols_are_counted_in_uses(small: RunData) -> None:
+def test_symbols_are_counted_in_uses(small: Run) -> None:
     text = headline(with_summary(small, status="complete", uses=1300.0))
     assert "Channel uses" in text
     assert "1,300" in text
@@ -46,23 +45,23 @@ def test_symbols_are_counted_in_uses(small: RunData) -> None:
         ("strange", "does not know the status", False),
     ],
 )
-def test_warnings(small: RunData, status: str, words: str, again: bool) -> None:
+def test_warnings(small: Run, status: str, words: str, again: bool) -> None:
     text = warning(with_summary(small, status=status), "folder")
     assert text is not None
     assert words in text
     assert ("fedradio resume folder" in text) == again
 
 
-def test_a_federation_goes_on_with_its_devices(small: RunData) -> None:
+def test_a_federation_goes_on_with_its_devices(small: Run) -> None:
     stopped = with_summary(small, status="interrupted")
-    vars(stopped.run)["environment"] = {"federation": {"run": "a"}}
+    vars(stopped)["environment"] = {"federation": {"run": "a"}}
     text = warning(stopped, "folder")
     assert text is not None
     assert "fedradio serve SPEC --out folder --resume" in text
     assert "fedradio resume" not in text
 
 
-def test_nothing_is_wrong_with_a_complete_run(small: RunData) -> None:
+def test_nothing_is_wrong_with_a_complete_run(small: Run) -> None:
     assert warning(with_summary(small, status="complete"), "folder") is None
     assert "badge good" in badge("complete")
     assert "badge bad" in badge("anything else")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fedradio.report.page.sections.rerun import reproduce, sweep_command
+from fedradio.report.page.sections.rerun import environment_rows, reproduce, sweep_command
 from fedradio.report.page.sweep_data import read_sweep_data
 from fedradio.results.run import open_run
 from fedradio.runs.run import run
@@ -27,3 +27,9 @@ def test_a_sweep_that_grew_has_no_single_command(swept: Path) -> None:
     grown = plan_sweep(swept.parent / "small.yaml", ["rule.lr=0.1"], seeds=[3])
     run_sweep(grown, swept)
     assert sweep_command(read_sweep_data(swept).plan) is None
+
+
+def test_packages_stand_after_the_versions_that_are_known() -> None:
+    """Also if the version of fedradio or of Python is not on record."""
+    facts = {"python": "3.11", "system": "Linux", "packages": {"numpy": "2"}, "resumed": ["then"]}
+    assert environment_rows(facts) == [["Python", "3.11"], ["numpy", "2"], ["system", "Linux"], ["resumed", "once"]]

@@ -16,16 +16,22 @@ from fedradio.sweeps.sweep import RUNS, run_sweep
 def test_a_sweep_shows_means_and_paired_differences(swept: Path) -> None:
     found = read_sweep_data(swept)
     one, other = found.variants
-    accuracy = [one.values("accuracy")[seed] for seed in (1, 2)]
+    accuracy = [one.numbers.values("accuracy")[seed] for seed in (1, 2)]
     text = words_of(page(swept))
-    mean = one.mean("accuracy")
+    mean = one.numbers.mean("accuracy")
     assert mean is not None
     assert mean.mean == pytest.approx(np.mean(accuracy))
     assert plus_minus(mean, percent) in text
-    difference = other.against(one, "accuracy")
+    difference = other.numbers.difference(one.numbers, "accuracy")
     assert difference is not None
     assert difference.n == 2
-    for chart in ("accuracy-chart", "loss-chart", "difference-chart", "client-energy", "slot-energy"):
+    for chart in (
+        "accuracy-chart",
+        "loss-chart",
+        "differences-chart",
+        "energy-clients-chart",
+        "energy-edge-rounds-chart",
+    ):
         assert f'id="{chart}"' in text
     assert 'href="#variant-0"' in text
     assert 'id="variant-0"' in text
@@ -58,7 +64,7 @@ def test_runs_that_are_missing_count_in_no_mean(swept: Path) -> None:
     assert "seed 1: unfinished after 2 of 2 rounds" in text
     again = read_sweep_data(swept)
     assert list(again.variants[0].complete()) == [2]
-    assert again.variants[1].against(again.variants[0], "accuracy") is None
+    assert again.variants[1].numbers.difference(again.variants[0].numbers, "accuracy") is None
 
 
 def test_a_sweep_without_any_run(swept: Path) -> None:

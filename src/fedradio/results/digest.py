@@ -1,17 +1,24 @@
-"""The data of a run's page: the run, and what a single pass over its records yields."""
+"""What a single pass over a run's exchange records yields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fedradio.core.contracts.records import ExchangeRecord, Note
-from fedradio.results.client_states import ClientStates, StateReader
+from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord, Note
+from fedradio.results.client_states import ClientStates, Ints, StateReader
 from fedradio.results.quantities import axes
-from fedradio.results.run import Floats, Run
+
+if TYPE_CHECKING:
+    from fedradio.results.run import Run
+
+Floats = NDArray[np.float64]
+Curve = tuple[Floats, Floats]
 
 NEGATIVE_IS_NONE = frozenset({"staleness", "pseudo_accuracy"})
 """Notes in which -1 means that the sender has no value."""
@@ -33,10 +40,11 @@ class NoteSeries:
 
 @dataclass(frozen=True)
 class Joules:
-    """Joules of one kind on hop 0: of every client ``[C]``, and of every edge round ``[E]``."""
+    """Joules of one kind on hop 0: of every client ``[C]``, of every edge round ``[E]``, and of every upload."""
 
     clients: Floats
     edge_rounds: Floats
+    uploads: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass
@@ -52,69 +60,39 @@ class DeviceTimes:
 
 
 @dataclass(frozen=True)
-class Exchanges:
-    """Contents of the exchange records: client states and joules, if defined; notes; times of real devices."""
+class Digest:
+    """Contents of the exchange records: client states and joules, if defined; notes; times of real devices.
+
+    ``client_metrics``: metrics of the clients with test samples, by name and by the number of rounds done. ``totals``
+    are the costs so far after every round, ``series`` the rounds from 0 and the values of every metric.
+    """
 
     states: ClientStates
-    computing: Joules | None
-    sending: Joules | None
-    notes: Mapping[tuple[int, str], NoteSeries]
+    computing: Joules | None = None
+    sending: Joules | None = None
+    notes: Mapping[tuple[int, str], NoteSeries] = field(default_factory=dict)
     devices: Mapping[int, DeviceTimes] = field(default_factory=dict)
+    client_metrics: Mapping[str, Mapping[int, Floats]] = field(default_factory=dict)
+    totals: Mapping[str, Floats] = field(default_factory=dict)
+    series: Mapping[str, tuple[Ints, Floats]] = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
-class RunData:
-    """A run with everything that its page shows, read on demand."""
-
-    run: Run
-
-    def read(self) -> None:
-        """Read all records now, in one pass."""
-        vars(self)["exchanges"] = read_exchanges(self.run)
-
-    @cached_property
-    def exchanges(self) -> Exchanges:
-        return read_exchanges(self.run)
-
-    @cached_property
-    def totals(self) -> dict[str, Floats]:
-        """The cumulative costs after every round, for every axis that is defined."""
-        totals = {each.name: each.totals(self.run) for each in axes()}
-        return {axis: values for axis, values in totals.items() if values is not None and len(values)}
-
-    @property
-    def states(self) -> ClientStates:
-        return self.exchanges.states
-
-    @property
-    def edge_rounds(self) -> int:
-        return self.states.edge_rounds
-
-    @property
-    def clients(self) -> int:
-        return self.run.clients
+    def curve(self, metric: str, against: str = "rounds") -> Curve | None:
+        """A metric against what had been spent by then; None where either is undefined."""
+        if metric not in self.series or against not in self.totals:
+            return None
+        rounds, values = self.series[metric]
+        return self.totals[against][rounds], values
 
     @cached_property
     def joules(self) -> dict[str, Joules]:
         """Joules of ``computing`` and ``sending`` if defined; empty if only one is, and it is always 0."""
-        both = {"computing": self.exchanges.computing, "sending": self.exchanges.sending}
+        both = {"computing": self.computing, "sending": self.sending}
         known = {name: values for name, values in both.items() if values is not None}
         return known if len(known) == 2 or any(values.clients.any() for values in known.values()) else {}
 
-    def client_joules(self) -> Floats | None:
-        """The joules that each client has spent, ``[C]``; None if undefined."""
-        if not self.joules:
-            return None
-        return np.asarray(sum(values.clients for values in self.joules.values()), dtype=np.float64)
 
-    def client_accuracies(self) -> list[float | None] | None:
-        """The accuracy of every client in the last evaluation; None if clients have no test sets of their own."""
-        groups = [record.groups["accuracy"] for record in self.run.evaluations if record.groups.get("accuracy")]
-        return groups[-1] if groups and len(groups[-1]) == self.clients else None
-
-
-def read_exchanges(run: Run) -> Exchanges:
-    """The contents of a run's exchange records; one pass reads its rounds and evaluations, too."""
+def digest(run: Run) -> Digest:
+    """The digest of a run's records; the same pass reads its rounds and evaluations."""
     states = StateReader(run.clients)
     computing, sending = _JoulesReader(run.clients), _JoulesReader(run.clients)
     notes: dict[tuple[int, str], NoteSeries] = {}
@@ -130,7 +108,40 @@ def read_exchanges(run: Run) -> Exchanges:
             _add_devices(devices, record)
         for name, note in record.notes.items():
             _add_note(notes, (hop, name), number[hop], note)
-    return Exchanges(states.states(), computing.joules(), sending.joules(), notes, devices)
+    clients = client_metrics(run.evaluations)
+    return Digest(
+        states.states(), computing.joules(), sending.joules(), notes, devices, clients, totals(run), series(run)
+    )
+
+
+def totals(run: Run) -> dict[str, Floats]:
+    """The costs so far after every round, for every axis that is defined."""
+    found = {each.name: each.totals(run) for each in axes()}
+    return {name: values for name, values in found.items() if values is not None and len(values)}
+
+
+def series(run: Run) -> dict[str, tuple[Ints, Floats]]:
+    """Rounds, from 0, and values of every metric; of ``train_loss`` those of the rounds."""
+    points: dict[str, list[tuple[int, float]]] = {}
+    for record in run.evaluations:
+        for name, value in record.metrics.items():
+            points.setdefault(name, []).append((record.round - 1, value))
+    points["train_loss"] = [(record.t, record.train_loss) for record in run.rounds if record.train_loss is not None]
+    return {
+        name: (np.array([t for t, _ in some]), np.array([value for _, value in some], dtype=np.float64))
+        for name, some in points.items()
+        if some
+    }
+
+
+def client_metrics(records: Sequence[EvaluationRecord]) -> dict[str, dict[int, Floats]]:
+    """Metrics of the clients that have test samples, by name and by the number of rounds done."""
+    found: dict[str, dict[int, Floats]] = {}
+    for record in records:
+        for name, values in record.groups.items():
+            if known := [value for value in values if value is not None]:
+                found.setdefault(name, {})[record.round] = np.array(known, dtype=np.float64)
+    return found
 
 
 def _add_devices(devices: dict[int, DeviceTimes], record: ExchangeRecord) -> None:
@@ -152,6 +163,7 @@ class _JoulesReader:
     def __init__(self, clients: int) -> None:
         self.clients = np.zeros(clients)
         self.edge_rounds: list[float] = []
+        self.uploads: list[float] = []
         self.defined = True
 
     def add(self, ids: Sequence[int], values: Sequence[float] | None) -> None:
@@ -161,10 +173,13 @@ class _JoulesReader:
             return
         self.clients[np.array(ids, dtype=np.int64)] += values
         self.edge_rounds.append(sum(values))
+        self.uploads += values
 
     def joules(self) -> Joules | None:
         """The sums; None if they were undefined in any edge round, or if there was none."""
-        return Joules(self.clients, np.array(self.edge_rounds)) if self.defined and self.edge_rounds else None
+        if not self.defined or not self.edge_rounds:
+            return None
+        return Joules(self.clients, np.array(self.edge_rounds), np.array(self.uploads))
 
 
 def _add_note(notes: dict[tuple[int, str], NoteSeries], key: tuple[int, str], at: int, note: Note) -> None:
