@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from fedradio.core.contracts import RoundRecord, SimState
@@ -38,6 +38,9 @@ Send = Callable[[Json], None]
 
 REPORT_EVERY_S = 0.1
 """Shortest time between two reports of progress."""
+
+WAIT_S = 1.0
+"""Longest uninterrupted wait for a task."""
 
 PATIENCE_S = 60.0
 """How long to wait for a folder that is still locked by the worker of a killed process, which ends after its round."""
@@ -132,6 +135,17 @@ def _listen(pipe: Connection, tasks: SimpleQueue[Json], stop: Callable[..., None
     stop()
 
 
+def _next(tasks: SimpleQueue[Json]) -> Json:
+    """The next task, which it waits for.
+
+    Note: a signal that comes just before the wait for a lock does not end that wait. Python's handler then runs when
+    the wait ends; without a limit this would be never.
+    """
+    while True:
+        with suppress(Empty):
+            return tasks.get(timeout=WAIT_S)
+
+
 def main() -> None:
     """Make runs until the tasks end, or a signal ends the process."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may have it ignored
@@ -152,7 +166,7 @@ def main() -> None:
     with suppress(KeyboardInterrupt):
         threading.Thread(target=_listen, args=(pipe, tasks, stop), daemon=True).start()
         while True:
-            perform(tasks.get(), send)
+            perform(_next(tasks), send)
     os._exit(0)  # nothing is left to do, and libraries take seconds to leave
 
 

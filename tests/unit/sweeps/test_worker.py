@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -57,3 +58,20 @@ def test_a_run_that_another_process_begins_just_now_is_left_to_it(
     worker.perform({"spec": tiny().plain, "folder": str(folder), **setting}, sent.append)
     assert sent[-1]["status"] == "complete"
     assert "there is nothing left to do" in sent[0]["text"]
+
+
+def test_a_signal_just_before_the_wait_for_a_task_does_not_wait_for_the_next_task() -> None:
+    """Such a signal has set Python's flag, but ends no wait that begins after it: only a limit does."""
+
+    class Tasks(SimpleQueue[dict[str, Any]]):
+        def get(self, block: bool = True, timeout: float | None = None) -> dict[str, Any]:
+            assert timeout is not None
+            assert timeout <= 5.0
+            assert not self.empty(), "the flag is looked at here"
+            return super().get(block, timeout)
+
+    with pytest.raises(AssertionError, match="looked at here"):
+        worker._next(Tasks())
+    waiting = Tasks()
+    waiting.put({"folder": "a"})
+    assert worker._next(waiting) == {"folder": "a"}
