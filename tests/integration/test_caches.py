@@ -186,10 +186,3 @@ def test_composed_simulations_have_caches_too(tmp_path: Path) -> None:
     assert "Clients requested" in run_page(open_run(tmp_path / "run"))
     assert len({each.spec.sha256() for each in (done, other, plain)}) == 3
     assert (tmp_path / "plain" / MODEL_FILE).read_bytes() == (tmp_path / "run" / MODEL_FILE).read_bytes()
-
-
-def test_the_page_tells_every_setting(requesting: Make, tmp_path: Path) -> None:
-    run(requesting(CACHE), tmp_path)
-    text = run_page(open_run(tmp_path))
-    assert "bits per second from an edge to a client" in text
-    assert "weight of the model in the scores" in text

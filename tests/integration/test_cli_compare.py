@@ -4,14 +4,17 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 from support.sealing import list_runs, unfinish
 
 from fedradio.cli import main
+from fedradio.report.figures.axes import save
 from fedradio.results.run import open_run
 from fedradio.results.sweep_file import MARKER
 from fedradio.runs.run import run
@@ -108,7 +111,7 @@ def test_runs_that_are_not_complete_are_told(call: Call, sweep: Path) -> None:
     (sweep / "runs" / "fedavg-seed2" / "records.jsonl").write_text("")
     empty = call("figures", sweep / "runs" / "fedavg-seed2")
     assert empty.code == 0
-    assert "no edge round is recorded" in empty.out
+    assert "reasons was not drawn: no edge round is on record" in empty.out
 
 
 def test_wrong_folders_are_named_with_code_5(call: Call, sweep: Path) -> None:
@@ -170,13 +173,24 @@ def test_a_folder_that_cannot_be_made_has_code_5(call: Call, sweep: Path) -> Non
 
 
 def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, **__: object) -> None:
+    saved: list[Path] = []
+
+    def interrupted(figure: Figure, path: Path, dpi: int) -> None:
+        if saved:
+            figure.savefig = raising  # type: ignore[method-assign]
+        saved.append(path)
+        save(figure, path, dpi)
+
+    def raising(data: BytesIO, **_: object) -> None:
+        data.write(b"half of")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fedradio.report.figures.gallery.draw", interrupted)
+    monkeypatch.setattr("fedradio.report.figures.gallery.save", interrupted)
     done = call("figures", sweep, "--out", sweep / "pictures", "--format", "png")
     assert done.code == 130
-    assert all(file.name.endswith(".png") for file in (sweep / "pictures").iterdir())
+    assert len(saved) == 2
+    assert [*(sweep / "pictures").iterdir()] == saved[:1]
+    Image.open(saved[0]).verify()
 
 
 def test_a_single_variant_has_nothing_to_compare_with(call: Call, sweep: Path) -> None:

@@ -86,7 +86,6 @@ def test_the_bandit_finds_who_arrives(
         ("own_channel", 2, "of 20 arrive"),
         ("own_source", 2, "dirichlet"),
         ("own_transformer", 2, "714 numbers a payload"),
-        ("private_requests", 11, "demand of the cell: [0.875 0.75 ]"),
     ],
 )
 def test_examples_run(example: Load, capsys: pytest.CaptureFixture[str], name: str, lines: int, word: str) -> None:

@@ -52,9 +52,7 @@ COMMANDS = {
     "compare": CommandEntry(
         "Compare runs: means over seeds with 95 % confidence intervals, differences paired by seed, costs."
     ),
-    "figures": CommandEntry(
-        "Draw every figure that these runs allow, or only those you choose, at column width or any size."
-    ),
+    "figures": CommandEntry("Draw every figure that these runs allow, or only those you choose, at column width."),
     "plan": CommandEntry(
         "Plan one slot without training: map, which clients are eligible and why, local steps, CPU, power, energy.",
         parts=True,

@@ -54,10 +54,19 @@ def _composed(run: Run) -> Html:
         paragraph("This simulation was composed in Python. Compose it again from the same parts and run it with:"),
         command(line),
         *([paragraph("Your own classes and functions, as they were at the time:"), *shown] if shown else []),
+        _start(run.description.get("start")),
         paragraph(
             "Fingerprint of everything that determines its results: ", tag("code", run.spec.sha256(), class_="hash")
         ),
     )
+
+
+def _start(given: Mapping[str, Any] | None) -> Html | None:
+    """Start values of the model that no seed draws."""
+    if given is None:
+        return None
+    reason = f"The model starts from values that are not drawn from the seed: {given['reason']}. Their sha256: "
+    return paragraph(reason, tag("code", str(given["sha256"]), class_="hash"))
 
 
 def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
