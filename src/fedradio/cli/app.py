@@ -179,9 +179,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-PIPED_COLUMNS = 160
-"""Width of the output when it does not go to a terminal."""
-
 
 def open_streams() -> None:
     """Open the null device in place of standard streams that are closed, as after ``>&-``.
@@ -193,15 +190,9 @@ def open_streams() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _console(*, stderr: bool) -> SafeConsole:
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_COLUMNS
-    return SafeConsole(stderr=stderr, width=width)
-
-
 open_streams()
-out = _console(stderr=False)
-err = _console(stderr=True)
+out = SafeConsole()
+err = SafeConsole(stderr=True)
 
 SpecArgument = Annotated[
     str,

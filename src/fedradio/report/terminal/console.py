@@ -11,19 +11,37 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleDimensions, ConsoleOptions, RenderableType
 from rich.progress import TextColumn
 from rich.segment import Segment
 from rich.text import Text
 
 from fedradio.core.text import harmless
 
+PIPED_COLUMNS = 160
+"""Width of the output when it does not go to a terminal."""
+
 
 class SafeConsole(Console):
     """A console that interprets no markup and removes all control characters except newlines and its own colours."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(markup=False, emoji=False, highlight=False, **options)
+    def __init__(self, *, width: int | None = None, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, width=width, **options)
+        self._fixed_width = width
+
+    @property  # type: ignore[misc]  # nothing sets the size
+    def size(self) -> ConsoleDimensions:
+        """Width and height in characters, read whenever something is printed: as given; else ``COLUMNS``; else the
+        terminal's, or ``PIPED_COLUMNS`` if the output goes elsewhere."""
+        width, height = super().size
+        columns = os.environ.get("COLUMNS", "")
+        if self._fixed_width is not None:
+            width = self._fixed_width
+        elif columns.isdigit():
+            width = int(columns)
+        elif not self.file.isatty():
+            width = PIPED_COLUMNS
+        return ConsoleDimensions(width, height)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """The segments of anything that is printed, without control characters except those of rich itself."""

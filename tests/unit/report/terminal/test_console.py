@@ -121,3 +121,15 @@ def test_there_is_no_other_way_to_the_terminal() -> None:
     assert found == allowed.keys()
     markup = [path for path in SOURCE.rglob("*.py") if "rich.markup" in path.read_text(encoding="utf-8")]
     assert markup == []
+
+
+def test_the_width_is_read_whenever_something_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One test that sets COLUMNS, or one terminal at the start of the process, decides nothing for what comes later."""
+    monkeypatch.setenv("COLUMNS", "70")
+    console = SafeConsole(file=io.StringIO())
+    assert console.width == 70
+    monkeypatch.setenv("COLUMNS", "90")
+    assert console.width == 90
+    monkeypatch.delenv("COLUMNS")
+    assert console.width == 160
+    assert SafeConsole(file=io.StringIO(), width=50).width == 50
