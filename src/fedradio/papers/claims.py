@@ -56,8 +56,9 @@ class ClaimTest(Strict):
 class Claim(Strict):
     """A claim of a paper: what it ``says`` in one sentence, its ``source``, and either tests or why it has none.
 
-    ``scale: paper`` is a claim about the published scale alone. ``note`` tells how the sentence was turned into tests,
-    and which margins are ours; ``tried`` what else was tried where ours disagrees.
+    ``scale: paper`` is a claim about the published scale alone. ``condition``: a choice of ours on which the verdict
+    depends; it stands beside the sentence wherever the verdict is shown. ``note`` tells how the sentence was turned
+    into tests, and which margins are ours; ``tried`` what else was tried where ours disagrees.
     """
 
     id: Key
@@ -66,6 +67,7 @@ class Claim(Strict):
     scale: Literal["any", "paper"] = "any"
     tests: Annotated[tuple[ClaimTest, ...], Field(min_length=1)] | None = None
     not_testable: Text | None = None
+    condition: Text | None = None
     note: Text | None = None
     tried: Text | None = None
 

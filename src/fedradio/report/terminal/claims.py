@@ -24,10 +24,11 @@ NO_INTERVAL = {False: "no interval", True: "equal numbers, no interval"}
 
 
 def claim_lines(item: Item, judged: JudgedClaim, note: bool = True) -> list[str]:
-    """The lines of a claim: the sentence with its source, the numbers of its tests, the reason, and its ``note``."""
+    """The lines of a claim: the sentence with its source and condition, the numbers of its tests, the reason, and its
+    ``note``."""
     claim = judged.claim
     return [
-        f"{claim.says} [{claim.source}]",
+        f"{claim.says} [{claim.source}]" + (f" Our condition: {claim.condition}" if claim.condition else ""),
         *(number_line(item, test) for test in judged.tests if test.values),
         *([judged.why] if judged.why else []),
         *([f"({claim.note})"] if claim.note and note else []),

@@ -25,6 +25,8 @@ def test_a_claim_is_its_sentence_and_its_numbers() -> None:
         "accuracy, one minus two: 0.03 (95 % 0.01 to 0.05, 3 seeds); claimed above 0; holds",
         "(no margin)",
     ]
+    conditional = claimed_item(claim(BETTER, condition="half of the layouts."))
+    assert lines(conditional)[0] == "One learns better than two. [section V] Our condition: half of the layouts."
     ratio = claimed_item(claim(claim_test(over="two", between=[1, 1.04])))
     assert lines(ratio)[1] == (
         "accuracy, one over two: 1.049 (95 % 1.028 to 1.070, 3 seeds); claimed between 1 and 1.04; undecided"
