@@ -23,8 +23,9 @@ class SlowShadows(Channel):
     sigma_db: float
     memory: float
 
-    def start(self, senders: int, receivers: int) -> Slots:
-        return {"z": torch.zeros(receivers, senders, dtype=torch.float64)}
+    def start(self, senders: int, receivers: int, rng: Rng) -> Slots:
+        """Normal numbers ``z [R, S]``: then z has variance 1 in every exchange."""
+        return {"z": torch.from_numpy(rng.child("start").numpy().standard_normal((receivers, senders)))}
 
     def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:
         """Gains ``[R, S]`` of all pairs; what is new in this exchange is drawn from a child with its clock."""

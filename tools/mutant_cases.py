@@ -639,6 +639,27 @@ MUTANTS = (
     ),
     Mutant(
         "network/channel.py",
+        "shadows at a place have nothing in common between receivers",
+        "math.sqrt(SITES_SHARE) * common + ",
+        "",
+        ("network/test_channel.py",),
+    ),
+    Mutant(
+        "network/channel.py",
+        "shadows of a place are drawn with the clock",
+        "now if self.redraw == \"exchange\" else rng",
+        "now",
+        ("network/test_channel.py",),
+    ),
+    Mutant(
+        "network/fields.py",
+        "the correlation distance of a field is inverted",
+        "(np.abs(scale) * distance_m)",
+        "(np.abs(scale) / distance_m)",
+        ("network/test_fields.py",),
+    ),
+    Mutant(
+        "network/channel.py",
         "decibels of an amplitude, not of a power",
         "-(loss + shadow) / 10.0",
         "-(loss + shadow) / 20.0",

@@ -80,7 +80,7 @@ class Rain(Channel):
     loss_db: float
     change: float
 
-    def start(self, senders: int, receivers: int) -> Slots:
+    def start(self, senders: int, receivers: int, rng: Rng) -> Slots:
         return {"rain": torch.zeros(1, dtype=torch.bool)}
 
     def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:

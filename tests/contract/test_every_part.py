@@ -87,7 +87,7 @@ def test_channels(part: Part) -> None:
     if isinstance(channel, Trace):
         channel = channel.every(1.0)
     receivers, senders = torch.zeros(2, 2).double(), torch.full((5, 2), 60.0, dtype=torch.float64)
-    state = channel.start(5, 2)
+    state = channel.start(5, 2, Rng(1))
     (a, after), (b, _) = (channel.realise(site(receivers, senders), state, Rng(1)) for _ in range(2))
     assert {name: rows.shape for name, rows in after.items()} == {name: rows.shape for name, rows in state.items()}
     assert a.gain.shape == (2, 5)

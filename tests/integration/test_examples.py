@@ -20,9 +20,19 @@ from typer.main import get_command
 from fedradio import begin, build, load_spec, run, run_round
 from fedradio.cli import app
 from fedradio.core import registry
-from fedradio.core.contracts import Delivery, EvaluationRecord, ExchangeRecord, Header, Held, RoundRecord
+from fedradio.core.contracts import (
+    Clock,
+    Delivery,
+    EvaluationRecord,
+    ExchangeRecord,
+    Header,
+    Held,
+    RoundRecord,
+    Site,
+)
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.registry import parts
+from fedradio.core.rng import Rng
 from fedradio.runs.folder import plain_environment
 from fedradio.runs.summary import Summary
 
@@ -58,6 +68,19 @@ def test_the_bound_of_figure_4(
     example("whfl_bound").main()
     ideal, *air = [float(cell) for cell in capsys.readouterr().out.splitlines()[2].split("|")[2:6]]
     assert ideal < min(air) < 5000
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.9, 1.0])
+def test_slow_shadows_have_their_deviation_from_the_first_exchange_on(example: Load, memory: float) -> None:
+    """6 dB of 5,000 pairs at a distance of 1 m, four standard deviations; with memory 1 nothing changes."""
+    channel = example("own_channel").slow_shadows(sigma_db=6.0, memory=memory)
+    at, pairs = torch.zeros(5000, 2, dtype=torch.float64), 5000
+    state, shadows = channel.start(pairs, 1, Rng(1)), []
+    for t in range(3):
+        drawn, state = channel.realise(Site(at[:1], at, torch.zeros(pairs, dtype=torch.long), Clock(t)), state, Rng(1))
+        shadows.append(10 * drawn.gain.log10())
+        assert float(shadows[-1].std()) == pytest.approx(6.0, rel=4 / (2 * pairs) ** 0.5)
+    assert torch.equal(shadows[0], shadows[2]) == (memory == 1.0)
 
 
 def test_our_rule_for_layouts_favours_clusters(example: Load) -> None:

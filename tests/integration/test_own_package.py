@@ -72,7 +72,7 @@ def test_parts_by_hand(my_parts: ModuleType) -> None:
     assert code.encode(x, sent(x, torch.tensor([[[1.0, -3.0]]])), {}, Rng(0)).payload.tolist() == [[[2.0, -2.0]]]
     assert code.message(Message(1, 2)).bits(32.0) == 34.0
     channel, place = my_parts.rain(change=1.0), site(torch.zeros(1, 2), torch.full((1, 2), 50.0), Clock(0))
-    wet, state = channel.realise(place, channel.start(1, 1), Rng(0))
+    wet, state = channel.realise(place, channel.start(1, 1, Rng(0)), Rng(0))
     dry, _ = channel.realise(place, state, Rng(0))
     assert float(wet.gain / dry.gain) == pytest.approx(0.1)
     link, both = my_parts.bursts(begin=1.0, end=1.0), exchange((0, 0), message=2)

@@ -29,7 +29,9 @@ def realised(channel: Channel, site: Topology | Site, rng: Rng | None = None, ho
     """The channel in its first exchange: of a hop of a topology, or of nodes that stand somewhere by hand."""
     if isinstance(site, Topology):
         site = site.site(hop, Clock(0))
-    state, _ = channel.realise(site, channel.start(len(site.senders_m), len(site.receivers_m)), rng or Rng(0))
+    rng = rng or Rng(0)
+    begun = channel.start(len(site.senders_m), len(site.receivers_m), rng)
+    state, _ = channel.realise(site, begun, rng)
     return state
 
 

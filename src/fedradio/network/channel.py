@@ -1,4 +1,4 @@
-"""Urban macro channel of 3GPP TR 38.901: power gains between all pairs of nodes, redrawn for every exchange."""
+"""Urban macro channel of 3GPP TR 38.901: power gains between all pairs of nodes, by exchange, by pair or by place."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fedradio.core.contracts import Channel, ChannelState, Fading, Site, Slots
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.core.units import dbm_to_w
+from fedradio.network.fields import normal_field
 from fedradio.network.path_loss import (
     urban_macro_los_db,
     urban_macro_nlos_db,
@@ -24,6 +25,14 @@ from fedradio.network.path_loss import (
 SmallScale = Literal["none", "rayleigh"]
 OutOfSight = Literal["standard", "optional"]
 """Which formula of TR 38.901 gives the path loss out of sight."""
+Redraw = Literal["exchange", "never", "place"]
+"""What sight and shadowing belong to: an exchange, a pair of nodes, or a place."""
+
+LOS_M, NLOS_M, SIGHT_M = 37.0, 50.0, 50.0
+"""Correlation distances of shadowing in and out of sight, and of the sight: TR 38.901, tables 7.5-6 and 7.6.3.1-2."""
+
+SITES_SHARE = 0.5
+"""Correlation of the shadowing towards two receivers at the same place, as system simulations of 3GPP assume it."""
 
 GEOMETRIES = 4
 """Pairs of tiers whose path losses are kept: those of the hops of a run, and of the run before."""
@@ -41,6 +50,7 @@ class UrbanMacro(Channel):
     small_scale: SmallScale
     noise_w_hz: float
     nlos: OutOfSight = "standard"
+    redraw: Redraw = "exchange"
 
     @property
     def fading(self) -> Fading:
@@ -51,20 +61,29 @@ class UrbanMacro(Channel):
 
         Gains hold path loss and shadowing, which planners know; fading is in the coefficients, which strike the upload.
         """
-        radio = (self.carrier_hz, self.mast_m, self.terminal_m)
-        p_sight, los_db, nlos_db = _geometry(site.receivers_m, site.senders_m, *radio, self.nlos)
-        rng = rng.child(site.clock.t, site.clock.e)
-        shape = p_sight.shape  # [R, S]
-        sight = _draw(rng.child("sight").numpy().random(shape)) < p_sight
-        loss = torch.where(sight, los_db, nlos_db)
-        sigma = torch.where(sight, self.los_sigma_db, self.nlos_sigma_db)
-        shadow = sigma * _draw(rng.child("shadow").numpy().standard_normal(shape))
-        gain = torch.pow(10.0, -(loss + shadow) / 10.0)
+        now = rng.child(site.clock.t, site.clock.e)
+        gain = self._gain(site, now if self.redraw == "exchange" else rng)
         if self.small_scale == "none":
             return ChannelState(gain, self.noise_w_hz), state
-        parts = _draw(rng.child("fading").numpy().standard_normal((2, shape[0], 1, shape[1])))
+        receivers, senders = gain.shape
+        parts = _draw(now.child("fading").numpy().standard_normal((2, receivers, 1, senders)))
         coefficient = torch.complex(parts[0], parts[1]) / math.sqrt(2)
         return ChannelState(gain, self.noise_w_hz, coefficient=coefficient, rayleigh=True), state
+
+    def _gain(self, site: Site, rng: Rng) -> Tensor:
+        """Linear gains ``[R, S]`` of path loss and shadowing."""
+        radio, exact = (self.carrier_hz, self.mast_m, self.terminal_m), self.redraw != "exchange"
+        p_sight, los_db, nlos_db = _geometry(site.receivers_m, site.senders_m, *radio, self.nlos, exact)
+        if self.redraw == "place":
+            chance, in_sight, out_of_sight = _shadows(len(site.receivers_m), site.senders_m, rng.child("place"))
+        else:
+            rng = rng if self.redraw == "exchange" else rng.child("pair")
+            chance = _draw(rng.child("sight").numpy().random(p_sight.shape))
+            in_sight = out_of_sight = _draw(rng.child("shadow").numpy().standard_normal(p_sight.shape))
+        sight = chance < p_sight
+        loss = torch.where(sight, los_db, nlos_db)
+        shadow = torch.where(sight, self.los_sigma_db * in_sight, self.nlos_sigma_db * out_of_sight)
+        return torch.pow(10.0, -(loss + shadow) / 10.0)
 
 
 @register("channel", "urban_macro", paper="3GPP TR 38.901, tables 7.4.1-1 and 7.4.2-1; RawHFL, section V")
@@ -91,28 +110,64 @@ def urban_macro(
     nlos: Annotated[
         OutOfSight, Arg("non-line-of-sight path loss: the standard formula, or the optional one with 30 log d")
     ] = "standard",
+    redraw: Annotated[
+        Redraw,
+        Arg(
+            "what line of sight and shadowing belong to; exchange: drawn anew in every exchange, as if all clients had "
+            "moved to new places; never: drawn once for every pair; place: fixed fields over the plane, correlated "
+            "in space"
+        ),
+    ] = "exchange",
 ) -> UrbanMacro:
-    """Urban macro cells: random line of sight, log-normal shadowing, optional Rayleigh fading, redrawn every exchange.
+    """Urban macro cells: random line of sight, log-normal shadowing, and optional Rayleigh fading.
 
-    The policy plans with path loss and shadowing only; with fading, whether an upload then meets its deadline is
-    random.
+    With ``redraw: place``, shadowing is ``sqrt(1/2) F + sqrt(1/2) F_r`` for receiver r, of normal fields with
+    correlation ``exp(-d/37 m)`` in sight and ``exp(-d/50 m)`` out of sight; a place is in sight of r where ``Phi(G_r)``
+    is below its probability, with a field G_r of 50 m. Clients who do not move keep their gains, so a policy that looks
+    for good channels chooses the same clients again and again. With ``redraw: exchange``, it gains from draws that no
+    client at rest ever sees.
+
+    The policy plans with path loss and shadowing only. Fading is drawn in every exchange: whether an upload then meets
+    its deadline is random.
     """
     noise_w_hz = dbm_to_w(noise_dbm_hz + noise_figure_db)
-    return UrbanMacro(carrier_hz, mast_m, terminal_m, los_sigma_db, nlos_sigma_db, fading, noise_w_hz, nlos)
+    return UrbanMacro(carrier_hz, mast_m, terminal_m, los_sigma_db, nlos_sigma_db, fading, noise_w_hz, nlos, redraw)
 
 
 @lru_cache(maxsize=GEOMETRIES)
 def _geometry(
-    receivers_m: Tensor, senders_m: Tensor, carrier_hz: float, mast_m: float, terminal_m: float, nlos: OutOfSight
+    receivers_m: Tensor,
+    senders_m: Tensor,
+    carrier_hz: float,
+    mast_m: float,
+    terminal_m: float,
+    nlos: OutOfSight,
+    exact: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Probability of line of sight, and the path loss in dB in and out of sight, of all pairs ``[R, S]`` each.
 
     Kept while the positions are the same objects, as they are where nobody moves: tensors are told apart by identity.
+    ``exact``: a distance depends on its own two nodes alone, to the last bit, however many others there are.
     """
-    distance = torch.cdist(receivers_m, senders_m)
+    mode = "donot_use_mm_for_euclid_dist" if exact else "use_mm_for_euclid_dist_if_necessary"
+    distance = torch.cdist(receivers_m, senders_m, compute_mode=mode)
     radio = (carrier_hz, mast_m, terminal_m)
     nlos_db = {"standard": urban_macro_nlos_db, "optional": urban_macro_optional_nlos_db}[nlos](distance, *radio)
     return urban_macro_sight(distance), urban_macro_los_db(distance, *radio), nlos_db
+
+
+@lru_cache(maxsize=GEOMETRIES)
+def _shadows(receivers: int, senders_m: Tensor, rng: Rng) -> tuple[Tensor, Tensor, Tensor]:
+    """Fields at the senders' places towards every receiver, ``[R, S]`` each: uniform numbers of the sight, and normal
+    numbers of the shadowing in and out of sight. Kept like the path losses."""
+
+    def shadowing(name: str, distance_m: float) -> Tensor:
+        common = normal_field(senders_m, distance_m, rng.child(name))
+        own = [normal_field(senders_m, distance_m, rng.child("site", r, name)) for r in range(receivers)]
+        return math.sqrt(SITES_SHARE) * common + math.sqrt(1 - SITES_SHARE) * torch.stack(own)
+
+    sight = torch.stack([normal_field(senders_m, SIGHT_M, rng.child("site", r, "sight")) for r in range(receivers)])
+    return torch.special.ndtr(sight), shadowing("in sight", LOS_M), shadowing("out of sight", NLOS_M)
 
 
 def _draw(values: object) -> Tensor:

@@ -185,8 +185,9 @@ def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
         reason = "the time between two exchanges is not defined"
         return [Problem(f"hops.{h}.channel.interval_s", reason, "set it, or hops.0.deadline_s")]
     try:
-        state = channel.start(topology.senders(h), topology.receivers(h))
-        drawn, _ = channel.realise(topology.site(h, sim.clock(h, 0)), state, sim.rng.child("trial"))
+        trial = sim.rng.child("trial")
+        state = channel.start(topology.senders(h), topology.receivers(h), trial)
+        drawn, _ = channel.realise(topology.site(h, sim.clock(h, 0)), state, trial)
     except SpecError as error:
         return [replace(p, path=re.sub(r"^channel", f"hops.{h}.channel", p.path)) for p in error.problems]
     refusal = sim.hops[h].link.check(drawn)

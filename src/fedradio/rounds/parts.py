@@ -34,7 +34,8 @@ def start_parts(sim: Simulation, w: Tensor) -> Parts:
         senders, receivers = sim.topology.senders(h), sim.topology.receivers(h)
         parts[of_hop(h, "policy")] = hop.policy.start(senders)
         parts[of_hop(h, "link")] = hop.link.start(senders, receivers)
-        parts[of_hop(h, "channel")] = {} if hop.channel is None else hop.channel.start(senders, receivers)
+        rng = sim.rng.child("channel", h)
+        parts[of_hop(h, "channel")] = {} if hop.channel is None else hop.channel.start(senders, receivers, rng)
         parts[of_hop(h, "receiver")] = {} if hop.receiver is None else hop.receiver.start(receivers, w)
         before = messages(hop.transforms, sim.message(h))
         for i, transform in enumerate(hop.transforms):

@@ -17,6 +17,7 @@ LATER_KEYS: Mapping[str, Any] = {
     "world_seed": None,
     "topology(flat).via": None,
     "hops.*.channel(urban_macro).nlos": "standard",
+    "hops.*.channel(urban_macro).redraw": "exchange",
     "hops.*.policy(joint).rho": 0.0,
     "hops.*.policy(joint).iterations": 50,
     "hops.*.policy(joint).precision": 1e-3,

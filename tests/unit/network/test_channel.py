@@ -9,7 +9,8 @@ from torch import Tensor
 
 from fedradio.core.contracts import Clock, Topology
 from fedradio.core.rng import Rng
-from fedradio.network.channel import _geometry, urban_macro
+from fedradio.network.channel import Redraw, _geometry, urban_macro
+from fedradio.network.path_loss import urban_macro_sight
 from fedradio.network.power_law import power_law
 from fedradio.network.topology import hierarchical
 
@@ -91,3 +92,65 @@ def test_the_optional_loss_changes_who_is_out_of_sight_only() -> None:
     assert torch.equal(standard[~hidden], optional[~hidden])
     assert 0 < int((~hidden).sum()) < 200
     assert (-10 * torch.log10(optional[hidden])).tolist() == pytest.approx([118.09] * int(hidden.sum()), abs=0.005)
+
+
+def gains(redraw: Redraw, receivers: Tensor, senders: Tensor, clock: Clock, seed: int = 1) -> Tensor:
+    return realised(urban_macro(redraw=redraw), site(receivers, senders, clock), Rng(seed)).gain
+
+
+def places(n: int, seed: int = 1) -> Tensor:
+    return 200 * torch.from_numpy(Rng(seed).child("places").numpy().standard_normal((n, 2)))
+
+
+@pytest.mark.parametrize("redraw", ["never", "place"])
+def test_clients_at_rest_keep_their_gains(redraw: Redraw) -> None:
+    masts, clients = places(3, 2), places(30)
+    first, later = gains(redraw, masts, clients, Clock(0, 0)), gains(redraw, masts, clients, Clock(7, 2))
+    assert torch.equal(first, later)
+    assert not torch.equal(first, gains(redraw, masts, clients, Clock(0), seed=2))
+
+
+def test_a_client_that_returns_has_its_gain_back_and_swapped_clients_swap() -> None:
+    masts, home = places(3, 2), places(30)
+    away = home.clone()
+    away[4] += 120.0
+    at_home, moved = (gains("place", masts, at, Clock(0)) for at in (home, away))
+    assert torch.equal(gains("place", masts, away.where(away == home, home), Clock(5)), at_home)
+    assert torch.equal(moved[:, 5:], at_home[:, 5:])
+    assert bool((moved[:, 4] != at_home[:, 4]).all())
+    swapped = home[[1, 0, *range(2, 30)]]
+    torch.testing.assert_close(gains("place", masts, swapped, Clock(0))[:, [1, 0]], at_home[:, :2], rtol=1e-12, atol=0)
+    pairs = gains("never", masts, swapped, Clock(0)) / gains("never", masts, home, Clock(0))
+    assert float((pairs[:, 0] - 1).abs().max()) > 1e-6  # draws of a pair stay with the pair
+
+
+def test_shadows_of_places() -> None:
+    """Two masts at 1,000 places far from each other, 60 seeds: sight as its probability, shadows of 4 and 6 dB, which
+    correlate by one half between the masts."""
+    n, seeds = 1000, 60
+    angle = torch.linspace(0, 2 * math.pi, n, dtype=torch.float64)
+    ring = 150 * torch.stack((angle.cos(), angle.sin()), dim=1)
+    masts = torch.zeros(2, 2, dtype=torch.float64)
+    plain = urban_macro(redraw="place", los_sigma_db=0, nlos_sigma_db=0)
+    clear, shadow = [], []
+    for seed in range(seeds):
+        there = site(masts, ring, Clock(0))
+        clear.append(-10 * realised(plain, there, Rng(seed)).gain.log10())
+        shadow.append(-10 * gains("place", masts, ring, Clock(0), seed).log10() - clear[-1])
+    loss, found = torch.stack(clear), torch.stack(shadow)
+    in_sight = loss < loss.mean()
+    probability = float(urban_macro_sight(torch.tensor(150.0)))
+    independent = seeds * 2 * math.pi * 150 / 100  # places that are two correlation distances apart
+    assert float(in_sight.double().mean()) == pytest.approx(probability, abs=2 / math.sqrt(independent))
+    for mask, sigma in ((in_sight, 4.0), (~in_sight, 6.0)):
+        assert float(found[mask].std()) == pytest.approx(sigma, rel=0.1)
+    both = ~in_sight[:, 0] & ~in_sight[:, 1]
+    pair = torch.stack((found[:, 0][both], found[:, 1][both]))
+    assert float(torch.corrcoef(pair)[0, 1]) == pytest.approx(0.5, abs=0.12)
+
+
+def test_fading_belongs_to_the_exchange() -> None:
+    channel = urban_macro(redraw="place", fading="rayleigh")
+    first, later = (realised(channel, site(places(1, 2), places(5), Clock(t)), Rng(1)) for t in (0, 1))
+    assert torch.equal(first.gain, later.gain)
+    assert bool((first.power != later.power).all())

@@ -67,7 +67,7 @@ class CountingLink(Ideal):
 class CountingChannel(Channel):
     """All gains are 1; it counts its realisations, per pair of sender and receiver."""
 
-    def start(self, senders: int, receivers: int) -> Slots:
+    def start(self, senders: int, receivers: int, rng: Rng) -> Slots:
         return {"n": torch.zeros(receivers, senders)}
 
     def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:

@@ -120,8 +120,9 @@ class Channel(Protocol):
         """Small-scale fading of the gains or coefficients; a link says which it takes."""
         return "none"
 
-    def start(self, senders: int, receivers: int) -> Slots:
-        """Memory before the first round; empty for a channel without any."""
+    def start(self, senders: int, receivers: int, rng: Rng) -> Slots:
+        """Memory before the first round; empty for a channel without any. ``rng`` is the one that :meth:`realise` gets:
+        a memory that begins with random values draws them from a child of its own, such as ``rng.child("start")``."""
         return {}
 
     def realise(self, site: Site, state: Slots, rng: Rng) -> tuple[ChannelState, Slots]:

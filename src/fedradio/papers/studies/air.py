@@ -73,7 +73,8 @@ def printed_setting(sim: Simulation, setting: Printed) -> Printed:
 def _channel(sim: Simulation, h: int) -> ChannelState:
     """The channel of a hop in its first exchange; without fading it is the same in every round."""
     channel, topology = sim.hops[h].channel, sim.topology
-    start = {} if channel is None else channel.start(topology.senders(h), topology.receivers(h))
+    rng = sim.rng.child("channel", h)
+    start = {} if channel is None else channel.start(topology.senders(h), topology.receivers(h), rng)
     state, _ = realise(sim, h, topology.site(h, sim.clock(h, 0)), start)
     assert state is not None
     return state
