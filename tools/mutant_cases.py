@@ -647,7 +647,7 @@ MUTANTS = (
     Mutant(
         "network/channel.py",
         "shadows of a place are drawn with the clock",
-        "now if self.redraw == \"exchange\" else rng",
+        'now if self.redraw == "exchange" else rng',
         "now",
         ("network/test_channel.py",),
     ),

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 import torch
 from support.caches import view_of
+from support.page_commands import PAGES
 from support.receiver import knowledge
 from torch import Tensor
 from typer.main import get_command
@@ -236,9 +237,8 @@ def test_the_pages_name_every_field_of_a_run_folder() -> None:
 
 def test_every_command_on_the_pages_is_there() -> None:
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
-    pages = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
     named: set[str] = set()
-    for page in pages:
+    for page in PAGES:
         text = page.read_text(encoding="utf-8")
         fenced = "".join(re.split(r"^ *```.*$", text, flags=re.MULTILINE)[1::2])
         named |= {*re.findall(r"`fedradio ([a-z]+)", text), *re.findall(r"^(?:\$ )?fedradio ([a-z]+)", fenced, re.M)}

@@ -20,7 +20,11 @@ from fedradio.spec.yaml import shipped
 from fedradio.sweeps.grid import plan_sweep
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SUPPORT.md", *sorted((ROOT / "docs").glob("*.md")))
+GONE = ROOT / "docs" / "from_0_2.md"
+"""The page that names commands and options which are gone."""
+
+DOCS = [page for page in sorted((ROOT / "docs").glob("*.md")) if page != GONE]
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SUPPORT.md", *DOCS)
 
 FENCED = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 SHELLS = ("", "console", "bash", "sh")
