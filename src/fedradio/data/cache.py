@@ -67,7 +67,7 @@ def path(name: str) -> Path:
 
 def ls() -> list[Entry]:
     """All data sets of images with their status, judged by manifests and file sizes (nothing is hashed)."""
-    digits = Entry("digits", "embedded", 1797, 0, (1, 8, 8), 10, 1797 * 65, "CC BY 4.0", "scikit-learn")
+    digits = Entry("digits", "embedded", 1797, 0, (1, 8, 8), 10, 1797 * 65, "CC BY 4.0", "fedradio")
     return [digits, *(_entry(dataset) for dataset in CATALOG.values())]
 
 

@@ -205,5 +205,5 @@ def find(name: str) -> DataSet:
         return CATALOG[name]
     except KeyError:
         if name == "digits":
-            raise DataError("The data set digits comes with scikit-learn, so there is nothing to fetch.") from None
+            raise DataError("The data set digits comes with fedradio, so there is nothing to fetch.") from None
         raise DataError(f"There is no data set {name!r} to fetch; choose one of {', '.join(CATALOG)}.") from None

@@ -238,7 +238,7 @@ def plain_environment(device: str, workers: int, files: Mapping[str, str]) -> di
     return {
         "fedradio": __version__,
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in ("torch", "numpy", "pydantic", "scikit-learn", "safetensors")},
+        "packages": {name: _version(name) for name in ("torch", "numpy", "pydantic", "safetensors")},
         "system": platform.system(),
         "machine": platform.machine(),
         "vector_instructions": _vector_instructions(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 import torch
@@ -32,6 +34,25 @@ def check(samples: Samples, shape: tuple[int, ...], n: int, test_n: int) -> None
     assert samples.sample_bits == 8 * np.prod(shape)
     assert samples.y.min() >= 0
     assert samples.y.max() < samples.classes
+
+
+def test_the_shipped_digits_are_those_of_the_uci_repository() -> None:
+    """SHA-256 of the arrays that ``load_digits`` of scikit-learn 1.9.1 gave; the first image, a zero, is known."""
+    images, labels = sources._embedded_digits()
+    assert (images.shape, labels.shape) == ((1797, 8, 8), (1797,))
+    assert images[0, :3].tolist() == [
+        [0, 0, 5, 13, 9, 1, 0, 0],
+        [0, 0, 13, 15, 10, 15, 5, 0],
+        [0, 3, 15, 2, 0, 11, 8, 0],
+    ]
+    assert (images.min(), images.max(), images.sum(dtype=np.int64)) == (0, 16, 561_718)
+    assert np.bincount(labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert sha256(images.astype("<f8").tobytes()).hexdigest() == (
+        "20def7f70a702f0af9732fbba4375e147a7d54fe70d8c45569b8e7c1c7010c10"
+    )
+    assert sha256(labels.astype("<i8").tobytes()).hexdigest() == (
+        "a3c91c262eddcf7ba8f0e37507c30284493c9b20412ffe4af30d536401f7ba21"
+    )
 
 
 def test_digits() -> None:
