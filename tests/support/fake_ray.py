@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
+from support.elsewhere import received
 
 
 class RayError(Exception):
@@ -27,11 +29,13 @@ class RayTaskError(RayError):
 
 
 def sent(value: Any) -> Any:
-    """A copy of plain data, with arrays that cannot be written to; anything else than plain data is refused."""
+    """A copy of plain data and dataclasses, with arrays that cannot be written to; anything else is refused."""
     if isinstance(value, np.ndarray):
         copy = value.copy()
         copy.flags.writeable = False
         return copy
+    if is_dataclass(value):
+        return received(value)
     if isinstance(value, dict):
         return {key: sent(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -77,7 +77,8 @@ def job_of_rows(job: TrainJob, rows: list[int]) -> TrainJob:
         return None if values is None else of(values)
 
     def picked(picks: Picks) -> Picks:
-        return Picks(of(picks.index)[:, :most], of(picks.count)[:, :most])
+        at = chosen.to(picks.index.device)
+        return Picks(picks.index[at, :most], picks.count[at, :most])
 
     return replace(
         job,

@@ -18,7 +18,7 @@ from fedradio.engine.evaluate import models, plan_of, summed
 from fedradio.engine.groups import check_groups, job_of_rows, put_together
 from fedradio.engine.local import finish, prepare
 from fedradio.engine.memo import Memo
-from fedradio.remote.jobs import plain_eval_job, plain_parts, plain_train_job, scored_of, to_array, trained_of
+from fedradio.remote.jobs import bare_eval_job, bare_train_job
 from fedradio.remote.node import this_node
 from fedradio.remote.ray_cluster import cluster, cpus_of
 from fedradio.remote.trainer import Trainer
@@ -63,17 +63,17 @@ class RayBackend(Backend):
         idle = [row for row, n in enumerate(job.updates.tolist()) if n <= 0]
         parts = [(idle, finish(prepare(job_of_rows(job, idle))))] if idle or not groups else []
         self._local.trained(job.start.ids)
-        w = self._ray.put(to_array(job.start.w))
+        w = self._ray.put(job.start.w.detach().cpu().numpy())
         calls, asked = [], []
         for actor, shared in zip(self._actors, share_out(job.updates.tolist(), groups, len(self._actors)), strict=True):
             rows = [row for group in shared for row in group]
             if rows:
                 place = {row: i for i, row in enumerate(rows)}
                 numbers = [[place[row] for row in group] for group in shared]
-                calls.append(actor.train.remote(w, plain_train_job(job_of_rows(job, rows)), numbers))
+                calls.append(actor.train.remote(w, bare_train_job(job_of_rows(job, rows)), numbers))
                 asked.append(rows)
         results = self._get(calls)
-        parts += [(rows, trained_of(plain)) for rows, (plain, _) in zip(asked, results, strict=True)]
+        parts += [(rows, trained) for rows, (trained, _) in zip(asked, results, strict=True)]
         self._note(time.perf_counter() - began, max((seconds for _, seconds in results), default=0.0))
         return put_together(parts)
 
@@ -81,16 +81,12 @@ class RayBackend(Backend):
         if models(job) > 1:
             return self._local.evaluate(job)
         plan, actors = plan_of(job, self._memo), len(self._actors)
-        plain = self._ray.put(plain_eval_job(job))
+        bare = self._ray.put(bare_eval_job(job))
         shares = [plan.parts[i::actors] for i in range(actors)]
-        calls = [
-            actor.score.remote(plain, plain_parts(parts))
-            for actor, parts in zip(self._actors, shares, strict=True)
-            if parts
-        ]
+        calls = [actor.score.remote(bare, parts) for actor, parts in zip(self._actors, shares, strict=True) if parts]
         answers = self._get(calls)
         results = [answers[i % actors][i // actors] for i in range(len(plan.parts))]
-        return summed(job, plan, [scored_of(each) for each in results])
+        return summed(job, plan, results)
 
     def close(self) -> None:
         """End the actors."""

@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from fedradio.core.contracts import Fetch
+from fedradio.core.contracts import EvalJob, Fetch, Trained, TrainJob
 from fedradio.core.errors import FedradioError
 from fedradio.engine.backend import Engine
-from fedradio.engine.evaluate import plan_of, score
+from fedradio.engine.evaluate import Scored, plan_of, score
 from fedradio.engine.memo import Memo, Part
 from fedradio.engine.threads import one_torch_thread
-from fedradio.remote.jobs import Array, Plain, eval_job, plain_scored, plain_trained, train_job
+from fedradio.remote.jobs import Array, whole_eval_job, whole_train_job
 from fedradio.remote.node import Node, compare, load_parts, this_node
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
@@ -28,7 +28,7 @@ class Trainer:
     ``asker`` is what the coordinator's machine must have in common with this one, as plain data.
     """
 
-    def __init__(self, spec: Plain, asker: Plain) -> None:
+    def __init__(self, spec: dict[str, Any], asker: dict[str, Any]) -> None:
         self._spec = spec
         self._asker = asker
         self._engine = Engine(1)
@@ -46,19 +46,18 @@ class Trainer:
             return {"refused": str(error), "note": ""}
         return {"refused": "", "note": found.note}
 
-    def train(self, w: Array, job: Plain, groups: list[list[int]]) -> tuple[Plain, float]:
+    def train(self, w: Array, job: TrainJob, groups: list[list[int]]) -> tuple[Trained, float]:
         """Train a part of a cohort, whose received models are ``w [G, d]``, in these groups; returns the result and the
         seconds that it took."""
         began = time.perf_counter()
         sim, fetch = self._world
-        trained = self._engine.train(train_job(job, w, sim, fetch), groups)
-        return plain_trained(trained), time.perf_counter() - began
+        trained = self._engine.train(whole_train_job(job, w, sim, fetch), groups)
+        return trained, time.perf_counter() - began
 
-    def score(self, job: Plain, parts: list[tuple[int, int, int]]) -> list[Plain]:
+    def score(self, job: EvalJob, parts: list[Part]) -> list[Scored]:
         """Scores of some parts of an evaluation."""
-        asked = eval_job(job, self._world[0])
-        plan = plan_of(asked, self._memo)
-        return [plain_scored(each) for each in score(asked, plan, [Part(*part) for part in parts], 1)]
+        asked = whole_eval_job(job, self._world[0])
+        return score(asked, plan_of(asked, self._memo), parts, 1)
 
     @cached_property
     def _world(self) -> tuple[Simulation, Fetch]:

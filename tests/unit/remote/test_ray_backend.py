@@ -13,7 +13,7 @@ from fedradio.core.contracts import Backend, SimState
 from fedradio.core.errors import DivergenceError, FedradioError, SpecError
 from fedradio.engine.groups import cut
 from fedradio.remote import trainer
-from fedradio.remote.jobs import plain_trained, train_job
+from fedradio.remote.jobs import whole_train_job
 from fedradio.remote.ray_backend import RayBackend, share_out
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
@@ -108,8 +108,8 @@ def test_an_actor_that_cuts_its_own_groups_is_found_out(monkeypatch: pytest.Monk
     class Wilful(trainer.Trainer):
         def train(self, w: Any, job: Any, groups: Any) -> Any:
             sim, fetch = self._world
-            mine = train_job(job, w, sim, fetch)
-            return plain_trained(self._engine.train(mine, cut(mine))), 0.0
+            mine = whole_train_job(job, w, sim, fetch)
+            return self._engine.train(mine, cut(mine)), 0.0
 
     spec = load_spec("demo", ["grouping=single"])
     alone = rounds(spec)

@@ -8,7 +8,7 @@ import torch
 
 from fedradio.core.contracts import Trained, TrainJob
 from fedradio.engine.backend import Engine
-from fedradio.remote.jobs import plain_train_job
+from fedradio.remote.jobs import bare_train_job
 from fedradio.remote.node import this_node
 from fedradio.remote.trainer import Trainer
 from fedradio.rounds.round import begin, run_round
@@ -29,10 +29,10 @@ def test_a_new_process_answers_the_same() -> None:
     spec, engine = load_spec("demo"), Keeping(1)
     sim = build(spec, backend=engine)
     run_round(sim, begin(sim))
-    w, job = engine.job.start.w.numpy(), plain_train_job(engine.job)
+    w, job = engine.job.start.w.numpy(), bare_train_job(engine.job)
     for _ in range(2):
         trained, seconds = Trainer(spec.plain, asdict(this_node())).train(w, job, engine.groups)
-        assert torch.equal(torch.from_numpy(trained["delta"]), engine.result.delta)
+        assert torch.equal(trained.delta, engine.result.delta)
         assert seconds > 0
 
 
