@@ -1,9 +1,10 @@
-"""The contract of pools, for this machine and for Ray, with and without a shared folder: the same bytes."""
+"""The contract of pools, for this machine and for Ray: the same bytes."""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from support.batches import Watch, jobs_in, made
 
+from fedradio.core.errors import SpecError
 from fedradio.core.files import locked
 from fedradio.runs.folder import ENVIRONMENT_FILE, RECORDS_FILE
 from fedradio.runs.run import run
@@ -27,33 +29,19 @@ from fedradio.sweeps.tasks import NOT_BEGUN, Pool, Said, Task
 Make = Callable[..., Spec]
 
 LONG = ("rounds=3000", "eval_every=3000", "hops.0.policy.steps=1", "topology.clients=2")
-"""Some seconds of rounds, so that a wish to stop is heard in the middle, and checkpoints are sent."""
-
-KINDS = ["local", "ray", "ray, no shared folder"]
+"""Some seconds of rounds, so that a wish to stop is heard in the middle, and there are checkpoints."""
 
 
-@pytest.fixture(params=KINDS)
-def pool(request: pytest.FixtureRequest) -> Pool:
-    if request.param == "local":
-        return LocalPool(2)
-    return ray_pool(request.getfixturevalue("ray"), shared=request.param == "ray")
-
-
-@pytest.fixture(params=KINDS[1:])
-def cluster_pool(request: pytest.FixtureRequest) -> Pool:
-    return ray_pool(request.getfixturevalue("ray"), shared=request.param == "ray")
-
-
-def ray_pool(ray: Any, shared: bool) -> Pool:
+@pytest.fixture
+def cluster_pool(ray: Any) -> Pool:
     from fedradio.remote.ray_pool import RayPool
 
-    class Apart(RayPool):
-        """A pool whose tasks never find their folder."""
+    return RayPool(ray, 2)
 
-        def probe(self, folder: Path, token: str) -> Path:
-            return folder.parent / "nothing"
 
-    return (RayPool if shared else Apart)(ray, 2)
+@pytest.fixture(params=["local", "ray"])
+def pool(request: pytest.FixtureRequest) -> Pool:
+    return LocalPool(2) if request.param == "local" else request.getfixturevalue("cluster_pool")
 
 
 @dataclass
@@ -194,13 +182,18 @@ def _parent(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def test_a_folder_in_use_on_the_side_of_the_one_who_asks_is_refused(ray: Any, tiny: Make, tmp_path: Path) -> None:
-    pool, said = ray_pool(ray, shared=False), []
-    (tmp_path / "held").mkdir()
-    with locked(tmp_path / "held"):
-        pool.make(tasks_of(tmp_path, {"held": tiny()}), said.append, Wish())
-    assert [each.message["status"] for each in said if each.kind == "end"] == ["failed"]
-    assert "in use" in said[-1].message["error"]
+def test_a_worker_that_does_not_see_the_folder_ends_the_sweep_with_one_error(
+    cluster_pool: Pool, tiny: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_pool, "probe", lambda *_: tmp_path / "nothing")
+    said: list[Said] = []
+    with pytest.raises(SpecError, match=f"{platform.node()} does not see {tmp_path}"):
+        cluster_pool.make(
+            tasks_of(tmp_path, {f"{seed}": tiny(f"seed={seed}") for seed in range(4)}), said.append, Wish()
+        )
+    assert sorted(each.number for each in said if each.kind == "end") == [0, 1, 2, 3]
+    assert {each.message["status"] for each in said} <= {"failed", NOT_BEGUN}
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_second_wish_ends_everything_at_once(pool: Pool, tiny: Make, tmp_path: Path) -> None:

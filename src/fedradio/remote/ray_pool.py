@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fedradio.core.errors import Problem, SpecError, StoreError
-from fedradio.core.files import locked, write_text
+from fedradio.core.errors import Problem, SpecError
+from fedradio.core.files import write_text
 from fedradio.remote.courier import Json, Mailbox
 from fedradio.remote.node import this_node
 from fedradio.remote.ray_cluster import cpus_of, on_node, widest
-from fedradio.remote.ray_task import make_run, probe_name
-from fedradio.remote.shipping import held_files, store
-from fedradio.runs.folder import is_run
-from fedradio.runs.place import check_new_place
+from fedradio.remote.ray_task import NOT_SHARED, make_run, probe_name
 from fedradio.sweeps.tasks import Pool, Said, Stop, Task, Tell, end, not_begun
 
 RETRIES = 3
@@ -33,7 +30,7 @@ LAST_WAIT_S = 10.0
 class RayPool(Pool):
     """The :class:`Pool` of a Ray cluster: as many runs at a time as it has processors for, or at most ``jobs``.
 
-    Where a machine does not share the folder of a run, this process alone writes into it: the files come by mail.
+    All machines need the folder of the runs; one that does not see it ends the batch with a :class:`SpecError`.
     """
 
     def __init__(self, ray: Any, jobs: int | None = None) -> None:
@@ -57,7 +54,7 @@ class RayPool(Pool):
         _Batch(self._ray, self, tell).make(tasks, stop)
 
     def probe(self, folder: Path, token: str) -> Path:
-        """Put a file beside the folder of a run by which a task sees whether it shares it."""
+        """Write the file beside the folder of a run by which a task sees that its machine shares that folder."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         write_text(folder.parent / probe_name(token), token)
         return folder.parent / probe_name(token)
@@ -77,17 +74,16 @@ class _Batch:
         self._make_run = ray.remote(_make_run)
         self._running: dict[Any, Task] = {}
         self._begun: set[int] = set()
-        self._tasks: dict[int, Task] = {}
         self._probes: set[Path] = set()
-        self._locks: dict[int, ExitStack] = {}
+        self._refused: SpecError | None = None
 
     def make(self, tasks: Iterator[Task], stop: Stop) -> None:
         stopped = False
         try:
             while True:
-                while not stop.asked and self._room() and (task := next(tasks, None)) is not None:
+                while not self._over(stop) and self._room() and (task := next(tasks, None)) is not None:
                     self._begin(task)
-                if stop.asked and not stopped:
+                if self._over(stop) and not stopped:
                     stopped = True
                     self._stop()
                 if not self._running:
@@ -98,15 +94,19 @@ class _Batch:
                     self._end(reference, stop)
             for task in tasks:
                 self._tell(Said(task.number, "end", not_begun()))
+            if self._refused is not None:
+                raise self._refused
         except BaseException:
             self._end_at_once()
             raise
         finally:
-            for lock in self._locks.values():
-                lock.close()
             for probe in self._probes:
                 probe.unlink(missing_ok=True)
             self._ray.kill(self._mailbox)
+
+    def _over(self, stop: Stop) -> bool:
+        """Whether no more tasks are to begin."""
+        return stop.asked or self._refused is not None
 
     def _room(self) -> bool:
         """Whether the cluster has room for one more; it may have grown."""
@@ -118,7 +118,6 @@ class _Batch:
         options = {"max_retries": RETRIES, "retry_exceptions": False, "num_cpus": task.message["workers"]}
         arguments = (task.number, dict(task.message), self._asker, self._token, self._mailbox)
         self._running[self._make_run.options(**options).remote(*arguments)] = task
-        self._tasks[task.number] = task
 
     def _stop(self) -> None:
         """Tell those that have begun to end after their round; the others are taken back."""
@@ -128,35 +127,18 @@ class _Batch:
                 self._ray.cancel(reference)
 
     def _hear(self) -> None:
-        """Take what has come: progress and notes are told, files stored."""
+        """Take progress and notes from the mailbox, and tell them."""
         for number, message in self._ray.get(self._mailbox.take.remote()):
             self._begun.add(number)
-            if message["event"] == "want":
-                self._ray.get(self._mailbox.answer.remote(number, self._held(number)))
-            elif message["event"] == "files":
-                store(Path(self._tasks[number].message["folder"]), message)
-            else:
-                self._tell(Said(number, message["event"], message))
-
-    def _held(self, number: int) -> Json:
-        """The files of a run whose task does not share its folder, which from now on is locked for it."""
-        folder = Path(self._tasks[number].message["folder"])
-        try:
-            if not is_run(folder):
-                check_new_place(folder)
-            folder.mkdir(exist_ok=True)
-            if number not in self._locks:
-                self._locks[number] = ExitStack()
-                self._locks[number].enter_context(locked(folder))
-            return {"error": None, "files": held_files(folder)}
-        except (StoreError, OSError) as error:
-            return {"error": str(error), "files": {}}
+            self._tell(Said(number, message["event"], message))
 
     def _end(self, reference: Any, stop: Stop) -> None:
         """Tell how a task has ended."""
         task, errors = self._running.pop(reference), self._ray.exceptions
         try:
             message = self._ray.get(reference)
+            if message["event"] == NOT_SHARED:
+                message = self._not_shared(message["machine"], Path(task.message["folder"]).parent)
         except errors.TaskCancelledError:
             message = end("interrupted", None, 130) if task.number in self._begun else not_begun()
         except errors.RayTaskError as error:
@@ -164,9 +146,13 @@ class _Batch:
         except errors.RayError as error:
             reason = f"its process died, even after Ray restarted it: {str(error).strip()[:2000]}"
             message = end("interrupted", None, 130) if stop.asked else end("failed", reason, 1)
-        if lock := self._locks.pop(task.number, None):
-            lock.close()
         self._tell(Said(task.number, "end", message))
+
+    def _not_shared(self, machine: str, folder: Path) -> Json:
+        """The end of a task whose machine does not see a folder; it ends the batch."""
+        remedy = "use a folder that all machines of the cluster share"
+        self._refused = SpecError(Problem("--on ray", f"{machine} does not see {folder}", remedy))
+        return end("failed", str(self._refused), SpecError.exit_code)
 
     def _end_at_once(self) -> None:
         for reference in self._running:

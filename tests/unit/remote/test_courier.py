@@ -26,10 +26,6 @@ def test_a_mailbox_keeps_what_is_left_until_it_is_taken() -> None:
     assert box.take() == []
     box.stop()
     assert box.tell(3, [])
-    assert box.answered(3) is None
-    box.answer(3, {"files": {}})
-    assert box.answered(3) == {"files": {}}
-    assert box.answered(3) is None
 
 
 def test_everything_is_carried_and_of_rounds_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
