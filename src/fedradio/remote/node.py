@@ -10,8 +10,7 @@ from pathlib import Path
 
 from fedradio._version import __version__
 from fedradio.core.errors import Problem, SpecError
-from fedradio.core.neighbours import OPTION
-from fedradio.core.part_files import Agreed, load_part_file, part_files
+from fedradio.core.part_files import OPTION, Agreed, load_part_file, part_files
 
 
 @dataclass(frozen=True)

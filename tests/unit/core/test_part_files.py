@@ -1,4 +1,4 @@
-"""Files of parts: what they register, and what is refused without leaving anything behind."""
+"""Files of parts: what they register and import, and what is refused without leaving anything behind."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from fedradio.core.registry import FAMILIES, forget, part, parts, registered
 @pytest.fixture(autouse=True)
 def unloaded() -> Iterator[None]:
     """What a test loads is gone after it."""
-    before = {(each.family, each.kind) for each in parts()}
+    before, modules = {(each.family, each.kind) for each in parts()}, set(sys.modules)
     yield
     forget(set(registered()) - before)
     part_files._LOADED.clear()
-    part_files.PART_MODULES.clear()
-    for name in [name for name in sys.modules if name.startswith("fedradio_part_file")]:
+    for name in set(sys.modules) - modules:
         del sys.modules[name]
 
 
@@ -35,11 +34,12 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 
 def refused(path: Path, sha256: str | None = None) -> str:
-    before, modules = registered(), set(sys.modules)
+    before, modules, path_before = registered(), set(sys.modules), list(sys.path)
     with pytest.raises(SpecError) as caught:
         load_part_file(path, sha256)
     assert registered() == before
-    assert not {name for name in set(sys.modules) - modules if name.startswith("fedradio_part_file")}
+    assert not {name for name in set(sys.modules) - modules if name == "mine" or name.startswith("fedradio_part_file")}
+    assert sys.path == path_before
     (problem,) = caught.value.problems
     assert (problem.path, problem.value) == ("--parts", str(path))
     return problem.reason
@@ -136,3 +136,174 @@ def test_only_the_bytes_that_were_agreed_on_are_run(tmp_path: Path) -> None:
     written(tmp_path, HALVED + "\n")
     assert "has changed since it was loaded" in refused(path)
     assert part_files.part_files() == [file]
+
+
+def folder_of(folder: Path, **texts: str) -> Path:
+    """A folder with these modules; the first one is a file of parts, whose path is returned."""
+    for name, text in texts.items():
+        path = folder / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / f"{next(iter(texts))}.py"
+
+
+def importing(text: str, kind: str = "shortened") -> str:
+    return f"{text}\n{HALVED.replace('shortened', kind)}"
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_what_is_imported_from_the_folder_is_kept_and_nothing_else(tmp_path: Path) -> None:
+    path = folder_of(
+        tmp_path,
+        mine=importing("import own_one"),
+        own_one="from own_pack.inner import X\nfrom own_bare import deep\n",
+        own_pack__init="",
+        own_pack__inner="from . import sister\nX = sister.Y\n",
+        own_pack__sister="Y = 1\n",
+        own_bare__deep="",
+        unasked="raise RuntimeError\n",
+    )
+    (tmp_path / "own_pack" / "init.py").rename(tmp_path / "own_pack" / "__init__.py")
+    before = list(sys.path)
+    file = load_part_file(path)
+    assert list(file.checksums) == [
+        "own_bare/deep.py",
+        "own_one.py",
+        "own_pack/__init__.py",
+        "own_pack/inner.py",
+        "own_pack/sister.py",
+    ]
+    assert file.checksums["own_pack/sister.py"] == sha256("Y = 1\n")
+    assert "unasked" not in sys.modules
+    assert not list(tmp_path.rglob("__pycache__"))
+    assert sys.path == before
+
+
+@pytest.mark.parametrize("name", ["colorsys", "typer", "math"])
+def test_nothing_that_is_installed_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    path = folder_of(tmp_path, mine=importing(f"import {name}"), **{name: "raise RuntimeError('a trap')\n"})
+    assert load_part_file(path).neighbours == ()
+
+
+@pytest.mark.parametrize("stem", ["profile", "my-parts", "math"])
+def test_a_file_of_any_name_is_loaded_and_hides_nothing(tmp_path: Path, stem: str) -> None:
+    folder_of(tmp_path, **{stem: importing("import cProfile, math\nmath.sqrt")})
+    assert load_part_file(tmp_path / f"{stem}.py").parts == (("algorithm", "shortened"),)
+    assert sys.modules.get("my-parts") is None
+    assert not str(getattr(sys.modules["profile"], "__file__", "")).startswith(str(tmp_path))
+
+
+def test_two_folders_may_have_files_of_one_name(tmp_path: Path) -> None:
+    first = load_part_file(folder_of(tmp_path / "a", mine=importing("")))
+    second = load_part_file(folder_of(tmp_path / "b", mine=importing("", "other")))
+    assert (first.parts, second.parts) == ((("algorithm", "shortened"),), (("algorithm", "other"),))
+
+
+def test_modules_that_were_loaded_before_are_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder_of(tmp_path, mine=importing("import own_early"), own_early="X = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    __import__("own_early")
+    assert load_part_file(path).checksums == {"own_early.py": sha256("X = 1\n")}
+    assert str(tmp_path) in sys.path
+
+
+def test_files_of_one_folder_share_their_neighbours(tmp_path: Path) -> None:
+    first = folder_of(tmp_path, mine=importing("import own_common"), own_common="RUNS = []\nRUNS.append(1)\n")
+    folder_of(tmp_path, second=importing("import own_common, mine", "other"))
+    load_part_file(first)
+    second = load_part_file(tmp_path / "second.py")
+    assert list(second.checksums) == ["mine.py", "own_common.py"]
+    assert second.parts == (("algorithm", "other"),)
+    assert sys.modules["own_common"].RUNS == [1]
+
+
+def test_a_shared_neighbour_that_has_changed_since_is_refused(tmp_path: Path) -> None:
+    load_part_file(folder_of(tmp_path, mine=importing("import own_common"), own_common="X = 1\n"))
+    second = folder_of(tmp_path, second=importing("import own_common", "other"), own_common="X = 2\n")
+    with pytest.raises(SpecError, match=r"has changed since it was loaded.*own_common.py"):
+        load_part_file(second)
+    assert ("algorithm", "other") not in registered()
+
+
+def test_a_file_that_another_one_has_imported_is_not_run_twice(tmp_path: Path) -> None:
+    first = folder_of(tmp_path, mine=importing("RUNS = []\nRUNS.append(1)"))
+    folder_of(tmp_path, second=importing("import mine", "other"), plain="")
+    folder_of(tmp_path, third=importing("import plain", "third"))
+    assert load_part_file(tmp_path / "second.py").parts == (("algorithm", "shortened"), ("algorithm", "other"))
+    file = load_part_file(first)
+    assert file.parts == (("algorithm", "shortened"),)
+    assert file is load_part_file(first)
+    assert sys.modules["mine"].RUNS == [1]
+    load_part_file(tmp_path / "third.py")
+    with pytest.raises(SpecError, match="registers no part"):
+        load_part_file(tmp_path / "plain.py")
+    (tmp_path / "plain.py").write_text("X = 1\n")
+    with pytest.raises(SpecError, match="has changed"):
+        load_part_file(tmp_path / "plain.py")
+
+
+def test_files_that_import_each_other(tmp_path: Path) -> None:
+    first = folder_of(tmp_path, mine=importing("import second"), second=importing("import mine", "other"))
+    file = load_part_file(first)
+    assert file.parts == (("algorithm", "other"), ("algorithm", "shortened"))
+    assert list(file.checksums) == ["second.py"]
+    other = load_part_file(tmp_path / "second.py")
+    assert other.parts == (("algorithm", "other"),)
+    assert list(other.checksums) == ["mine.py"]
+
+
+def test_files_that_import_each_other_and_fail_leave_nothing_behind(tmp_path: Path) -> None:
+    first = folder_of(tmp_path, mine=importing("import second\n1 / 0"), second=importing("import mine", "other"))
+    with pytest.raises(SpecError, match="ZeroDivisionError"):
+        load_part_file(first)
+    folder_of(tmp_path, mine=importing("import second"))
+    assert load_part_file(first).parts == (("algorithm", "other"), ("algorithm", "shortened"))
+
+
+def test_two_folders_may_not_give_modules_of_one_name(tmp_path: Path) -> None:
+    here = folder_of(tmp_path / "a", mine=importing("import own_twice"), own_twice="X = 1\n")
+    there = folder_of(tmp_path / "b", mine=importing("import own_twice", "other"), own_twice="X = 2\n")
+    load_part_file(here)
+    with pytest.raises(SpecError, match=r"imports own_twice from its folder.*rename one"):
+        load_part_file(there)
+    assert sys.modules["own_twice"].X == 1
+
+
+def test_only_neighbours_that_were_agreed_on_are_accepted(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, mine=importing("import own_one"), own_one="X = 1\n")
+    text = path.read_text()
+    for agreed in ({}, {"own_one.py": sha256("X = 2\n")}, {"own_one.py": sha256("X = 1\n"), "own_two.py": ""}):
+        with pytest.raises(SpecError, match="has changed since it was loaded"):
+            load_part_file(path, sha256(text), agreed)
+        assert "own_one" not in sys.modules
+        assert ("algorithm", "shortened") not in registered()
+    load_part_file(path, sha256(text), {"own_one.py": sha256("X = 1\n")})
+    folder_of(tmp_path, own_one="X = 2\n")
+    with pytest.raises(SpecError, match="has changed since it was loaded"):
+        load_part_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x = \n", "own_one.py, line 1: invalid syntax"),
+        ("\nx = 1 / 0\n", "own_one.py, line 2: ZeroDivisionError"),
+    ],
+)
+def test_a_broken_neighbour_is_named_and_leaves_nothing_behind(tmp_path: Path, text: str, reason: str) -> None:
+    path = folder_of(tmp_path, mine=importing("import own_zero, own_one"), own_zero="X = 1\n", own_one=text)
+    with pytest.raises(SpecError, match=reason):
+        load_part_file(path)
+    assert not {"own_zero", "own_one"} & set(sys.modules)
+    folder_of(tmp_path, own_one="X = 1\n")
+    assert len(load_part_file(path).neighbours) == 2
+
+
+def test_a_link_leads_to_the_folder_of_the_file(tmp_path: Path) -> None:
+    path = folder_of(tmp_path / "a", mine=importing("import own_one"), own_one="X = 1\n")
+    (tmp_path / "link.py").symlink_to(path)
+    assert list(load_part_file(tmp_path / "link.py").checksums) == ["own_one.py"]
