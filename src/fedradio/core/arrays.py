@@ -1,12 +1,13 @@
-"""Checks of the arrays that users pass in as samples; every error names the place.
+"""Arrays that users pass as samples: converted to tensors and checked; every error names the place.
 
-Arrays may be numpy's, torch's, pandas' or lists. Everything wrong with them is a :class:`DataError`, so that it is
-never met later, as a loss that is not a number.
+They may be numpy arrays, tensors, lists, or tables and columns of pandas; numpy converts them. Wrong values are a
+:class:`DataError` here, so that they do not appear later as a loss that is not a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,36 +25,14 @@ SHOWN = 5
 """Labels and classes that a message names."""
 
 
-def check_options(classes: Any, test_fraction: Any, rng: Any, sample_bits: Any) -> None:
-    """Refuse what stands beside the arrays and is no number, or no generator of random numbers."""
-    if classes is not None and (isinstance(classes, bool) or not isinstance(classes, int | np.integer)):
-        raise DataError(f"classes must be the number of classes, a whole number, but is {classes!r:.40}")
-    if isinstance(test_fraction, bool) or not isinstance(test_fraction, int | float | np.number):
-        raise DataError(f"test_fraction must be at least 0 and below 1, but is {test_fraction!r:.40}")
-    if rng is not None and not isinstance(rng, Rng):
-        raise DataError(f"rng must be a fedradio.Rng, such as Rng(1), but is {type(rng).__name__}")
-    if sample_bits is not None and not (isinstance(sample_bits, int | float | np.number) and 0 < sample_bits < np.inf):
-        raise DataError(f"sample_bits must be a number above 0, but is {sample_bits!r:.40}")
-
-
 def as_array(value: Any, name: str) -> Array:
-    """What a user gives as a numpy array of at least one sample."""
-    if hasattr(value, "toarray"):
-        raise DataError(f"{name} is a sparse matrix: pass {name}.toarray()")
-    if isinstance(value, Tensor):
-        if value.layout is not torch.strided:
-            raise DataError(f"{name} is a sparse tensor: pass {name}.to_dense()")
-        array: Array = _plain(value, name)
-    elif hasattr(value, "to_numpy"):
-        array = value.to_numpy()
-    elif isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
-        array = _stacked([as_array(item, name) if isinstance(item, Tensor) else item for item in value], name)
-    else:
-        array = _stacked(value, name)
-    if isinstance(array, np.ma.MaskedArray):
-        if np.ma.getmaskarray(array).any():
-            raise DataError(f"{name} is masked at {_place(np.ma.getmaskarray(array))}: fill it in, or leave it out")
-        array = np.asarray(array)
+    """A user's value as a numpy array of at least one sample."""
+    if isinstance(value, np.ma.MaskedArray):  # numpy would use what is under the mask
+        raise DataError(f"{name} is a masked array: pass {name}.filled(...)")
+    try:
+        array = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(f"{name} is not an array: {error}") from None
     if array.ndim == 0:
         raise DataError(f"{name} must be an array of samples, but is {type(value).__name__}")
     if len(array) == 0:
@@ -62,7 +41,7 @@ def as_array(value: Any, name: str) -> Array:
 
 
 def features(value: Any, name: str, ids: bool = False) -> Tensor:
-    """The inputs ``[n, *shape]`` of ``n`` samples as float32, or as int64 where they are ``ids``; all finite."""
+    """The inputs ``[n, *shape]`` of ``n`` samples as float32, or as int64 if they are ``ids``; all are finite."""
     array = _numbers(as_array(value, name), name)
     if array.ndim == 1:
         raise DataError(
@@ -72,14 +51,11 @@ def features(value: Any, name: str, ids: bool = False) -> Tensor:
         raise DataError(f"{name} has shape {array.shape}: its samples have no values")
     if ids:
         return _ids(array, name)
-    bad = ~np.isfinite(array)
-    if bad.any():
-        raise DataError(f"{name} is {array[bad][0]} at {_place(bad)}: fill it in, or leave the sample out")
     with np.errstate(over="ignore"):
         single = np.array(array, dtype=np.float32, order="C")
-    if not np.isfinite(single).all():
-        lost = ~np.isfinite(single)
-        raise DataError(f"{name} is {array[lost][0]:g} at {_place(lost)}, too large for float32: scale it")
+    bad = ~np.isfinite(single)
+    if bad.any():
+        raise DataError(f"{name} is {array[bad][0]} at {_place(bad)}: finite numbers of float32 are needed")
     return torch.from_numpy(single)
 
 
@@ -164,50 +140,16 @@ def sample_bits(array: Array) -> float:
     return float(np.prod(array.shape[1:]) * (8 if array.dtype.itemsize == 1 else 32))
 
 
-def _plain(value: Tensor, name: str) -> Array:
-    """A tensor as an array; one without values, of parts or in codes is refused."""
-    if value.is_nested or value.is_quantized or value.is_meta:
-        kind = "nested" if value.is_nested else "quantised" if value.is_quantized else "meta"
-        raise DataError(f"{name} is a {kind} tensor: pass a plain one")
-    plain = value.detach().cpu()
-    array: Array = (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
-    return array
-
-
-def _stacked(value: Any, name: str) -> Array:
-    """A list as an array; samples of different shapes are refused by their number."""
-    try:
-        return np.asanyarray(value)
-    except Exception:  # whatever numpy, or the object, raises; the place is looked for below
-        shapes = [np.shape(np.asarray(item, dtype=object)) for item in value] if isinstance(value, list | tuple) else []
-    odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
-    if odd is None:
-        raise DataError(f"{name} must be an array of samples, but is {type(value).__name__}") from None
-    reason = f"sample {odd} of {name} has shape {shapes[odd]}, sample 0 has {shapes[0]}"
-    raise DataError(f"{reason}: all samples must have the same shape") from None
-
-
 def _numbers(array: Array, name: str) -> Array:
-    """The array if it holds real numbers; objects are looked at one by one."""
-    if array.dtype.kind in "biuf":
-        return array
+    """The array if it has real numbers; objects become float64."""
     if array.dtype.kind == "O":
-        for place, item in np.ndenumerate(array):
-            if not isinstance(item, int | float | np.number):
-                at = _words(place)
-                raise DataError(f"{name} is {item!r:.40} at {at}: numbers are needed, in samples of the same shape")
-        return _objects(array, name)
-    if array.dtype.kind == "U":
-        raise DataError(f"{name} is text, such as {str(array.flat[0])!r:.40}: numbers are needed")
-    raise DataError(f"{name} is of type {array.dtype}: real numbers are needed")
-
-
-def _objects(array: Array, name: str) -> Array:
-    """Numbers of Python as float64."""
-    try:
-        return array.astype(np.float64)
-    except OverflowError:  # Python's whole numbers have no end
-        raise DataError(f"{name} has a whole number that is too large for a float: scale it") from None
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"{name} has values that are not numbers: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{name} is of type {array.dtype}: real numbers are needed")
+    return array
 
 
 def _ids(array: Array, name: str) -> Tensor:
@@ -226,12 +168,14 @@ def _label_array(value: Any, name: str) -> Array:
     if array.ndim != 1:
         reason = f"{name} has shape {array.shape}: one label per sample is needed"
         raise DataError(f"{reason}; for one-hot rows use {name}.argmax(1)" if array.ndim == 2 else reason)
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8", "replace")
+    if array.dtype.kind == "U" or (array.dtype.kind == "O" and all(isinstance(item, str) for item in array)):
+        return array.astype(np.str_)
     if array.dtype.kind == "O":
-        _check_label_objects(array, name)
-    if array.dtype.kind in "OS" and all(isinstance(item, str | bytes) for item in array):
-        array = np.array([item.decode("utf-8", "replace") if isinstance(item, bytes) else item for item in array])
-    if array.dtype.kind == "U":
-        return array
+        missing = [item is None or (isinstance(item, float) and math.isnan(item)) for item in array]
+        if any(missing):
+            raise DataError(f"{name} is {array[missing][0]} at {_place(np.array(missing))}: every sample needs a label")
     array = _numbers(array, name)
     bad = ~np.isfinite(array) | (np.abs(array.astype(np.float64)) >= 2**62) | (array != np.floor(array))
     if bad.any():
@@ -239,17 +183,6 @@ def _label_array(value: Any, name: str) -> Array:
             f"{name} is {array[bad][0]} at {_place(bad)}: labels are classes, whole numbers from 0, or words"
         )
     return array.astype(np.int64)
-
-
-def _check_label_objects(array: Array, name: str) -> None:
-    """Refuse labels that are missing, and words among numbers."""
-    for i, item in enumerate(array):
-        if item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, float) and item != item):
-            raise DataError(f"{name} is {item!r:.40} at sample {i}: every sample needs a label")
-    words = [isinstance(item, str | bytes) for item in array]
-    if any(words) and not all(words):
-        i = words.index(not words[0])
-        raise DataError(f"{name} is {array[0]!r:.40} at sample 0 and {array[i]!r:.40} at sample {i}: words or numbers")
 
 
 def _class_count(arrays: Mapping[str, Array]) -> int:
@@ -266,10 +199,6 @@ def _class_count(arrays: Mapping[str, Array]) -> int:
 
 
 def _place(mask: Array) -> str:
-    """The first place where a mask is true, for people."""
-    return _words(np.unravel_index(int(np.argmax(mask)), mask.shape))
-
-
-def _words(place: Sequence[Any]) -> str:
-    sample, *inside = (int(each) for each in place)
+    """The first place where a mask is true."""
+    sample, *inside = (int(each) for each in np.unravel_index(int(np.argmax(mask)), mask.shape))
     return f"sample {sample}" + (f", position {inside[0] if len(inside) == 1 else tuple(inside)}" if inside else "")

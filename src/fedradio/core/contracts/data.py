@@ -100,7 +100,8 @@ class Samples:
         """
         if (test_x is None) != (test_y is None):
             raise DataError("test_x and test_y belong together: one is missing")
-        arrays.check_options(classes, test_fraction, rng, sample_bits)
+        if sample_bits is not None and not sample_bits > 0:
+            raise DataError(f"sample_bits must be above 0, but is {sample_bits}")
         kept = arrays.as_array(x, "x")
         inputs = arrays.features(kept, "x", ids)
         given = {"y": y} if test_y is None else {"y": y, "test_y": test_y}
