@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,6 +28,9 @@ from fedradio.core.units import show
 
 LARGE = 1_000_000_000
 """Size in bytes from which on a slot is kept in a file."""
+
+ALIGNMENT = 64
+"""Bytes to which torch aligns tensors."""
 
 SPARSE = 1 << 24
 """Size in bytes from which on rows of zeros in memory take none until they are written."""
@@ -48,13 +52,17 @@ def make_room(slots: Slots, large: int = LARGE) -> Slots:
 
 
 def zero_rows(clients: int, row: Tensor) -> Tensor:
-    """Zeros ``[clients, *row.shape]`` in memory, of the type and on the device of ``row``; most take none until they
-    are written."""
-    size = clients * row.numel() * row.element_size()
-    if size < SPARSE or row.device.type != "cpu" or not hasattr(mmap, "MAP_ANONYMOUS"):
+    """Zeros ``[clients, *row.shape]`` of the type and on the device of ``row``; on the CPU, large ones take no memory
+    until they are written, as numpy's zeros do.
+
+    Note: numpy aligns memory to 16 bytes and torch to 64. Last bits of matrix products can depend on it.
+    """
+    if row.device.type != "cpu":
         return row.new_zeros(clients, *row.shape)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # aligned to pages; read as zeros
-    return torch.frombuffer(memory, dtype=row.dtype).view(clients, *row.shape)
+    size = clients * row.numel() * row.element_size()
+    memory = np.zeros(size + ALIGNMENT, np.uint8)
+    first = -memory.ctypes.data % ALIGNMENT
+    return torch.from_numpy(memory[first : first + size]).view(row.dtype).view(clients, *row.shape)
 
 
 def write_rows(rows: Tensor, ids: Tensor, values: Tensor) -> None:
