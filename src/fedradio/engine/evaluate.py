@@ -67,7 +67,7 @@ def summed(job: EvalJob, plan: Plan, results: Sequence[Scored]) -> Scores:
     mean = total / count[:, None]
     loss, hits = mean[:, 0], mean[:, 1:]
     metrics = _judged(job, plan, results) if job.metrics and results else {}
-    return Scores(_mean(hits[:, 0]), _mean(loss), hits[:, 0], loss, hits.nanmean(dim=0), hits, metrics)
+    return Scores(_mean(hits[:, 0]), _mean(loss), hits[:, 0], hits.nanmean(dim=0), hits, metrics)
 
 
 def models(job: EvalJob) -> int:

@@ -74,9 +74,7 @@ class Reference(Backend):
         logits, y = torch.stack([p for _, p, _ in seen]).log(), torch.tensor([y for _, _, y in seen])
         metrics = judge(job.metrics, logits, y, torch.tensor([group for group, _, _ in seen]))
         accuracy = top[:, 0]
-        return Scores(
-            float(accuracy.nanmean()), float(loss.nanmean()), accuracy, loss, top.nanmean(dim=0), top, metrics
-        )
+        return Scores(float(accuracy.nanmean()), float(loss.nanmean()), accuracy, top.nanmean(dim=0), top, metrics)
 
 
 def _double(values: list[Any]) -> Tensor:

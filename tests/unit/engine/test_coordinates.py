@@ -133,7 +133,7 @@ def test_evaluation(members: int, monkeypatch: pytest.MonkeyPatch) -> None:
         ensemble = Ensemble(tuple(rows), (0.3, 0.7)[:members] if members > 1 else (1.0,))
         seen.append(evaluate(EvalJob(model, ensemble, test, None, 3), 1))
     assert torch.equal(seen[0].group_top, seen[1].group_top)
-    torch.testing.assert_close(seen[0].group_loss, seen[1].group_loss, rtol=1e-11, atol=0)
+    assert seen[0].loss == pytest.approx(seen[1].loss, rel=1e-11)
     own = Ensemble((model.init(Rng(0)).double().expand(4, -1),))
     assert isinstance(test, TestSet)
     assert (

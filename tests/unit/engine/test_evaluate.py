@@ -60,7 +60,6 @@ def test_one_model_for_everybody(workers: int) -> None:
     p = model.apply(row[0], x).softmax(1)
     expected = [_plain(p[test.group == g], y[test.group == g]) for g in range(4)]
     assert scores.group_accuracy.tolist() == pytest.approx([a for a, _ in expected])
-    assert scores.group_loss.tolist() == pytest.approx([b for _, b in expected], rel=1e-5)
     assert scores.accuracy == pytest.approx(sum(a for a, _ in expected) / 4)
     assert scores.loss == pytest.approx(sum(b for _, b in expected) / 4, rel=1e-5)
 
@@ -70,12 +69,14 @@ def test_one_model_per_client_on_its_own_samples_mixed_with_everybodys() -> None
     everybody, own = _rows(model, 1), _rows(model, 4)
     test, x, y = _test_set(model, per_client=True)
     scores = scored(model, Ensemble((everybody, own), (0.25, 0.75)), test, None, 2)
+    losses = []
     for client in range(4):
         mine = test.group == client
         p = 0.25 * model.apply(everybody[0], x[mine]).softmax(1) + 0.75 * model.apply(own[client], x[mine]).softmax(1)
         accuracy, loss = _plain(p, y[mine])
         assert scores.group_accuracy[client] == pytest.approx(accuracy)
-        assert scores.group_loss[client] == pytest.approx(loss, rel=1e-5)
+        losses.append(loss)
+    assert scores.loss == pytest.approx(sum(losses) / 4, rel=1e-5)
 
 
 def test_one_model_per_client_on_all_samples() -> None:
@@ -85,7 +86,7 @@ def test_one_model_per_client_on_all_samples() -> None:
     scores = scored(model, Ensemble((own,)), test, None, 2, chunk=6)
     expected = [_plain(model.apply(row, x).softmax(1), y) for row in own]
     assert scores.group_accuracy.tolist() == pytest.approx([a for a, _ in expected])
-    assert scores.group_loss.tolist() == pytest.approx([b for _, b in expected], rel=1e-5)
+    assert scores.loss == pytest.approx(sum(b for _, b in expected) / 3, rel=1e-5)
 
 
 def test_local_parts_complete_the_row() -> None:
@@ -94,10 +95,12 @@ def test_local_parts_complete_the_row() -> None:
     test, x, y = _test_set(model, per_client=True)
     shared, local = rows[:1, : model.shared.size], rows[:, model.shared.size :]
     scores = scored(model, Ensemble((shared,)), test, local, 1)
+    losses = []
     for client in range(4):
         mine = test.group == client
         p = model.apply(torch.cat([shared[0], local[client]]), x[mine]).softmax(1)
-        assert scores.group_loss[client] == pytest.approx(_plain(p, y[mine])[1], rel=1e-5)
+        losses.append(_plain(p, y[mine])[1])
+    assert scores.loss == pytest.approx(sum(losses) / 4, rel=1e-5)
 
 
 def test_chunks_and_workers_change_nothing() -> None:
@@ -107,9 +110,9 @@ def test_chunks_and_workers_change_nothing() -> None:
     scores = [scored(model, ensemble, test, None, 1, chunk=chunk) for chunk in (1, 2, 5, 27, 1000)]
     for other in scores[1:]:
         assert torch.equal(scores[0].group_accuracy, other.group_accuracy)
-        assert torch.allclose(scores[0].group_loss, other.group_loss, rtol=1e-5)
+        assert scores[0].loss == pytest.approx(other.loss, rel=1e-5)
     parallel = [scored(model, ensemble, test, None, workers, chunk=2) for workers in (1, 2, 3)]
-    assert all(torch.equal(parallel[0].group_loss, other.group_loss) for other in parallel[1:])
+    assert all(parallel[0].loss == other.loss for other in parallel[1:])
 
 
 def test_sure_models_stay_finite() -> None:
@@ -247,11 +250,11 @@ def test_distinct_inputs_give_the_scores_of_all_samples(
         listing = Listing()
         scores = evaluate(EvalJob(model, ensemble, test, None, top, (listing,)), 2)
         by_workers = [evaluate(EvalJob(model, ensemble, test, None, top), workers) for workers in (1, 7)]
-        assert all(torch.equal(other.group_loss.nan_to_num(), scores.group_loss.nan_to_num()) for other in by_workers)
+        assert all(other.loss == scores.loss for other in by_workers)
         seen[share] = scores, listing.given[0]
     (shared, given), (plain, all_given) = seen[True], seen[False]
     assert torch.equal(shared.group_top.nan_to_num(), plain.group_top.nan_to_num())
-    torch.testing.assert_close(shared.group_loss, plain.group_loss, rtol=1e-12, atol=0, equal_nan=True)
+    assert shared.loss == pytest.approx(plain.loss, rel=1e-12)
     for one, other in zip(given, all_given, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
@@ -281,8 +284,8 @@ def test_samples_that_are_judged_together_are_not_shared(monkeypatch: pytest.Mon
         monkeypatch.setattr(distinct, "SHARE", save)
         monkeypatch.setattr(memo, "REMEMBER", save)
         known = memo.Memo()
-        seen[save] = [evaluate(EvalJob(model, each, test, None), 1, memo=known).group_loss for each in ensembles]
-    assert all(map(torch.equal, seen[True], seen[False]))
+        seen[save] = [evaluate(EvalJob(model, each, test, None), 1, memo=known).loss for each in ensembles]
+    assert seen[True] == seen[False]
 
 
 def test_probabilities_are_those_that_evaluations_judge() -> None:

@@ -322,7 +322,8 @@ class EvalJob:
 
 @dataclass(frozen=True)
 class Scores:
-    """Top-1 accuracy and cross entropy in nats, per group ``[G]`` (NaN without samples), and plain means over groups.
+    """Top-1 accuracy and cross entropy in nats, plain means over groups; ``group_accuracy [G]`` is that of each group
+    (NaN without samples).
 
     ``top [M]`` and ``group_top [G, M]`` are top-m accuracies, ``m = 1..M``. A group is one of the test set's, or, where
     every client has a model of its own and all share the samples, a client. ``metrics`` are those of the job's metrics.
@@ -331,7 +332,6 @@ class Scores:
     accuracy: float
     loss: float
     group_accuracy: Tensor
-    group_loss: Tensor
     top: Tensor
     group_top: Tensor
     metrics: dict[str, float] = field(default_factory=dict)

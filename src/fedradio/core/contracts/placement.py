@@ -166,10 +166,6 @@ class Cache:
         return name if len(self.capacity) == 1 else f"{name} {capacity}"
 
     @property
-    def needs_model(self) -> bool:
-        return any("model" in placement.needs for placement in self.placements)
-
-    @property
     def window(self) -> int:
         """How many of an edge's last requests are kept."""
         return max(placement.window for placement in self.placements)

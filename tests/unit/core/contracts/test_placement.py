@@ -32,7 +32,7 @@ def test_shelves_sizes_and_reports() -> None:
     assert list(one.shelves()) == [("predicted", 0, 8), ("lru", 1, 8)]
     two = Cache((lru(), cell_popular(window=7)), (4, 16), file_bits=torch.tensor([1.0, 2.0]))
     assert [label for label, _, _ in two.shelves()] == ["lru 4", "lru 16", "cell_popular 4", "cell_popular 16"]
-    assert (one.needs_model, two.needs_model, one.window, two.window) == (True, False, 0, 7)
+    assert (one.window, two.window) == (0, 7)
     assert one.sizes(2).tolist() == [200e6, 200e6]
     assert two.sizes(2).tolist() == [1.0, 2.0]
     assert (one.one_size, two.one_size) == (200e6, None)
