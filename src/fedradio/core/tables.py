@@ -72,14 +72,8 @@ def read_table(path: str, where: str, columns: Sequence[str]) -> Table:
 
 def open_table(path: str, where: str, delimiter: str = ",") -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """The names of the columns of a CSV file, and its rows, each with its line; empty lines are left out."""
-    data = read_given(path, where)
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        raise wrong(where, path, "not a text file in UTF-8") from None
-    lines = io.TextIOWrapper(
-        io.BytesIO(data), encoding="utf-8-sig", newline=""
-    )  # a string would take four times as much
+    data = io.BytesIO(read_given(path, where))
+    lines = io.TextIOWrapper(data, encoding="utf-8-sig", newline="")  # a string would take four times as much
     reader = csv.reader(lines, delimiter=delimiter)
     rows = _rows(reader, path, where)
     head = next(rows, None)
@@ -168,6 +162,8 @@ def _rows(reader: Iterator[list[str]], path: str, where: str) -> Iterator[tuple[
             row = next(reader)
         except StopIteration:
             return
+        except UnicodeDecodeError:
+            raise wrong(where, path, "not a text file in UTF-8") from None
         except csv.Error as error:
             raise wrong(where, path, f"not a CSV file ({error})", line + 1) from None
         line = getattr(reader, "line_num", line + 1)

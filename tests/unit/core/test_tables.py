@@ -60,6 +60,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="not a text file in UTF-8"):
         open_table(str(tmp_path / "t.csv"), "part.path")
+    (tmp_path / "t.csv").write_bytes(b"a,b\n" + 20_000 * b"1,2\n" + b"\xff,1\n")
+    with pytest.raises(SpecError, match="not a text file in UTF-8"):
+        read_table(str(tmp_path / "t.csv"), "part.path", ("a", "b"))
     with pytest.raises(SpecError, match="cannot be read"):
         given_sha256(str(tmp_path / "none"), "part.path")
 
