@@ -78,7 +78,7 @@ def allocation_of(action: Arrays, view: View) -> Allocation:
     return Allocation(
         active=active,
         steps=torch.where(active, steps, 0),
-        cpu_hz=None if fleet is None else _share(action, "cpu") * fleet.f_max_hz,
+        cpu_hz=None if fleet is None else _share(action, "cpu", len(active)) * fleet.f_max_hz,
         power_w=None if fleet is None else _share(action, "power", len(active)) * fleet.p_max_w,
         reason=torch.where(active, int(Reason.NONE), int(Reason.NOT_SELECTED)),
     )
@@ -109,7 +109,8 @@ def most_steps(policy: Policy, view: View) -> int:
     return max(1, epochs * int(view.signals["epoch_steps"].max()))
 
 
-def _share(action: Arrays, name: str, clients: int = 0) -> torch.Tensor:
+def _share(action: Arrays, name: str, clients: int) -> torch.Tensor:
+    """Shares ``[C]`` of the highest value; all of it if the action does not say."""
     values = action[name] if name in action else np.ones(clients)
     return torch.as_tensor(np.asarray(values), dtype=torch.float64)
 

@@ -47,6 +47,18 @@ def test_an_allocation_comes_back_from_its_action() -> None:
     assert torch.allclose(back.cpu_hz[active], alloc.cpu_hz[active], rtol=1e-12)
 
 
+def test_an_action_without_shares_means_the_highest_values(toy: Spec) -> None:
+    env = make(toy)
+    env.reset()
+    view = env._seen.view
+    assert view.fleet is not None
+    alloc = allocation_of({"select": np.ones(view.senders), "steps": np.ones(view.senders)}, view)
+    assert alloc.cpu_hz is not None
+    assert alloc.power_w is not None
+    assert torch.equal(alloc.cpu_hz, view.fleet.f_max_hz.double())
+    assert torch.equal(alloc.power_w, view.fleet.p_max_w.double())
+
+
 def test_shares_have_a_least_value(toy: Spec) -> None:
     env = make(toy)
     env.reset()
