@@ -18,8 +18,8 @@ import yaml
 MODEL, RECORDS, SUMMARY, SPEC = "model.safetensors", "records.jsonl", "summary.json", "spec.yaml"
 ALL = (SPEC, RECORDS, MODEL, SUMMARY)
 """What a run leaves."""
-CLOCK = frozenset({"wall_s", "measured_s"})
-MACHINE = frozenset({"wall_s", "measured_s", "cpu_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"})
+CLOCK = frozenset({"wall_s", "measured_s", "train_s"})
+MACHINE = CLOCK | {"cpu_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"}
 DESCRIPTION = frozenset({"about"})
 ABSENT = "(absent)"
 
