@@ -61,15 +61,16 @@ def number_line(item: Item, judged: JudgedTest) -> str:
 def _outside_alone(judged: JudgedTest) -> bool:
     """Whether a test is undecided only because several are made: by itself, its 95 % interval would refute it."""
     found = judged.found
-    if judged.judgement != "undecided" or found is None or found.low is None or found.high is None:
+    if judged.judgement != "undecided" or found is None or found.ends is None:
         return False
-    return region_of(judged.test).excludes(found.low, found.high)
+    return region_of(judged.test).excludes(*found.ends)
 
 
 def _ends(found: Interval | None, digits: int) -> str:
-    if found is None or found.low is None or found.high is None:
+    if found is None or found.ends is None:
         return "none"
-    return f"{found.low:.{digits}f} to {found.high:.{digits}f}"
+    low, high = found.ends
+    return f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def _quantity(item: Item, test: ClaimTest) -> str:
