@@ -116,7 +116,7 @@ def example_spec(note: dict[str, Any]) -> str:
 
 def settings(example: dict[str, Any]) -> dict[str, Any]:
     """Dotted keys of an example, as the command line takes them; parts and lists are values."""
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in example.items():
         inner = value if isinstance(value, dict) and "kind" not in value else None
         below = settings(inner) if inner else {}

@@ -17,8 +17,9 @@ from fedradio.papers.items import Item
 from fedradio.papers.published import PAPERS, items, matching
 from fedradio.papers.shipped import shipped_results
 from fedradio.report.figures.published import draw
+from fedradio.report.terminal.claims import verdict_counts
 from fedradio.report.terminal.reproduction import result_text
-from fedradio.report.terminal.shipped import Shipped, opened, verdict_counts
+from fedradio.report.terminal.shipped import Shipped, opened
 from fedradio.report.terminal.words import markdown_table
 
 SVG: dict[Any, Any] = {"svg.hashsalt": "fedradio", "svg.fonttype": "path"}

@@ -22,7 +22,7 @@ from fedradio.core.errors import FedradioError, StoreError
 from fedradio.core.files import write_text
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, collect
-from fedradio.papers.form import Scale
+from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, JudgedTest, judge
 from fedradio.papers.make import load_specs, make_folder, outdated
@@ -42,9 +42,6 @@ from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.runs.stored import read_environment
 
-SCALES: tuple[Scale, ...] = ("paper", "quick")
-"""Scales, the one that is preferred first."""
-
 POINTS = 60
 """Largest number of points of a curve, or of quantiles of a distribution, that ships."""
 
@@ -61,7 +58,7 @@ def stored_reproduction(item: Item, folder: Path) -> Reproduction | None:
     Its seeds are those of which everything is there. Without such seeds at either scale, they are all that are stored,
     and the rows that have been made for all of them count.
     """
-    seeds = {scale: _seeds(item, scale, folder) for scale in SCALES}
+    seeds = {scale: _seeds(item, scale, folder) for scale in reversed(SCALES)}
     for scale, (_, whole) in seeds.items():
         if whole:
             return plan_reproduction(item, scale, whole, folder)
@@ -169,8 +166,8 @@ def _test(judged: JudgedTest) -> FoundTest:
     found, wide = judged.found, judged.wide
     return FoundTest(
         mean=None if found is None else found.mean,
-        interval=found and found.ends,
-        corrected_interval=wide and wide.ends,
+        interval=None if found is None else found.ends,
+        corrected_interval=None if wide is None else wide.ends,
         seeds=len(judged.values),
         verdict=judged.judgement,
     )

@@ -18,10 +18,10 @@ from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
 from fedradio.papers.absence import Absence
 from fedradio.papers.collect import Result, collect, plain_result
-from fedradio.papers.form import Scale
+from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Item
 from fedradio.papers.judge import judge, plain_claims
-from fedradio.papers.known import SCALES, known_claims
+from fedradio.papers.known import known_claims
 from fedradio.papers.make import blocked, load_specs, make_folder, make_runs, make_studies
 from fedradio.papers.order import Pace, cheapest, left_s
 from fedradio.papers.plan import (

@@ -108,9 +108,9 @@ def _plain_test(judged: JudgedTest) -> dict[str, Any]:
     return judged.test.model_dump() | {
         "values": {str(seed): value for seed, value in judged.values.items()},
         "mean": None if found is None else found.mean,
-        "interval": found and found.ends,
+        "interval": None if found is None else found.ends,
         "corrected_level": corrected_level(judged.tests),
-        "corrected_interval": wide and wide.ends,
+        "corrected_interval": None if wide is None else wide.ends,
         "verdict": judged.judgement,
         "why": judged.why or None,
     }

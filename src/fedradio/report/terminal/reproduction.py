@@ -13,10 +13,9 @@ from rich.text import Text
 from fedradio.core.units import show_seconds
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, Result, RowResult
-from fedradio.papers.form import Scale
+from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Column, Item
 from fedradio.papers.judge import judge
-from fedradio.papers.known import SCALES
 from fedradio.papers.plan import Cost, Reproduction, Unit
 from fedradio.papers.published import PAPERS
 from fedradio.report.terminal.claims import claims_markdown, claims_view
