@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from fedradio.papers.claims import Claim, ClaimTest
@@ -89,11 +88,8 @@ def _claimed(test: ClaimTest) -> str:
 
 def claims_view(item: Item, judged: Sequence[JudgedClaim], world_seed: int | None) -> Group:
     """The claims of an item, shown below its result."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for one in judged:
-        table.add_row(verdict_text(one.judgement), Text("\n".join(claim_lines(item, one))))
+    rows = [(verdict_text(one.judgement), "\n".join(claim_lines(item, one))) for one in judged]
+    table = plain_table(("", ""), rows)
     return Group(Text(), Text(f"what the paper claims{_where(world_seed)}:", style="bold"), table)
 
 
