@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fedradio.report.terminal.shipped_page import folded
-
 ROOT = Path(__file__).parents[1]
 LONGEST = 25
 """Files with more lines than this are folded where a page includes them."""
@@ -16,6 +14,12 @@ INCLUDED = re.compile(r'^```(\w+) title="([^"\n]+)"\n--8<--\n(\S+)\n--8<--\n```$
 
 SECTION = re.compile(r"^### (.+)\n((?:(?!^##).*\n?)*)", re.MULTILINE)
 """A section of the third level, up to the next heading."""
+
+
+def folded(title: str, text: str) -> str:
+    """A collapsed block of text under its title."""
+    inside = "\n".join(f"    {line}" if line else "" for line in text.splitlines())
+    return f'??? note "{title}"\n\n{inside}'
 
 
 def fold_files(markdown: str) -> str:

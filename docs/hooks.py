@@ -11,16 +11,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from folding import fold_files, fold_sections
+from folding import fold_files, fold_sections, folded
 from mkdocs.structure.files import File, Files
-from part_pages import either, overview, pages, table
+from part_pages import either, overview, pages
 from protocol_tables import ciphertexts, derivable, messages, stolen_keys
 from typeset import typeset
 
 import fedradio
 from fedradio.core import contracts
 from fedradio.core.registry import FAMILIES, PART_LISTS, parts
-from fedradio.report.terminal.shipped_page import folded
+from fedradio.report.terminal.words import markdown_table
 from fedradio.spec.schema import spec_schema
 from fedradio.spec.spec import load_spec
 from fedradio.spec.yaml import shipped
@@ -80,7 +80,7 @@ def spec_keys(block: str | None) -> str:
     """Keys of the spec's frame, or of its ``Hop``, ``Data`` or ``Cache`` block, from the schema that checks specs."""
     schema = spec_schema().model_json_schema()
     fields = schema["properties"] if block is None else schema["$defs"][block]["properties"]
-    return table(
+    return markdown_table(
         ("key", "value", "default", "bounds", "meaning"), [_key(name, field) for name, field in fields.items()]
     )
 
@@ -150,7 +150,7 @@ def shipped_specs() -> str:
 
 
 def _specs_table(names: list[str]) -> str:
-    return table(("spec", "what it runs"), [(f"`{name}`", load_spec(name).plain["about"]) for name in names])
+    return markdown_table(("spec", "what it runs"), [(f"`{name}`", load_spec(name).plain["about"]) for name in names])
 
 
 @cache
@@ -174,7 +174,7 @@ def contracts_overview() -> str:
         (f"[{SUBJECTS[subject]}](contracts/{subject}.md)", ", ".join(f"`{name}`" for name in names))
         for subject, names in contract_names().items()
     ]
-    return table(("subject", "names"), rows)
+    return markdown_table(("subject", "names"), rows)
 
 
 def contract_pages() -> dict[str, str]:

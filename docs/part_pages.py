@@ -5,7 +5,6 @@ Words, keywords, bounds and papers come from the factories, equations and exampl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import yaml
 from fedradio.cli.new import USES
 from fedradio.core.registry import FAMILIES, Part, parts
 from fedradio.report.terminal.catalog import default_text, type_name
+from fedradio.report.terminal.words import markdown_table
 
 NOTES = Path(__file__).with_name("part_pages.yaml")
 
@@ -41,12 +41,16 @@ def overview() -> str:
         (f"[{part.family}](parts/{part.family}.md)", f"[`{part.kind}`]({page_of(part)})", part.summary)
         for part in parts()
     ]
-    return table(("family", "kind", "what it is"), rows)
+    return markdown_table(("family", "kind", "what it is"), rows)
 
 
 def family_page(family: str) -> str:
     rows = [(f"[`{part.kind}`]({family}/{part.kind}.md)", part.summary) for part in parts(family)]
-    lines = [f"# {family.capitalize()}", f"*{FAMILIES[family].capitalize()}.*", table(("kind", "what it is"), rows)]
+    lines = [
+        f"# {family.capitalize()}",
+        f"*{FAMILIES[family].capitalize()}.*",
+        markdown_table(("kind", "what it is"), rows),
+    ]
     lines.append(f"`fedradio ls {family}` prints this list, `fedradio new {family} NAME` starts a part of your own.")
     return "\n\n".join(lines if family in USES else lines[:-1])
 
@@ -77,7 +81,7 @@ def keywords(part: Part) -> str:
         for parameter in part.parameters()
     ]
     return (
-        table(("keyword", "type", "default", "unit", "bounds", "meaning"), rows)
+        markdown_table(("keyword", "type", "default", "unit", "bounds", "meaning"), rows)
         if rows
         else "This part has no keywords."
     )
@@ -112,7 +116,7 @@ def example_spec(note: dict[str, Any]) -> str:
 
 def settings(example: dict[str, Any]) -> dict[str, Any]:
     """Dotted keys of an example, as the command line takes them; parts and lists are values."""
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in example.items():
         inner = value if isinstance(value, dict) and "kind" not in value else None
         below = settings(inner) if inner else {}
@@ -127,8 +131,3 @@ def _flow(value: Any) -> str:
 
 def either(kind: str) -> str:
     return "`" + kind.replace(" | ", "` or `") + "`"
-
-
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

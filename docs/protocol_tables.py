@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from part_pages import table
-
 from fedradio.papers.protocol import FACTS, OCTETS, PARTIES, Ciphertext, Field, Party, knowledge, request_steps
+from fedradio.report.terminal.words import markdown_table
 
 FILE_OCTETS = 1_000_000
 
@@ -47,7 +46,7 @@ def messages() -> str:
         )
         for step in request_steps()
     ]
-    return table(("step", "party", "what", "fields", "bytes"), rows)
+    return markdown_table(("step", "party", "what", "fields", "bytes"), rows)
 
 
 def ciphertexts() -> str:
@@ -62,14 +61,14 @@ def ciphertexts() -> str:
         )
         for name, field in every.items()
     ]
-    return table(("ciphertext", "key", "contents", "bytes"), rows)
+    return markdown_table(("ciphertext", "key", "contents", "bytes"), rows)
 
 
 def derivable() -> str:
     """Which parties can derive which facts, alone and together."""
     known = {group: knowledge(request_steps(), *parties) for group, parties in GROUPS.items()}
     rows = [(title, *("yes" if fact in known[group] else "-" for group in GROUPS)) for fact, title in FACTS.items()]
-    return table(("fact", *GROUPS), rows)
+    return markdown_table(("fact", *GROUPS), rows)
 
 
 def stolen_keys() -> str:
@@ -82,4 +81,4 @@ def stolen_keys() -> str:
             new = knowledge(steps, "BS", "ISP", stolen=[key]) - knowledge(steps, "BS", "ISP") - {key}
             cells.append(", ".join(SHOWN[fact] for fact in SHOWN if fact in new) or "nothing")
         rows.append((title, *cells))
-    return table(("stolen key", "sealed requests", "tags in the clear"), rows)
+    return markdown_table(("stolen key", "sealed requests", "tags in the clear"), rows)

@@ -8,16 +8,19 @@ import re
 from typing import Any
 
 import matplotlib
+from folding import folded
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from result_pages import claims_table, item_markdown, item_summary, overview_markdown
 
 from fedradio.papers.items import Item
 from fedradio.papers.published import PAPERS, items, matching
 from fedradio.papers.shipped import shipped_results
 from fedradio.report.figures.published import draw
-from fedradio.report.terminal.reproduction import markdown_table, result_text
-from fedradio.report.terminal.shipped import Shipped, opened, verdict_counts
-from fedradio.report.terminal.shipped_page import claims_table, folded, item_markdown, item_summary, overview_markdown
+from fedradio.report.terminal.claims import verdict_counts
+from fedradio.report.terminal.reproduction import result_text
+from fedradio.report.terminal.shipped import Shipped, opened
+from fedradio.report.terminal.words import markdown_table
 
 SVG: dict[Any, Any] = {"svg.hashsalt": "fedradio", "svg.fonttype": "path"}
 """The same data gives the same picture."""

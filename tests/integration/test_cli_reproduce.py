@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.reproductions import run_here
+from support.scripts import script
 from typer.testing import CliRunner, Result
 
 from fedradio.cli import app
 from fedradio.cli import reproduce as reproduce_command
-from fedradio.core.errors import DivergenceError, SpecError, StoreError
+from fedradio.core.errors import DivergenceError, SpecError
 from fedradio.papers import make
 from fedradio.papers import published as shipped
 from fedradio.papers.items import parse_item
 from fedradio.papers.shipped import parse_shipped
 from fedradio.report.terminal import shipped as views
-from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import Outcome, RunTask
 
@@ -33,18 +34,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def run_batch(jobs: Sequence[RunTask], **options: Any) -> list[Outcome]:
         labels.extend(job.label for job in jobs)
-        return [_run(job) for job in jobs]
+        return run_here(jobs)
 
     monkeypatch.setattr(make, "run_batch", run_batch)
     return labels
-
-
-def _run(job: RunTask) -> Outcome:
-    try:
-        run(job.spec, job.folder, workers=1)
-    except DivergenceError as error:
-        return Outcome(job, "diverged", str(error), fresh=True, exit_code=error.exit_code)
-    return Outcome(job, "complete", None, fresh=True)
 
 
 @pytest.fixture
@@ -314,25 +307,12 @@ def test_an_interruption_of_all_says_how_to_go_on(
         assert f"resume with: fedradio reproduce {words} --scale quick --seeds 2 --jobs 2" in said
 
 
-def test_stored_results_are_published_as_small_files(here: Path, made: list[str]) -> None:
-    assert isinstance(fedradio("--publish", "small").exception, StoreError)
-    fedradio("whfl", "table1", "--seeds", "2")
-    count = len(made)
-    done = fedradio("--publish", "small")
-    assert done.exit_code == 0, done.output
-    assert done.stdout.split() == ["small/whfl/table1.json", "small/whfl/fig2.json", "small/whfl/fig3.json"]
-    assert len(made) == count
-    plain = json.loads((here / "small/whfl/table1.json").read_text())
-    assert plain["seeds"] == [1, 2]
-    assert plain["rows"]["met"]["accuracy"]["values"].keys() == {"1", "2"}
-    assert json.loads((here / "small/whfl/fig3.json").read_text())["left"]  # of which one run is table1's
-
-
 def test_shipped_results_are_printed_without_running(
     here: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fedradio("whfl", "table1", "--seeds", "2")
-    fedradio("whfl", "table1", "--publish", "small")
+    tool = script("tools/publish.py", monkeypatch)
+    assert tool.main(["whfl", "table1", "--to", "small"]) == 0
     text = (here / "small/whfl/table1.json").read_text()
     found = {("whfl", "table1"): parse_shipped(text, "table1.json")}
     monkeypatch.setattr(views, "shipped_results", lambda: found)
@@ -348,7 +328,7 @@ def test_shipped_results_are_printed_without_running(
 
 
 @pytest.mark.parametrize(
-    "words", [("--all", "--claims"), ("whfl", "table1", "--all"), ("--publish", "x", "--published-results")]
+    "words", [("--all", "--claims"), ("whfl", "table1", "--all"), ("--claims", "--published-results")]
 )
 def test_options_that_do_not_go_together_are_refused(here: Path, made: list[str], words: tuple[str, ...]) -> None:
     refused = fedradio(*words)

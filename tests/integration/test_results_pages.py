@@ -11,7 +11,7 @@ import pytest
 from support.scripts import script
 
 from fedradio.papers.published import PAPERS, items
-from fedradio.papers.shipped import parse_shipped, shipped_json, shipped_results
+from fedradio.papers.shipped import parse_shipped, shipped_results
 from fedradio.report.terminal import shipped as views
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def test_another_number_in_a_file_is_another_number_on_the_page(
     hooks: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = hooks.item_page("osafl", "fig3b")
-    plain = json.loads(shipped_json(shipped_results()["osafl", "fig3b"]))
+    plain = shipped_results()["osafl", "fig3b"].model_dump(mode="json")
     for numbers in plain["rows"].values():
         for cell in numbers.values():
             cell["values"] = dict.fromkeys(cell["values"], 7.654)

@@ -201,10 +201,10 @@ def assert_same(folder: Path, whole: Path) -> None:
     summaries = [{k: v for k, v in read_summary(f).items() if k not in WALL} for f in (folder, whole)]
     assert summaries[0] == summaries[1]
     assert (folder / MODEL_FILE).read_bytes() == (whole / MODEL_FILE).read_bytes()
-    last = max(path.name for path in (whole / checkpoint.FOLDER).glob("*.safetensors"))
-    final = [folder / checkpoint.FOLDER / last, whole / checkpoint.FOLDER / last]
+    last = max(path.name for path in (whole / CHECKPOINT_FOLDER).glob("*.safetensors"))
+    final = [folder / CHECKPOINT_FOLDER / last, whole / CHECKPOINT_FOLDER / last]
     assert final[0].read_bytes() == final[1].read_bytes()
-    assert len(list((folder / checkpoint.FOLDER).iterdir())) <= 4
+    assert len(list((folder / CHECKPOINT_FOLDER).iterdir())) <= 4
     assert not list(folder.rglob(".*.tmp"))
 
 
@@ -218,7 +218,7 @@ def go_on(nursery: Nursery, folder: Path, plain: dict[str, Any], **how: Any) -> 
 
 def made_rounds(folder: Path) -> int:
     """After how many rounds the last checkpoint was made."""
-    return max((int(path.stem[6:]) for path in (folder / checkpoint.FOLDER).glob("*.json")), default=0)
+    return max((int(path.stem[6:]) for path in (folder / CHECKPOINT_FOLDER).glob("*.json")), default=0)
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -468,7 +468,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_is_used(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(tiny("rounds=6"), tmp_path / "run", observer=Notes(4))
-    path = tmp_path / "run" / checkpoint.FOLDER / "round-000004.safetensors"
+    path = tmp_path / "run" / CHECKPOINT_FOLDER / "round-000004.safetensors"
     path.write_bytes(path.read_bytes()[:-8])
     watch = Notes()
     resume(tmp_path / "run", observer=watch)
@@ -514,7 +514,7 @@ def test_a_complete_run_is_left_alone_or_made_longer(
 def test_a_folder_without_checkpoint_starts_from_the_beginning(
     tiny: Callable[..., Spec], interrupted: Path, tmp_path: Path
 ) -> None:
-    for path in (interrupted / checkpoint.FOLDER).iterdir():
+    for path in (interrupted / CHECKPOINT_FOLDER).iterdir():
         path.unlink()
     (interrupted / ENVIRONMENT_FILE).unlink()
     watch = Notes()
@@ -560,7 +560,7 @@ def test_another_version_is_told(interrupted: Path) -> None:
 def test_the_model_of_a_run_is_its_last_shared_vector(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     run(tiny(), tmp_path / "run")
     model = read_tensors(tmp_path / "run" / MODEL_FILE)
-    state = read_tensors(tmp_path / "run" / checkpoint.FOLDER / "round-000002.safetensors")
+    state = read_tensors(tmp_path / "run" / CHECKPOINT_FOLDER / "round-000002.safetensors")
     assert sum(tensor.numel() for tensor in model.values()) == state["shared/w"].numel()
     assert torch.equal(next(t for name, t in model.items() if t.dim() == 2).flatten()[:4], state["shared/w"][:4])
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fedradio.papers.absence import Absence
 from fedradio.papers.collect import Entry, Result, RowResult
 from fedradio.papers.form import Scale
 from fedradio.papers.items import Item, parse_item
@@ -45,7 +46,7 @@ def claimed_item(*claims: dict[str, Any], spec: str = "demo", **rows: dict[str, 
 
 
 def result_of(
-    item: Item, values: Numbers, lost: Mapping[str, Mapping[int, str]] | None = None, scale: Scale = "quick"
+    item: Item, values: Numbers, lost: Mapping[str, Mapping[int, Absence]] | None = None, scale: Scale = "quick"
 ) -> Result:
     """The result of seeds 1 to the largest one that is named."""
     named = [seed for given in (values, lost or {}) for seeds in given.values() for seed in seeds]

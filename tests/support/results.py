@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fedradio.papers.absence import Absence
 from fedradio.papers.collect import Entry, Result, RowResult
 from fedradio.papers.items import Item, parse_item
 from fedradio.papers.plan import plan_reproduction
@@ -38,7 +39,11 @@ def table4() -> Item:
 
 
 def result(
-    item: Item, tmp_path: Path, accuracy: dict[int, float], energy: dict[int, float], lost: dict[int, str] | None = None
+    item: Item,
+    tmp_path: Path,
+    accuracy: dict[int, float],
+    energy: dict[int, float],
+    lost: dict[int, Absence] | None = None,
 ) -> Result:
     plan = plan_reproduction(item, "quick", None, tmp_path)
     found = tuple(RowResult(line, {}, {}, {}) for line in plan.rows)

@@ -12,7 +12,7 @@ from fedradio._version import __version__
 from fedradio.core.files import sealed
 from fedradio.results.sweep_file import FORMAT, MARKER
 from fedradio.runs.folder import CHECKPOINT_FOLDER, LISTED_FILES, MODEL_FILE, SUMMARY_FILE
-from fedradio.runs.manifest import file_checksum, plain_manifest
+from fedradio.runs.manifest import checksum, plain_manifest
 from fedradio.runs.stored import read_summary
 from fedradio.runs.summary import Summary
 from fedradio.spec.spec import Spec
@@ -27,7 +27,7 @@ def blank_summary(spec: Spec, **changes: Any) -> Summary:
 
 def write_summary(folder: Path, summary: Summary | Mapping[str, Any]) -> None:
     """Write a summary, with the checksums of the files as they are now."""
-    manifest = {name: file_checksum(folder / name) for name in LISTED_FILES if (folder / name).exists()}
+    manifest = {name: checksum((folder / name).read_bytes()) for name in LISTED_FILES if (folder / name).exists()}
     plain = asdict(summary) if isinstance(summary, Summary) else summary
     (folder / SUMMARY_FILE).write_bytes(sealed({**plain, "files": plain_manifest(manifest)}))
 

@@ -13,15 +13,16 @@ import typer
 from fedradio.cli import completion
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.where import RAY_HELP, Place, pool_on
-from fedradio.core.errors import DivergenceError, Problem, SpecError, StoreError
+from fedradio.core.errors import DivergenceError, Problem, SpecError
 from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
+from fedradio.papers.absence import Absence
 from fedradio.papers.collect import Result, collect, plain_result
-from fedradio.papers.form import Scale
+from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Item
 from fedradio.papers.judge import judge, plain_claims
-from fedradio.papers.known import SCALES, known_claims
-from fedradio.papers.make import Trouble, blocked, load_specs, make_folder, make_runs, make_studies
+from fedradio.papers.known import known_claims
+from fedradio.papers.make import blocked, load_specs, make_folder, make_runs, make_studies
 from fedradio.papers.order import Pace, cheapest, left_s
 from fedradio.papers.plan import (
     OUT,
@@ -34,8 +35,6 @@ from fedradio.papers.plan import (
 )
 from fedradio.papers.published import items, matching
 from fedradio.papers.series import picture
-from fedradio.papers.ship import shipped, stored_reproduction
-from fedradio.papers.shipped import shipped_json
 from fedradio.report.terminal.claims import known_view
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
@@ -114,12 +113,6 @@ def reproduce(
     published_results: Annotated[
         bool, typer.Option("--published-results", help="print the shipped results; nothing is run")
     ] = False,
-    publish: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="write the results stored in --out as small files like the shipped ones; nothing is run"
-        ),
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="list what would be run and how long it would take")
     ] = False,
@@ -131,15 +124,13 @@ def reproduce(
     command resumes where it stopped.
     """
     asked = tuple(names or ())
-    _refuse_together({"--all": every, "--claims": claims, "--published-results": published_results}, asked, publish)
+    _refuse_together({"--all": every, "--claims": claims, "--published-results": published_results}, asked)
     chosen = None if seeds is None else parse_seeds(seeds)
     listed = items(paper) if paper is None or not asked else matching(paper, *asked)
     if claims:
         out.print(known_view(known_claims(listed, out_dir, chosen, world_seed)))
     elif published_results:
         _show_shipped(listed, bool(asked))
-    elif publish is not None:
-        _publish(listed, out_dir, world_seed, publish, quiet)
     elif not asked and not every:
         costs = [
             (item, {size: cost(plan_reproduction(item, size, chosen, out_dir, world_seed)) for size in SCALES})
@@ -153,21 +144,21 @@ def reproduce(
             return
         with pool_on(on, jobs) as pool:
             where = Where(pool, jobs or 1, on)
-            trouble = _reproduce_all(plans, paper, where, quiet) if every else _each(plans, asked, where, quiet)
-        if code := _exit_code(trouble):
+            failures = _reproduce_all(plans, paper, where, quiet) if every else _each(plans, asked, where, quiet)
+        if code := _exit_code(failures):
             raise typer.Exit(code)
 
 
-def _refuse_together(options: Mapping[str, bool], names: Sequence[str], publish: Path | None) -> None:
+def _refuse_together(options: Mapping[str, bool], names: Sequence[str]) -> None:
     """Refuse options that cannot be combined."""
-    given = [option for option, set_ in options.items() if set_] + ([] if publish is None else ["--publish"])
+    given = [option for option, set_ in options.items() if set_]
     if len(given) > 1:
         raise SpecError(Problem(given[1], f"cannot be combined with {given[0]}", "use one of them"))
     if options["--all"] and names:
         raise SpecError(Problem("--all", "cannot be combined with an item", "leave out one of them", names[0]))
 
 
-def _each(plans: Sequence[Reproduction], names: Sequence[str], where: Where, quiet: bool) -> dict[Path, Trouble]:
+def _each(plans: Sequence[Reproduction], names: Sequence[str], where: Where, quiet: bool) -> dict[Path, Absence]:
     """Make some items in the order in which they were asked for; returns the failures."""
 
     def command(plan: Reproduction) -> str:
@@ -176,7 +167,7 @@ def _each(plans: Sequence[Reproduction], names: Sequence[str], where: Where, qui
     return _reproduce_many(plans, lambda rest: rest[0], command, where, quiet)
 
 
-def _reproduce_all(plans: Sequence[Reproduction], paper: str | None, where: Where, quiet: bool) -> dict[Path, Trouble]:
+def _reproduce_all(plans: Sequence[Reproduction], paper: str | None, where: Where, quiet: bool) -> dict[Path, Absence]:
     """Make all items that can be made at this scale, cheapest first; returns the failures."""
 
     def command(plan: Reproduction) -> str:
@@ -191,12 +182,12 @@ def _reproduce_many(
     command: Callable[[Reproduction], str],
     where: Where,
     quiet: bool,
-) -> dict[Path, Trouble]:
+) -> dict[Path, Absence]:
     """Make, show and write items, printing the time that the rest will take at the pace so far.
 
     ``choose`` picks the next item; ``command`` resumes all of them.
     """
-    rest, pace, trouble = list(plans), Pace(), dict[Path, Trouble]()
+    rest, pace, failures = list(plans), Pace(), dict[Path, Absence]()
     while rest:
         plan = choose(rest)
         if len(plans) > 1 and not quiet:
@@ -205,11 +196,11 @@ def _reproduce_many(
         began, wanted_s = time.monotonic(), cost(plan).left_s
         failed = _reproduce(plan, where.pool, where.command(command(plan)), quiet)
         pace = pace if failed else pace.after(wanted_s, time.monotonic() - began)
-        trouble |= failed
+        failures |= failed
         rest.remove(plan)
         if rest and not quiet:
             out.print()
-    return trouble
+    return failures
 
 
 def _show_plans(plans: Sequence[Reproduction], every: bool) -> None:
@@ -237,58 +228,41 @@ def _show_shipped(listed: Sequence[Item], whole: bool) -> None:
         out.print(shipped_list_view(shown))
 
 
-def _publish(listed: Sequence[Item], out_dir: Path, world_seed: int | None, into: Path, quiet: bool) -> None:
-    """Write the stored results of some items as small files into a folder."""
-    written = 0
-    with LateProgress(err) as bar:
-        for number, item in enumerate(listed):
-            if not quiet:
-                bar(f"{item.paper} {item.name}", number / len(listed))
-            reproduction = stored_reproduction(item, out_dir, world_seed)
-            if reproduction is not None:
-                file = make_folder(into / item.paper) / f"{item.name}.json"
-                write_text(file, shipped_json(shipped(reproduction)))
-                written += 1
-                say(out, str(file))
-    if not written:
-        raise StoreError(f"there are no results in {out_dir}; reproduce an item first, or choose another --out")
-
-
-def _reproduce(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Trouble]:
+def _reproduce(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Absence]:
     """Make, show and write one item; returns the failures. ``command`` resumes it."""
-    trouble = _make(reproduction, pool, command, quiet)
-    result = collect(reproduction, trouble)
+    failures = _make(reproduction, pool, command, quiet)
+    result = collect(reproduction, failures)
     files = _write(result)
     if not quiet:
         out.print(result_view(result, files))
-        return trouble
+        return failures
     for file in files:
         say(out, str(file))
-    return trouble
+    return failures
 
 
-def _make(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Trouble]:
+def _make(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Absence]:
     """Make what is missing, with progress; ``command`` resumes it."""
     specs = load_specs(reproduction.units)
     left = cost(reproduction)
     if left.left_s > LONG_S and not quiet:
         say(err, f"this will take about {rough(left.left_s)}: {left.units - left.done} runs and studies")
     make_folder(reproduction.folder)
-    trouble = blocked(reproduction, specs)
+    failures = blocked(reproduction, specs)
     try:
         with LateProgress(err) as bar:
-            trouble |= make_studies(reproduction, specs, _progress(bar, quiet))
+            failures |= make_studies(reproduction, specs, _progress(bar, quiet))
         with BatchProgress(err) as observer:
-            trouble |= make_runs(reproduction, specs, pool=pool, observer=None if quiet else observer)
+            failures |= make_runs(reproduction, specs, pool=pool, observer=None if quiet else observer)
     except KeyboardInterrupt:
         say(err, f"interrupted; finished work is in {reproduction.folder}; resume with: {command}")
         raise
-    return trouble
+    return failures
 
 
-def _exit_code(trouble: Mapping[Path, Trouble]) -> int:
+def _exit_code(failures: Mapping[Path, Absence]) -> int:
     """3 if a run has diverged, else the exit code of the first failure; 0 if all went well."""
-    codes = [failure.exit_code for failure in trouble.values()]
+    codes = [failure.exit_code for failure in failures.values()]
     return DivergenceError.exit_code if DivergenceError.exit_code in codes else next(iter(codes), 0)
 
 

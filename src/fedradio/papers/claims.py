@@ -6,7 +6,7 @@ in which region the mean of that number over seeds should lie.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -87,12 +87,3 @@ def claim_problems(claims: tuple[Claim, ...], columns: Collection[str], labels: 
             if test.column not in columns:
                 yield f"claim {claim.id!r}: {test.column!r} is not a column"
             yield from (f"claim {claim.id!r}: {label!r} is not a row" for label in test.rows if label not in labels)
-
-
-def twin_claims(claims: Mapping[str, tuple[Claim, ...]]) -> Iterator[str]:
-    """Claims of the same name in different items of a paper, as sentences; ``claims`` by the item's name."""
-    owner: dict[str, str] = {}
-    for item, listed in claims.items():
-        for claim in listed:
-            if owner.setdefault(claim.id, item) != item:
-                yield f"claim {claim.id!r} of {item} is also the name of a claim of {owner[claim.id]}"

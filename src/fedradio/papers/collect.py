@@ -11,11 +11,11 @@ import numpy as np
 
 from fedradio._version import __version__
 from fedradio.core.errors import StoreError
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.items import Column, Item
-from fedradio.papers.make import Trouble
 from fedradio.papers.plan import Reproduction, ScaledRow, read_study
 from fedradio.results.measures import measure, paired_measure
-from fedradio.results.run import Run, open_run
+from fedradio.results.run import Run, damage_words, open_run
 from fedradio.results.statistics import Interval, interval
 from fedradio.runs.folder import is_run
 
@@ -24,13 +24,13 @@ from fedradio.runs.folder import is_run
 class Entry:
     """An entry of a table, a row's number in a column: the published value (and its deviation), and ours by seed.
 
-    ``lost`` gives the reason for each seed without a number; ``note`` is a footnote.
+    ``lost`` says why seeds have no number; ``note`` is a footnote.
     """
 
     column: Column
     published: tuple[float, ...] | None
     values: Mapping[int, float]
-    lost: Mapping[int, str]
+    lost: Mapping[int, Absence]
     note: str | None = None
 
     @property
@@ -63,7 +63,7 @@ class RowResult:
     scaled: ScaledRow
     runs: Mapping[int, Run]
     studies: Mapping[str, Mapping[int, Mapping[str, Any]]]
-    lost: Mapping[Path, str]
+    lost: Mapping[Path, Absence]
 
     @property
     def label(self) -> str:
@@ -93,9 +93,9 @@ class Result:
         return [entry for row in self.entries for entry in row.values() if entry.agrees is not None]
 
 
-def collect(reproduction: Reproduction, trouble: Mapping[Path, Trouble] | None = None) -> Result:
-    """Read all stored runs and studies of an item; ``trouble`` gives known reasons for missing ones."""
-    rows = tuple(_row(scaled, trouble or {}) for scaled in reproduction.rows)
+def collect(reproduction: Reproduction, absent: Mapping[Path, Absence] | None = None) -> Result:
+    """Read all stored runs and studies of an item, but those that are known to be ``absent``."""
+    rows = tuple(_row(scaled, absent or {}) for scaled in reproduction.rows)
     columns, by_label = reproduction.item.columns, {row.label: row for row in rows}
     entries = tuple(
         {key: _entry(by_label, label, key, column) for key, column in columns.items()} for label in by_label
@@ -103,36 +103,35 @@ def collect(reproduction: Reproduction, trouble: Mapping[Path, Trouble] | None =
     return Result(reproduction, rows, entries)
 
 
-def _row(scaled: ScaledRow, trouble: Mapping[Path, Trouble]) -> RowResult:
+def _row(scaled: ScaledRow, absent: Mapping[Path, Absence]) -> RowResult:
     """The stored runs and studies of a row."""
     runs, lost = {}, {}
     for seed, unit in scaled.runs.items():
-        if unit.path in trouble:
-            lost[unit.path] = trouble[unit.path].why
-        elif not is_run(unit.path):
-            lost[unit.path] = "not run"
-        elif isinstance(run := _open(unit.path), str):
-            lost[unit.path] = run
+        found = absent.get(unit.path) or _open(unit.path)
+        if isinstance(found, Absence):
+            lost[unit.path] = found
         else:
-            runs[seed] = run
+            runs[seed] = found
     studies: dict[str, dict[int, Mapping[str, Any]]] = {}
     for name, units in scaled.studies.items():
         studies[name] = {seed: finding for seed, unit in units.items() if (finding := read_study(unit)) is not None}
         lost |= {
-            unit.path: trouble[unit.path].why if unit.path in trouble else "not made"
+            unit.path: absent.get(unit.path, Absence(Reason.NOT_RUN))
             for seed, unit in units.items()
             if seed not in studies[name]
         }
     return RowResult(scaled, runs, studies, lost)
 
 
-def _open(path: Path) -> Run | str:
-    """A complete run; else its status, or what is damaged."""
+def _open(path: Path) -> Run | Absence:
+    """A complete run, or why there is none."""
+    if not is_run(path):
+        return Absence(Reason.NOT_RUN)
     try:
         run = open_run(path)
     except StoreError as error:
-        return str(error).removeprefix(f"{path} is ")
-    return run if run.status == "complete" else run.trouble
+        return Absence(Reason.DAMAGED, str(error))
+    return run if run.status == "complete" else Absence(Reason(run.status), damage_words(run.damage))
 
 
 def _entry(rows: Mapping[str, RowResult], label: str, key: str, column: Column) -> Entry:
@@ -145,7 +144,7 @@ def _entry(rows: Mapping[str, RowResult], label: str, key: str, column: Column) 
     other = row.other(key, column)
     if other is None:
         return Entry(column, published, {}, {}, note)
-    lost = {seed: f"{other}: {why}" for seed, why in _lost(rows[other], column).items()} | _lost(result, column)
+    lost = {seed: absence.of_row(other) for seed, absence in _lost(rows[other], column).items()} | _lost(result, column)
     if column.of is not None:
         ours, theirs = (_numbers(one, column, column.of) for one in (result, rows[other]))
         compared = ratios(ours, theirs) if column.measure == "ratio" else differences(ours, theirs)
@@ -166,7 +165,7 @@ def _known(numbers: Mapping[int, Any]) -> dict[int, float]:
     return {seed: float(value) for seed, value in numbers.items() if value is not None}
 
 
-def _lost(result: RowResult, column: Column) -> dict[int, str]:
+def _lost(result: RowResult, column: Column) -> dict[int, Absence]:
     """Why a row has no number in a column, by seed."""
     units = result.scaled.runs if column.study is None else result.scaled.studies.get(column.study, {})
     return {seed: result.lost[unit.path] for seed, unit in units.items() if unit.path in result.lost}
@@ -226,6 +225,6 @@ def _plain_entry(entry: Entry) -> dict[str, Any]:
         "deviation": entry.deviation,
         "difference": entry.difference,
         "agrees": entry.agrees,
-        "lost": {str(seed): why for seed, why in entry.lost.items()},
+        "lost": {str(seed): str(absence) for seed, absence in entry.lost.items()},
         "note": entry.note,
     }

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from fedradio.papers.absence import Reason
 from fedradio.papers.claims import Claim, ClaimTest
-from fedradio.papers.collect import Entry, Result, ratios
+from fedradio.papers.collect import Entry, Result, differences, ratios
 from fedradio.papers.verdicts import Region, Verdict, combined, corrected_level, decide, mean_interval
 from fedradio.results.statistics import Interval
 
 Judgement = Verdict | Literal["not testable", "not testable at this scale", "not run"]
-
-NOT_YET = ("not run", "not made", "interrupted", "unfinished")
-"""Why a number is missing that the same command, or a longer one, would give."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def numbers(test: ClaimTest, entries: list[Entry]) -> dict[int, float]:
     if test.over is not None:
         return ratios(one, entries[1].values)
     if test.than is not None:
-        return {seed: value - entries[1].values[seed] for seed, value in one.items() if seed in entries[1].values}
+        return differences(one, entries[1].values)
     return dict(one)
 
 
@@ -110,9 +108,9 @@ def _plain_test(judged: JudgedTest) -> dict[str, Any]:
     return judged.test.model_dump() | {
         "values": {str(seed): value for seed, value in judged.values.items()},
         "mean": None if found is None else found.mean,
-        "interval": None if found is None or found.half is None else [found.low, found.high],
+        "interval": None if found is None else found.ends,
         "corrected_level": corrected_level(judged.tests),
-        "corrected_interval": None if wide is None or wide.half is None else [wide.low, wide.high],
+        "corrected_interval": None if wide is None else wide.ends,
         "verdict": judged.judgement,
         "why": judged.why or None,
     }
@@ -127,11 +125,9 @@ def region_of(test: ClaimTest) -> Region:
 
 def _absence(test: ClaimTest, entries: list[Entry]) -> tuple[Judgement, str]:
     """The judgement of a test without numbers, and the reason."""
-    reasons = {
-        f"{label}: {why}": why for label, entry in zip(test.rows, entries, strict=True) for why in entry.lost.values()
-    }
-    lasting = [text for text, why in reasons.items() if why not in NOT_YET]
-    if reasons and not lasting:
+    lost = [(label, each) for label, entry in zip(test.rows, entries, strict=True) for each in entry.lost.values()]
+    lasting = [f"{label}: {each}" for label, each in lost if not each.reason.temporary]
+    if lost and not lasting:
         return "not run", "its runs have not been made yet"
     return "not testable", lasting[0] if lasting else f"{', '.join(test.rows)}: the number is undefined"
 
@@ -145,7 +141,7 @@ def _undefined(result: Result, test: ClaimTest, entries: list[Entry], values: Ma
     found = {}
     for seed in result.reproduction.seeds:
         lost = [entry.lost[seed] for entry in entries if seed in entry.lost]
-        if seed in values or any("diverged" not in why for why in lost):
+        if seed in values or any(absence.reason is not Reason.DIVERGED for absence in lost):
             continue
-        found[seed] = lost[0] if lost else "the number is undefined"
+        found[seed] = str(lost[0]) if lost else "the number is undefined"
     return found

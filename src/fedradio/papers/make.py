@@ -6,7 +6,7 @@ import functools
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from fedradio._version import __version__
@@ -15,6 +15,7 @@ from fedradio.core.errors import DataError, FedradioError, Problem, SpecError, S
 from fedradio.core.files import sealed, write_bytes
 from fedradio.core.progress import Progress, silent
 from fedradio.data import download as data_sets
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.items import Source
 from fedradio.papers.plan import Reproduction, Unit
 from fedradio.papers.studies import SAME_PLAN, STUDIES
@@ -23,14 +24,6 @@ from fedradio.runs.place import check_place
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import PoolObserver, RunTask, run_batch, settled_outcome
 from fedradio.sweeps.tasks import Pool
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """Why a unit could not be made, and the exit code of that reason."""
-
-    why: str
-    exit_code: int
 
 
 def load_specs(units: Iterable[Unit]) -> dict[Path, Spec]:
@@ -52,14 +45,14 @@ def load_specs(units: Iterable[Unit]) -> dict[Path, Spec]:
     return specs
 
 
-def blocked(reproduction: Reproduction, specs: Mapping[Path, Spec]) -> dict[Path, Trouble]:
+def blocked(reproduction: Reproduction, specs: Mapping[Path, Spec]) -> dict[Path, Absence]:
     """Units that cannot be made because their data set is not on this machine."""
     absent = {entry.name for entry in data_sets.ls() if entry.status in ("absent", "damaged")}
     kinds = {
         unit.path: specs[unit.path].plain["data"]["source"]["kind"] for unit in reproduction.units if not unit.settled()
     }
     return {
-        path: Trouble(f"no data: fedradio data fetch {kind}", DataError.exit_code)
+        path: Absence(Reason.NO_DATA, f"fedradio data fetch {kind}", DataError.exit_code)
         for path, kind in kinds.items()
         if kind in absent
     }
@@ -67,12 +60,12 @@ def blocked(reproduction: Reproduction, specs: Mapping[Path, Spec]) -> dict[Path
 
 def make_studies(
     reproduction: Reproduction, specs: Mapping[Path, Spec], progress: Progress = silent
-) -> dict[Path, Trouble]:
+) -> dict[Path, Absence]:
     """Make every missing study that can be made; returns the failures, which do not stop other studies."""
     out_of_reach = blocked(reproduction, specs)
     studies = [unit for unit in reproduction.units if unit.study is not None and unit.path not in out_of_reach]
     left = [unit for unit in studies if not _current(unit, specs[unit.path])]
-    trouble = {}
+    failures = {}
     for number, unit in enumerate(left, start=1):
         label = f"{unit.label} ({number} of {len(left)})"
         try:
@@ -80,8 +73,8 @@ def make_studies(
         except StoreError:
             raise
         except FedradioError as error:
-            trouble[unit.path] = Trouble(f"failed: {error}", error.exit_code)
-    return trouble
+            failures[unit.path] = Absence(Reason.FAILED, str(error), error.exit_code)
+    return failures
 
 
 def make_runs(
@@ -91,7 +84,7 @@ def make_runs(
     parallel: int = 1,
     observer: PoolObserver | None = None,
     pool: Pool | None = None,
-) -> dict[Path, Trouble]:
+) -> dict[Path, Absence]:
     """Make every missing run that can be made; returns the failures, which do not stop other runs.
 
     Ctrl-C raises :class:`KeyboardInterrupt`; the same call later resumes.
@@ -103,20 +96,17 @@ def make_runs(
     pending = [task for task in tasks if task.folder not in settled]
     made = run_batch(pending, parallel=parallel, observer=observer, pool=pool) if pending else []
     return {
-        outcome.task.folder: Trouble(
-            f"{outcome.status}: {outcome.error}" if outcome.error else outcome.status, outcome.exit_code
-        )
+        outcome.task.folder: Absence(Reason(outcome.status), outcome.error or "", outcome.exit_code)
         for outcome in (*settled.values(), *made)
         if outcome.status != "complete"
     }
 
 
-def outdated(reproduction: Reproduction, specs: Mapping[Path, Spec]) -> dict[Path, Trouble]:
+def outdated(reproduction: Reproduction, specs: Mapping[Path, Spec]) -> dict[Path, Absence]:
     """Units that are stored, but of another spec than today's."""
     stored = {unit.path: found for unit in reproduction.units if (found := unit.stored()) is not None}
-    why = "made from a different spec; remove it, or choose another --out"
     return {
-        path: Trouble(f"{path.name}: {why}", StoreError.exit_code)
+        path: Absence(Reason.OTHER_SPEC, f"remove {path.name}, or choose another --out", StoreError.exit_code)
         for path, found in stored.items()
         if found.spec_sha256 != specs[path].sha256()
     }

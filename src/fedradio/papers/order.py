@@ -1,4 +1,4 @@
-"""Many items in order of cost, and an honest estimate of the time that is left for them.
+"""Many items in order of cost, and the estimated time that the rest of them takes at the pace so far.
 
 By hand: items of 10, 20 and 70 expected seconds, of which the first took 15, leave (20 + 70) * 15/10 = 135 seconds.
 """

@@ -21,6 +21,7 @@ from fedradio.core.errors import StoreError
 from fedradio.core.files import read_bytes, unsealed
 from fedradio.papers.form import Scale
 from fedradio.papers.items import Item, Row, Source
+from fedradio.runs.folder import SUMMARY_FILE
 from fedradio.runs.stored import Frame, fitting, read_summary
 
 OUT = Path("reproductions")
@@ -47,11 +48,12 @@ class StudyFile(Frame):
 
 @dataclass(frozen=True)
 class Stored:
-    """What is stored of a unit that has ended: status, wall seconds, fingerprint of its spec."""
+    """What is stored of a unit that has ended: status, fingerprint of its spec, wall and CPU seconds if counted."""
 
     status: str
-    wall_s: float
     spec_sha256: str
+    wall_s: float
+    cpu_s: float | None
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,11 @@ class Unit:
         return f"{what} seed {self.seed}" if self.study is None else f"study {self.study} of {what} seed {self.seed}"
 
     def stored(self) -> Stored | None:
-        """What is stored of it; None if it has not ended, or is a study by another version of fedradio."""
-        if self.study is not None:
-            study = stored_study(self.path)
-            return None if study is None else Stored("complete", study.wall_s, study.spec_sha256)
-        try:
-            summary = read_summary(self.path)
-        except StoreError:  # it has not ended, or is damaged
-            return None
-        return Stored(summary["status"], summary["wall_s"], summary["spec_sha256"])
+        """What is stored of it; None if it has not ended, is damaged, or is a study by another version of fedradio."""
+        if self.study is None:
+            return _stored_run(self.path)
+        study = stored_study(self.path)
+        return None if study is None else Stored("complete", study.spec_sha256, study.wall_s, study.cpu_s)
 
     def settled(self) -> bool:
         """Whether it need not be made again."""
@@ -263,16 +261,30 @@ def read_study(unit: Unit) -> dict[str, Any] | None:
 
 
 def stored_study(path: Path) -> StudyFile | None:
-    """The file of a study; None if this version has not made it, or it is damaged: it is then made again.
-
-    Files are read often and studies can be long, so each is parsed once.
-    """
-    study = _parsed(path, path.stat().st_mtime_ns) if path.is_file() else None
+    """The file of a study; None if this version has not made it, or it is damaged: it is then made again."""
+    study = _parsed_study(path, path.stat().st_mtime_ns) if path.is_file() else None
     return study if study is not None and study.fedradio == __version__ else None
 
 
+def _stored_run(folder: Path) -> Stored | None:
+    """What is stored of a run; None if it has not ended, or is damaged."""
+    file = folder / SUMMARY_FILE
+    return _parsed_summary(folder, file.stat().st_mtime_ns) if file.is_file() else None
+
+
 @functools.lru_cache(maxsize=4096)
-def _parsed(path: Path, changed_ns: int) -> StudyFile | None:
+def _parsed_summary(folder: Path, changed_ns: int) -> Stored | None:
+    """The summary of a run, parsed once as long as its file is the same: plans ask for it many times."""
+    try:
+        summary = read_summary(folder)
+    except StoreError:
+        return None
+    return Stored(summary["status"], summary["spec_sha256"], summary["wall_s"], summary.get("cpu_s"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed_study(path: Path, changed_ns: int) -> StudyFile | None:
+    """The file of a study, parsed once as long as it is the same."""
     try:
         return fitting(StudyFile, unsealed(read_bytes(path), path), path)
     except StoreError:

@@ -7,7 +7,6 @@ import re
 from importlib import resources
 
 from fedradio.core.errors import Problem, SpecError, suggest
-from fedradio.papers.claims import twin_claims
 from fedradio.papers.items import Item, parse_item
 
 PAPERS = {"rawhfl": "RawHFL", "osafl": "OSAFL", "whfl": "W-HFL", "fedcpsl": "FedCPSL"}
@@ -29,8 +28,6 @@ def published() -> dict[tuple[str, str], Item]:
                 by_name[paper, name] = parse_item(entry.read_text(encoding="utf-8"), paper, name)
             except SpecError as error:
                 problems += error.problems
-        claims = {name: item.claims for (where, name), item in by_name.items() if where == paper}
-        problems += [Problem(f"published/{paper}", twin, "another id") for twin in twin_claims(claims)]
     if problems:
         raise SpecError(problems)
     return by_name

@@ -7,7 +7,6 @@ what they were made of. What the paper says is not repeated there: it is read fr
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -17,6 +16,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from fedradio.core.errors import StoreError
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, Result, RowResult
 from fedradio.papers.form import Key, Scale, Strict, Text
 from fedradio.papers.items import Item
@@ -59,7 +59,7 @@ class Numbers(Frame):
     """Our number in an entry by seed; ``lost``: why seeds have none."""
 
     values: dict[Seed, float] = Field(default_factory=dict)
-    lost: dict[Seed, Text] = Field(default_factory=dict)
+    lost: dict[Seed, Reason] = Field(default_factory=dict)
 
 
 class FoundTest(Frame):
@@ -158,7 +158,7 @@ def restored(item: Item, shipped: ShippedResult) -> Result:
                     column,
                     row.published.get(key),
                     {int(seed): value for seed, value in numbers.get(key, Numbers()).values.items()},
-                    {int(seed): why for seed, why in numbers.get(key, Numbers()).lost.items()},
+                    {int(seed): Absence(reason) for seed, reason in numbers.get(key, Numbers()).lost.items()},
                     row.notes.get(key),
                 )
                 for key, column in item.columns.items()
@@ -173,7 +173,7 @@ def _row(made: Mapping[str, Made], scaled: ScaledRow) -> RowResult:
     """What a row has: the seeds that ended count as studies without findings, for rows that have no numbers."""
     units = scaled.units
     ended = {unit.seed for unit in units if (one := made.get(group(unit))) is not None and unit.seed in one.seeds}
-    lost = {unit.path: "not run" for unit in units if unit.seed not in ended}
+    lost = {unit.path: Absence(Reason.NOT_RUN) for unit in units if unit.seed not in ended}
     studies: dict[str, dict[int, dict[str, Any]]] = {"": {seed: {} for seed in sorted(ended)}} if ended else {}
     return RowResult(scaled, {}, studies, lost)
 
@@ -202,21 +202,3 @@ def outdated_parts(item: Item, shipped: ShippedResult) -> list[str]:
     claims, found = [claim.id for claim in item.claims], [claim.id for claim in shipped.claims]
     problems += [f"claim {name}: not in the result" for name in claims if name not in found]
     return problems + [f"claim {name}: the item no longer has it" for name in found if name not in claims]
-
-
-def shipped_json(shipped: ShippedResult) -> str:
-    """A shipped result as the text of its file: a line for every run, entry, claim and series."""
-    plain = shipped.model_dump(mode="json")
-    return _lines(plain, 0) + "\n"
-
-
-def _lines(data: Any, depth: int) -> str:
-    """JSON with line breaks down to the third level, and compact below, or where nothing is nested."""
-    inner = list(data.values() if isinstance(data, dict) else data) if isinstance(data, dict | list) else []
-    if depth == 3 or not any(isinstance(value, dict | list) for value in inner):
-        return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    pad = "\n" + " " * (depth + 1)
-    if isinstance(data, dict):
-        inside = [f"{json.dumps(key, ensure_ascii=False)}: {_lines(value, depth + 1)}" for key, value in data.items()]
-        return "{" + pad + f",{pad}".join(inside) + pad[:-1] + "}"
-    return "[" + pad + f",{pad}".join(_lines(value, depth + 1) for value in data) + pad[:-1] + "]"

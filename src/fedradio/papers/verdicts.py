@@ -70,9 +70,9 @@ def decide(values: Sequence[float], region: Region, *, exact: bool = False, test
     if exact:
         return "holds" if all(region.contains(value, value) for value in values) else "does not hold"
     inside, outside = mean_interval(values), mean_interval(values, corrected_level(tests))
-    if inside.low is not None and inside.high is not None and region.contains(inside.low, inside.high):
+    if inside.ends is not None and region.contains(*inside.ends):
         return "holds"
-    if outside.low is not None and outside.high is not None and region.excludes(outside.low, outside.high):
+    if outside.ends is not None and region.excludes(*outside.ends):
         return "does not hold"
     return "undecided"
 

@@ -16,7 +16,7 @@ from fedradio.results.run import Curve, LeftOut, Run, undamaged
 from fedradio.results.statistics import Band, Interval, band, mean_of, paired
 from fedradio.results.variants import Variant, matching, variants
 from fedradio.spec.spec import Spec
-from fedradio.spec.yaml import flatten
+from fedradio.spec.yaml import differing_keys
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,11 @@ class VariantNumbers:
     def values(self, name: str) -> dict[int, float]:
         """A number of the runs that define it, by seed."""
         return {seed: value for seed, each in self.seeds.items() if (value := each.get(name)) is not None}
+
+    @property
+    def means(self) -> dict[str, Interval | None]:
+        """The mean of every number over the seeds."""
+        return {each.name: self.mean(each.name) for each in of_variants()}
 
     def mean(self, name: str) -> Interval | None:
         """The mean of a number over the seeds; None unless all define it."""
@@ -176,11 +181,15 @@ def bands(variants: Iterable[Variant], metric: str, against: str = "rounds") -> 
     return by_label
 
 
-def world(spec: Spec) -> dict[str, Any]:
-    """The world of a spec, everything drawn from a seed except the learning, as flattened keys."""
+def differing_worlds(spec: Spec, base: Spec) -> list[str]:
+    """The keys in which the worlds of two specs differ: everything drawn from a seed except the learning."""
+    return differing_keys(_world(base), _world(spec))
+
+
+def _world(spec: Spec) -> dict[str, Any]:
     hops = [{name: hop[name] for name in ("channel", "fleet")} for hop in spec.plain["hops"]]
-    plain = {"world_seed": spec.plain.get("world_seed"), "topology": spec.plain["topology"], "data": spec.plain["data"]}
-    return dict(flatten(plain | {"hops": hops}))
+    drawn = {name: spec.plain.get(name) for name in ("world_seed", "topology", "data")}
+    return drawn | {"hops": hops}
 
 
 def _row(variant: Variant, metric: str, rising: bool) -> Row:
@@ -206,8 +215,8 @@ def _difference(variant: Variant, base: Variant, metric: str, rising: bool) -> D
         seeds=sorted(variant.runs.keys() & base.runs.keys()),
         last=paired(_ends(variant, metric, rising), _ends(base, metric, rising)),
         best=paired(_ends(variant, metric, rising, best=True), _ends(base, metric, rising, best=True)),
-        worlds=_differing(variant, base, world),
-        models=_differing(variant, base, lambda spec: dict(flatten({"model": spec.plain["model"]}))),
+        worlds=_differing(variant, base, differing_worlds),
+        models=_differing(variant, base, _differing_models),
     )
 
 
@@ -228,14 +237,15 @@ def _ends(variant: Variant, metric: str, rising: bool, best: bool = False) -> di
     return by_seed
 
 
-def _differing(variant: Variant, base: Variant, of: Callable[[Spec], dict[str, Any]]) -> list[str]:
-    """The keys that differ between some aspect of two variants' specs."""
-    if not variant.runs or not base.runs:
-        return []
-    first, second = (of(next(iter(each.runs.values())).spec) for each in (variant, base))
-    missing = object()
-    keys = dict.fromkeys([*second, *first])
-    return [key for key in keys if first.get(key, missing) != second.get(key, missing)]
+def _differing(variant: Variant, base: Variant, of: Callable[[Spec, Spec], list[str]]) -> list[str]:
+    """The keys in which two variants differ in some aspect; none unless both have a run."""
+    specs = [next(iter(each.runs.values())).spec for each in (variant, base) if each.runs]
+    return of(*specs) if len(specs) == 2 else []
+
+
+def _differing_models(spec: Spec, base: Spec) -> list[str]:
+    """The keys in which the models of two specs differ."""
+    return differing_keys({"model": base.plain["model"]}, {"model": spec.plain["model"]})
 
 
 def _changed_files(variants: Iterable[Variant]) -> list[str]:

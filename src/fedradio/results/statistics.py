@@ -30,6 +30,10 @@ class Interval:
     def high(self) -> float | None:
         return None if self.half is None else self.mean + self.half
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        return None if self.half is None else (self.mean - self.half, self.mean + self.half)
+
     def excludes(self, value: float) -> bool:
         """Whether the value lies outside the interval; never if there is no interval."""
         return self.half is not None and abs(self.mean - value) > self.half

@@ -32,7 +32,7 @@ from fedradio.runs.checkpoint_files import (
     tensors_path,
     write_checkpoint_file,
 )
-from fedradio.runs.folder import CHECKPOINT_FOLDER, RECORDS_FILE, SPEC_FILE, START_FILES, RunFolder
+from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE, START_FILES, RunFolder
 from fedradio.runs.manifest import Checksum, Damage, beginning_differs, difference, file_reason
 from fedradio.runs.summary import RunningSummary
 from fedradio.runs.tensors import TYPES, read_tensors, write_tensors
@@ -42,8 +42,6 @@ LOG = logging.getLogger(__name__)
 
 PARTS = "parts:"
 """Prefix of the groups that hold the memory of parts."""
-
-FOLDER = CHECKPOINT_FOLDER
 
 Form = Mapping[str, TensorForm]
 """Names, types and shapes of all tensors of a state."""

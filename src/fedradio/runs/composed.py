@@ -21,7 +21,7 @@ from fedradio.engine.backend import Engine
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.description import describe, named_parts
 from fedradio.spec.spec import COMPOSED, Spec, check_spec
-from fedradio.spec.yaml import Plain, flatten
+from fedradio.spec.yaml import Plain, differing_keys
 
 MOST_KEYS = 3
 """So many keys are named in which two simulations differ."""
@@ -91,9 +91,7 @@ def same_composition(stored: Spec, simulation: Simulation | None, folder: Path) 
 
 def difference(one: Plain, other: Plain) -> list[str]:
     """The keys in which two composed specs differ, without the checksum at their end."""
-    ours, theirs = dict(flatten(one)), dict(flatten(other))
-    keys = [key for key in ours | theirs if ours.get(key) != theirs.get(key) or (key in ours) != (key in theirs)]
-    return list(dict.fromkeys(key.removesuffix(".sha256") for key in keys))
+    return list(dict.fromkeys(key.removesuffix(".sha256") for key in differing_keys(one, other)))
 
 
 def _option_problems(simulation: Simulation, changes: Sequence[str], options: Mapping[str, Any]) -> list[Problem]:

@@ -30,6 +30,7 @@ from fedradio._version import __version__
 from fedradio.core.commit import source_commit
 from fedradio.core.errors import NotEmptyError, StoreError
 from fedradio.core.files import LOCK_FILE, locked, replaced_name, replacing, write_bytes
+from fedradio.core.text import numbered_names
 from fedradio.runs.manifest import CHUNK_BYTES, Checksum, Manifest, checksum
 
 if TYPE_CHECKING:
@@ -66,11 +67,8 @@ def is_run(folder: Path) -> bool:
 
 def new_folder(name: str, seed: int, root: Path = Path("runs")) -> Path:
     """A folder that does not exist yet: ``runs/NAME-seedN``, with a number appended if that is taken."""
-    stem = f"{name}-seed{seed}"
-    number = 1
-    while (folder := root / (stem if number == 1 else f"{stem}-{number}")).exists():
-        number += 1
-    return folder
+    folders = (root / name for name in numbered_names(f"{name}-seed{seed}"))
+    return next(folder for folder in folders if not folder.exists())
 
 
 class RunFolder:

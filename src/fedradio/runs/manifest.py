@@ -51,12 +51,6 @@ def checksum(data: bytes) -> Checksum:
     return Checksum(len(data), hashlib.sha256(data).hexdigest())
 
 
-def file_checksum(path: Path) -> Checksum:
-    """The checksum of a file."""
-    with opened(path) as file:
-        return _beginning(file, os.fstat(file.fileno()).st_size)
-
-
 def difference(path: Path, *accepted: Checksum) -> str | None:
     """Why a file is none of those that are accepted; None if it is one."""
     sizes = [known.size for known in accepted]

@@ -291,3 +291,9 @@ def flatten(value: Any, path: str = "", whole: Container[str] = ()) -> Iterator[
             yield from flatten(inner, f"{path}.{number}", whole)
     else:
         yield path, value
+
+
+def differing_keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The dotted keys in which two plain mappings differ, those that only one of them has included."""
+    first, second, missing = dict(flatten(one)), dict(flatten(other)), object()
+    return [key for key in first | second if first.get(key, missing) != second.get(key, missing)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import Problem, SpecError
+from fedradio.core.text import numbered_names
 from fedradio.results.sweep_file import RUNS, ListedRun
 from fedradio.results.variants import labels
 from fedradio.spec.spec import Spec, check_spec
@@ -158,8 +159,7 @@ def _labelled(variants: Sequence[GridVariant]) -> tuple[GridVariant, ...]:
 def _unique(stem: str, taken: Iterable[str]) -> str:
     """The stem, with a number appended if a file system may confuse it with one that is taken."""
     others = {other.casefold() for other in taken}
-    numbers = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
-    return next(name for name in numbers if name.casefold() not in others)
+    return next(name for name in numbered_names(stem) if name.casefold() not in others)
 
 
 def _values(changes: Sequence[str], seeds: Sequence[int] | None) -> dict[str, list[Any]]:

@@ -17,7 +17,7 @@ from fedradio.runs.interrupt import Interrupts
 from fedradio.runs.own_parts import other_part_file, stored_part_names
 from fedradio.runs.stored import read_environment
 from fedradio.spec.spec import Spec
-from fedradio.spec.yaml import flatten
+from fedradio.spec.yaml import differing_keys
 from fedradio.sweeps.processes import LocalPool
 from fedradio.sweeps.tasks import NOT_BEGUN, Pool, Said, Task
 
@@ -185,6 +185,5 @@ class _Batch:
 
 def _difference(stored: Spec, wanted: Spec, most: int = 3) -> str:
     """A clause that lists the keys in which the spec of a folder differs from the wanted one; empty if none does."""
-    one, other = dict(flatten(stored.plain)), dict(flatten(wanted.plain))
-    keys = [key for key in other | one if other.get(key) != one.get(key) and key not in ("name", "about")]
+    keys = [key for key in differing_keys(wanted.plain, stored.plain) if key not in ("name", "about")]
     return f", with a different {', '.join(keys[:most])}" + (" and more" if len(keys) > most else "") if keys else ""

@@ -189,8 +189,7 @@ def _outcome(folder: Path, variant: GridVariant, seed: int, sweep: Sweep) -> Out
 def _result(variant: GridVariant, listed: Mapping[tuple[str, int], Run | LeftOut]) -> VariantResult:
     runs = [run for seed in variant.seeds if isinstance(run := listed[variant.stem, seed], Run)]
     complete = [run for run in runs if run.status == "complete"]
-    numbers = numbers_of({run.seed: run for run in complete})
-    means = {each.name: numbers.mean(each.name) for each in of_variants()}
+    means = numbers_of({run.seed: run for run in complete}).means
     return VariantResult(variant.label, len(variant.seeds), len(complete), means)
 
 

@@ -16,6 +16,7 @@ from fedradio.core.files import LOCK_FILE, locked, sealed, write_bytes
 from fedradio.core.part_files import part_files
 from fedradio.core.progress import Progress, silent
 from fedradio.core.registry import announced, part
+from fedradio.core.text import numbered_names
 from fedradio.results.sweep_file import MARKER, RUNS
 from fedradio.runs.place import check_place
 from fedradio.spec.build import build
@@ -71,10 +72,8 @@ def sweep(
 
 def sweep_folder(plan: SweepPlan, root: Path = Path("sweeps")) -> Path:
     """A folder for a sweep: ``sweeps/NAME``, with a number behind it if another sweep has that."""
-    number = 1
-    while _taken(folder := root / (plan.name if number == 1 else f"{plan.name}-{number}"), plan):
-        number += 1
-    return folder
+    folders = (root / name for name in numbered_names(plan.name))
+    return next(folder for folder in folders if not _taken(folder, plan))
 
 
 def check_variants(plan: SweepPlan, folder: Path, device: str = "cpu", progress: Progress = silent) -> list[str]:

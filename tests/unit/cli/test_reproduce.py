@@ -7,13 +7,13 @@ from support.commands import Call
 
 from fedradio.cli.reproduce import _exit_code
 from fedradio.core.errors import SpecError
-from fedradio.papers.make import Trouble
+from fedradio.papers.absence import Absence, Reason
 
 
 @pytest.mark.parametrize(("codes", "code"), [([], 0), ([5, 1], 5), ([5, 3, 1], 3), ([4], 4)])
 def test_divergence_comes_first_then_the_first_failure(codes: list[int], code: int) -> None:
-    trouble = {Path(str(n)): Trouble("why", one) for n, one in enumerate(codes)}
-    assert _exit_code(trouble) == code
+    failures = {Path(str(n)): Absence(Reason.FAILED, "why", one) for n, one in enumerate(codes)}
+    assert _exit_code(failures) == code
 
 
 def test_lists_of_one_paper_and_unknown_ones(call: Call, tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
-"""Text that steers nothing."""
+"""Text that steers nothing, and names that are free."""
 
 from __future__ import annotations
 
 import unicodedata
+from itertools import islice
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedradio.core.text import harmless, short_path
+from fedradio.core.text import harmless, numbered_names, short_path
+
+
+def test_names_to_try_begin_with_the_plain_one() -> None:
+    assert list(islice(numbered_names("a"), 3)) == ["a", "a-2", "a-3"]
 
 
 def test_long_paths_keep_both_ends() -> None:

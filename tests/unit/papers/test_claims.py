@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from fedradio.core.errors import SpecError
-from fedradio.papers.claims import Claim, twin_claims
 from fedradio.papers.items import Item, parse_item
 
 TEST = {"column": "accuracy", "row": "one", "than": "two", "above": 0}
@@ -83,12 +82,6 @@ def test_a_wrong_claim_is_refused_with_path_and_reason(wrong: dict[str, Any], pa
     )
 
 
-def test_names_of_claims_are_unique_in_an_item_and_in_a_paper() -> None:
+def test_names_of_claims_are_unique_in_an_item() -> None:
     with pytest.raises(SpecError, match="two claims are named 'better'"):
         item(CLAIM, CLAIM)
-    one = (Claim.model_validate_json(json.dumps(CLAIM)),)
-    other = (Claim.model_validate_json(json.dumps(claim(id="worse"))),)
-    assert list(twin_claims({"fig2": one, "fig3": other})) == []
-    assert list(twin_claims({"fig2": one, "fig3": one})) == [
-        "claim 'better' of fig3 is also the name of a claim of fig2"
-    ]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from support.reproductions import made, row
 
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import collect, differences, plain_result, ratios
 from fedradio.papers.items import Item
-from fedradio.papers.make import Trouble
 from fedradio.papers.plan import plan_reproduction
 from fedradio.spec.spec import Spec
 
@@ -22,9 +22,11 @@ def test_a_seed_that_is_lost_leaves_the_others(make: Make, tmp_path: Path) -> No
     plan = plan_reproduction(make(), "quick", 2, tmp_path / "out")
     made(plan)
     lost = plan.rows[0].runs[2].path
-    cell = collect(plan, {lost: Trouble("failed: no luck", 1)}).entries[0]["accuracy"]
+    failed = Absence(Reason.FAILED, "no luck", 1)
+    cell = collect(plan, {lost: failed}).entries[0]["accuracy"]
     assert list(cell.values) == [1]
-    assert cell.lost == {2: "failed: no luck"}
+    assert cell.lost == {2: failed}
+    assert str(failed) == "failed: no luck"
 
 
 def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Callable[..., Spec]) -> None:
@@ -34,7 +36,8 @@ def test_runs_of_another_spec_are_not_used(make: Make, tmp_path: Path, tiny: Cal
     result, trouble = made(plan)
     changed, same = (cells["accuracy"] for cells in result.entries)
     assert changed.values == {}
-    assert "a different rounds" in changed.lost[1]
+    assert changed.lost[1].reason is Reason.FAILED
+    assert "a different rounds" in changed.lost[1].detail
     assert len(same.values) == 1
     assert [one.exit_code for one in trouble.values()] == [5]
 
@@ -79,10 +82,11 @@ def test_columns_about_two_rows_are_taken_by_seed(make: Make, tmp_path: Path) ->
         assert two["times"].values[seed] == pytest.approx(theirs / ours)
     assert all(met >= 1.0 for met in one["meets"].values.values())
     assert two["meets"].values == {}  # it is not compared with itself
-    lost = {plan.rows[1].runs[2].path: Trouble("failed: no luck", 1)}
-    entry = collect(plan, lost).entries[0]["times"]
+    failed = Absence(Reason.FAILED, "no luck", 1)
+    entry = collect(plan, {plan.rows[1].runs[2].path: failed}).entries[0]["times"]
     assert list(entry.values) == [1]
-    assert entry.lost == {2: "two: failed: no luck"}
+    assert entry.lost == {2: failed.of_row("two")}
+    assert str(entry.lost[2]) == "two: failed: no luck"
 
 
 def test_ratios_of_studies_and_of_nothing(make: Make, tmp_path: Path, calls: list[int]) -> None:

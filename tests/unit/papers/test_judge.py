@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.claimed import claim, claim_test, claimed_item, result_of
 
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.judge import JudgedClaim, judge, plain_claims
 
 ONE = {1: 0.52, 2: 0.63, 3: 0.74}
@@ -39,7 +40,7 @@ def test_ratios_are_taken_by_seed_and_values_as_they_are() -> None:
 
 
 def test_only_common_seeds_count() -> None:
-    lost = {"two": {4: "not run"}}
+    lost = {"two": {4: Absence(Reason.NOT_RUN)}}
     found = judged(claim(BETTER), values={"one": ONE | {4: 0.1}, "two": TWO}, lost=lost)
     assert list(found.tests[0].values) == [1, 2, 3]
     assert found.judgement == "holds"
@@ -61,12 +62,21 @@ def test_all_tests_have_to_hold_and_refute_at_a_corrected_level() -> None:
 def test_a_seed_that_ended_without_a_number_decides_nothing() -> None:
     """It is not missing by chance: the others alone would flatter."""
     values = {"one": ONE, "two": TWO}
-    diverged = judged(claim(BETTER), values=values, lost={"two": {4: "diverged: round 3"}})
+    diverged = judged(claim(BETTER), values=values, lost={"two": {4: Absence(Reason.DIVERGED, "round 3")}})
     assert (diverged.judgement, diverged.tests[0].why) == ("undecided", "seed 4: diverged: round 3")
     undefined = judged(claim(BETTER), values={"one": ONE | {4: 0.8}, "two": TWO})
     assert (undefined.judgement, undefined.tests[0].why) == ("undecided", "seed 4: the number is undefined")
     zero = judged(claim(claim_test(over="two", above=0)), values={"one": ONE, "two": TWO | {3: 0.0}})
     assert zero.tests[0].why == "seed 3: the number is undefined"
+
+
+def test_verdicts_read_reasons_and_no_words() -> None:
+    values = {"one": ONE, "two": TWO}
+    failed = Absence(Reason.FAILED, "the copies have diverged")
+    assert judged(claim(BETTER), values=values, lost={"two": {4: failed}}).judgement == "holds"
+    waiting = Absence(Reason.NOT_RUN).of_row("two")
+    assert judged(claim(claim_test(above=0)), values={}, lost={"one": {1: waiting}}).judgement == "not run"
+    assert judged(claim(claim_test(above=0)), values={}, lost={"one": {1: failed}}).judgement == "not testable"
 
 
 def test_what_cannot_be_tested_says_why() -> None:
@@ -78,15 +88,17 @@ def test_what_cannot_be_tested_says_why() -> None:
     skipped = judged(claim(claim_test(than="long", above=0)))
     assert skipped.judgement == "not testable at this scale"
     assert skipped.why == "long is not run at quick scale: takes days"
-    absent = judged(claim(BETTER), values={"one": ONE}, lost={"two": {1: "no data: fedradio data fetch mnist"}})
-    assert (absent.judgement, absent.why) == ("not testable", "two: no data: fedradio data fetch mnist")
+    absent = judged(claim(BETTER), values={"one": ONE}, lost={"two": {1: Absence(Reason.NO_DATA)}})
+    assert (absent.judgement, absent.why) == ("not testable", "two: no data")
     never = judged(claim(claim_test(above=0)), values={})
     assert (never.judgement, never.why) == ("not testable", "one: the number is undefined")
 
 
-def test_what_is_still_to_be_run_is_not_run() -> None:
-    found = judged(claim(BETTER), values={"one": ONE}, lost={"two": dict.fromkeys((1, 2, 3), "not run")})
-    assert found.judgement == "not run"
+@pytest.mark.parametrize("reason", Reason)
+def test_what_the_same_command_would_run_is_not_run(reason: Reason) -> None:
+    found = judged(claim(BETTER), values={"one": ONE}, lost={"two": dict.fromkeys((1, 2, 3), Absence(reason))})
+    later = reason in (Reason.NOT_RUN, Reason.UNFINISHED, Reason.INTERRUPTED)
+    assert found.judgement == ("not run" if later else "not testable")
 
 
 def test_one_test_that_fails_is_enough() -> None:

@@ -11,6 +11,7 @@ from support.claimed import claim, claim_test, claimed_item
 from support.reproductions import made
 
 from fedradio.papers import make as making
+from fedradio.papers.absence import Reason
 from fedradio.papers.items import Item
 from fedradio.papers.known import known_claims, scale_of
 from fedradio.papers.plan import plan_reproduction
@@ -84,7 +85,7 @@ def test_runs_of_another_spec_do_not_count(item: Item, tmp_path: Path, tiny: Cal
     (tmp_path / "tiny.yaml").write_text(tiny("rounds=3").yaml(), encoding="utf-8")
     small = known_claims([item], out)[2]
     assert small.judged.judgement == "not testable"
-    assert "made from a different spec" in small.judged.why
+    assert Reason.OTHER_SPEC in small.judged.why
 
 
 def test_the_scale_that_a_claim_needs() -> None:

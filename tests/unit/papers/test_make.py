@@ -12,6 +12,7 @@ from support.reproductions import WILD, made, row
 from fedradio.core.errors import DataError, SpecError
 from fedradio.papers import make as making
 from fedradio.papers import plan as planning
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import collect, plain_result
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
@@ -39,11 +40,13 @@ def test_a_run_that_diverges_stops_nothing_else_and_is_said(make: Make, tmp_path
     plan = plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out")
     result, trouble = made(plan)
     bad, fine = (cells["accuracy"] for cells in result.entries)
-    assert bad.lost[1].startswith("diverged: ")
+    assert bad.lost[1].reason is Reason.DIVERGED
+    assert bad.lost[1].detail
     assert (bad.values, bad.agrees) == ({}, None)
     assert len(fine.values) == 1
     assert [one.exit_code for one in trouble.values()] == [3]
-    assert collect(plan).entries[0]["accuracy"].lost == {1: "diverged"}  # also later, from the folder alone
+    later = collect(plan)  # from the folder alone
+    assert later.entries[0]["accuracy"].lost == {1: Absence(Reason.DIVERGED)}
 
 
 def test_rows_whose_data_are_missing_say_so_while_others_run(
@@ -53,7 +56,7 @@ def test_rows_whose_data_are_missing_say_so_while_others_run(
     rows = [row(tmp_path, "one", "data.source=cifar10", "model=cnn3x3"), row(tmp_path, "two")]
     result, trouble = made(plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out"))
     absent, there = (cells["accuracy"] for cells in result.entries)
-    assert absent.lost == {1: "no data: fedradio data fetch cifar10"}
+    assert absent.lost == {1: Absence(Reason.NO_DATA, "fedradio data fetch cifar10", DataError.exit_code)}
     assert len(there.values) == 1
     assert [one.exit_code for one in trouble.values()] == [DataError.exit_code]
 
@@ -120,4 +123,4 @@ def test_a_study_that_fails_is_said(make: Make, tmp_path: Path, calls: list[int]
     item = make(columns=STUDIED, rows=[row(tmp_path, "one", published={})])
     cell = made(plan_reproduction(item, "quick", 3, tmp_path / "out"))[0].entries[0]["found"]
     assert list(cell.values) == [1, 2]
-    assert cell.lost[3].startswith("failed")
+    assert cell.lost[3].reason is Reason.FAILED

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.reproductions import made, row
 from support.sealing import blank_summary, write_summary
 
+from fedradio.papers import plan as planning
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
 from fedradio.papers.plan import (
@@ -20,6 +23,7 @@ from fedradio.papers.plan import (
     stored_seeds,
 )
 from fedradio.papers.published import matching
+from fedradio.runs.stored import read_summary
 
 Make = Callable[..., Item]
 
@@ -58,6 +62,28 @@ def test_costs_are_shared_out_and_then_known(make: Make, tmp_path: Path) -> None
         write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=wall_s))
     assert list(expected(plan).values()) == [10, 10, 30, 30]  # other seeds of a spec take as long
     assert (cost(plan).total_s, cost(plan).left_s) == (80, 40)
+
+
+def test_a_stored_run_is_read_once_until_it_changes(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_reproduction(make(), "quick", None, tmp_path / "out")
+    unit, read = plan.units[0], list[Path]()
+
+    def counted(folder: Path) -> dict[str, Any]:
+        read.append(folder)
+        return read_summary(folder)
+
+    monkeypatch.setattr(planning, "read_summary", counted)
+    assert unit.stored() is None
+    unit.path.mkdir(parents=True)
+    write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=10.0))
+    assert (cost(plan).done, cost(plan).total_s, expected(plan)[unit.path]) == (1, 10.0 + 120.0, 10.0)
+    assert read == [unit.path]
+    write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=20.0))
+    os.utime(unit.path / "summary.json", ns=(0, 0))
+    assert expected(plan)[unit.path] == 20.0
+    assert read == [unit.path] * 2
 
 
 def test_seeds_may_be_listed_and_worlds_are_stored_apart(make: Make, tmp_path: Path) -> None:

@@ -96,6 +96,12 @@ CLAIMS = {
 """What the papers say in their texts that a run or a formula could refute, by the names of the claims."""
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_claim_has_a_name_of_its_own_in_its_paper(paper: str) -> None:
+    names = [claim.id for item in items(paper) for claim in item.claims]
+    assert sorted(names) == sorted(set(names))
+
+
 @pytest.mark.parametrize("paper", CLAIMS)
 def test_what_the_papers_say_is_among_the_claims(paper: str) -> None:
     there = {claim.id for item in items(paper) for claim in item.claims}

@@ -22,7 +22,7 @@ from fedradio.links.ideal import Ideal
 from fedradio.rounds.round import run_round
 from fedradio.runs import checkpoint
 from fedradio.runs.checkpoint import Checkpoint, Checkpointer, form, last_good
-from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE, RunFolder
+from fedradio.runs.folder import CHECKPOINT_FOLDER, RECORDS_FILE, SPEC_FILE, RunFolder
 from fedradio.runs.summary import RunningSummary
 from fedradio.spec.spec import Spec
 
@@ -66,7 +66,7 @@ def folder(tiny: Callable[..., Spec], tmp_path: Path) -> RunFolder:
 
 
 def files(folder: RunFolder) -> list[str]:
-    return sorted(path.name for path in (folder.path / checkpoint.FOLDER).iterdir())
+    return sorted(path.name for path in (folder.path / CHECKPOINT_FOLDER).iterdir())
 
 
 def test_a_state_comes_back_bit_for_bit(tiny: Callable[..., Spec], tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(
     harm: Callable[[bytes], bytes] | None,
     why: str,
 ) -> None:
-    path = folder.path / checkpoint.FOLDER / f"round-000004.{ending}"
+    path = folder.path / CHECKPOINT_FOLDER / f"round-000004.{ending}"
     if harm is None:
         path.unlink()
     else:
@@ -159,7 +159,7 @@ def test_other_formats_and_specs_are_refused(folder: RunFolder, tiny: Callable[.
     assert last_good(folder.path, tiny("rounds=99"), FORM)[0] is not None
     with pytest.raises(StoreError, match=r"round-000004.json belongs to a different spec"):
         last_good(folder.path, tiny("rule.lr=0.2"), FORM)
-    path = folder.path / checkpoint.FOLDER / "round-000004.json"
+    path = folder.path / CHECKPOINT_FOLDER / "round-000004.json"
     content = json.loads(path.read_text())
     del content["sha256"]
     old = {"format": 1, "fedradio": "0.1.0", "sha256": "", "content": {}}

@@ -8,7 +8,16 @@ import pytest
 
 from fedradio.core.errors import SpecError
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import apply_overrides, flatten, near_specs, parse_axis, parse_yaml, read_spec, spec_families
+from fedradio.spec.yaml import (
+    apply_overrides,
+    differing_keys,
+    flatten,
+    near_specs,
+    parse_axis,
+    parse_yaml,
+    read_spec,
+    spec_families,
+)
 
 
 @pytest.mark.parametrize(
@@ -236,3 +245,10 @@ def test_a_broken_file_is_told_with_its_line() -> None:
         parse_yaml("name: x\nmodel: {kind: mlp\nrounds: 3\n", "mine.yaml")
     (one,) = caught.value.problems
     assert (one.reason, one.value) == ("not valid YAML: line 2, column 8: { is not closed", "model: {kind: mlp")
+
+
+def test_differing_keys_tell_null_from_what_is_absent() -> None:
+    one = {"a": {"b": 1, "c": None}, "d": [{"e": 1}], "same": 5}
+    other = {"same": 5, "f": 2, "a": {"b": 2}, "d": [{"e": 1}]}
+    assert differing_keys(one, other) == ["a.b", "a.c", "f"]
+    assert differing_keys(one, one) == []

@@ -49,11 +49,6 @@ def text_of(quantity: Quantity, value: float | None) -> str:
     return UNDEFINED if value is None else quantity.text(value)
 
 
-def axis_title(quantity: Quantity) -> str:
-    """The title of an axis with its unit."""
-    return f"{quantity.heading} [{quantity.unit}]" if quantity.unit else quantity.heading
-
-
 def plus_minus(mean: Interval | None, formatted: Callable[[float], str]) -> str:
     """A mean with the half-width of its interval, if it has one."""
     return UNDEFINED if mean is None else statistics.plus_minus(mean, formatted)

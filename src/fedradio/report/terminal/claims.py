@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from fedradio.papers.claims import Claim, ClaimTest
@@ -61,15 +60,16 @@ def number_line(item: Item, judged: JudgedTest) -> str:
 def _outside_alone(judged: JudgedTest) -> bool:
     """Whether a test is undecided only because several are made: by itself, its 95 % interval would refute it."""
     found = judged.found
-    if judged.judgement != "undecided" or found is None or found.low is None or found.high is None:
+    if judged.judgement != "undecided" or found is None or found.ends is None:
         return False
-    return region_of(judged.test).excludes(found.low, found.high)
+    return region_of(judged.test).excludes(*found.ends)
 
 
 def _ends(found: Interval | None, digits: int) -> str:
-    if found is None or found.low is None or found.high is None:
+    if found is None or found.ends is None:
         return "none"
-    return f"{found.low:.{digits}f} to {found.high:.{digits}f}"
+    low, high = found.ends
+    return f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def _quantity(item: Item, test: ClaimTest) -> str:
@@ -88,11 +88,8 @@ def _claimed(test: ClaimTest) -> str:
 
 def claims_view(item: Item, judged: Sequence[JudgedClaim], world_seed: int | None) -> Group:
     """The claims of an item, shown below its result."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for one in judged:
-        table.add_row(verdict_text(one.judgement), Text("\n".join(claim_lines(item, one))))
+    rows = [(verdict_text(one.judgement), "\n".join(claim_lines(item, one))) for one in judged]
+    table = plain_table(("", ""), rows)
     return Group(Text(), Text(f"what the paper claims{_where(world_seed)}:", style="bold"), table)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,16 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from fedradio.core.units import show_seconds
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, Result, RowResult
-from fedradio.papers.form import Scale
+from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Column, Item
 from fedradio.papers.judge import judge
-from fedradio.papers.known import SCALES
-from fedradio.papers.make import Trouble
 from fedradio.papers.plan import Cost, Reproduction, Unit
 from fedradio.papers.published import PAPERS
 from fedradio.report.terminal.claims import claims_markdown, claims_view
-from fedradio.report.terminal.words import count, plain_table, rough
+from fedradio.report.terminal.words import count, markdown_table, plain_table, rough
 
 HEADER = ("", "quantity", "paper", "ours", "95 % interval", "difference", "")
 """Header of the table of numbers; ``±`` is the standard deviation, over seeds or as published."""
@@ -83,32 +82,34 @@ def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes
     paper = _with_deviation(column, *entry.published) if entry.published else "-"
     ours = entry.ours
     if ours is None:
-        why = _absence(row, reproduction, list(entry.lost.values()), notes)
+        why = _absence(row, reproduction, entry.lost.values(), notes)
         return quantity, paper, why, "-", "-", ""
     text = _with_deviation(column, ours.mean, entry.deviation)
     if entry.lost:
-        lost = "; ".join(f"seed {seed}: {why}" for seed, why in entry.lost.items())
+        lost = "; ".join(f"seed {seed}: {absence}" for seed, absence in entry.lost.items())
         text += f", {len(entry.values)} of {len(reproduction.seeds)} seeds {notes.mark(lost)}"
     ends = [_number(column, end) for end in (ours.low, ours.high) if end is not None]
     return quantity, paper, text, " to ".join(ends) or "-", _difference(entry), "!" if entry.agrees is False else ""
 
 
-def _absence(row: RowResult, reproduction: Reproduction, reasons: Sequence[str], notes: Footnotes) -> str:
-    """A short reason why there is no number; the full reason is in a footnote."""
+def _absence(row: RowResult, reproduction: Reproduction, lost: Iterable[Absence], notes: Footnotes) -> str:
+    """A short reason why there is no number; the details are in a footnote."""
     if row.scaled.source.skip:
         return f"not run at {reproduction.scale} scale {notes.mark(row.scaled.source.skip)}"
-    if not reasons:
+    first = next(iter(lost), None)
+    if first is None:
         return "-"
-    short, _, rest = reasons[0].partition(": ")
-    return reasons[0] if short == "no data" or not rest else f"{short} {notes.mark(reasons[0])}"
+    if first.reason is Reason.NO_DATA or not first.detail:
+        return str(first)
+    return f"{first.reason} {notes.mark(str(first))}"
 
 
 def _presence(row: RowResult, reproduction: Reproduction, notes: Footnotes) -> str:
     """How many seeds a row without numbers is drawn from, or why there are none."""
     if row.scaled.source.skip or not (row.runs or any(row.studies.values())):
-        return _absence(row, reproduction, list(row.lost.values()), notes)
+        return _absence(row, reproduction, row.lost.values(), notes)
     seeds = {seed for by_seed in (row.runs, *row.studies.values()) for seed in by_seed}
-    lost = "; ".join(dict.fromkeys(row.lost.values()))
+    lost = "; ".join(dict.fromkeys(map(str, row.lost.values())))
     return f"{count(len(seeds), 'seed')}" + (f" of {len(reproduction.seeds)} {notes.mark(lost)}" if lost else "")
 
 
@@ -243,14 +244,6 @@ def _nothing_run(reproduction: Reproduction) -> str:
     return f"nothing is run at quick scale; `fedradio reproduce {item.paper} {item.name} --scale paper` takes {time}"
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; empty without rows."""
-    if not rows:
-        return ""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines)
-
-
 def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) -> Group:
     """The list of items with seeds, expected wall time and progress at both scales."""
     table = plain_table(("paper", "item", "what it shows", "quick", "", "paper scale", ""))
@@ -274,10 +267,10 @@ def _cost_texts(item: Item, scale: Scale, cost: Cost) -> tuple[str, str]:
 
 
 def reproduction_view(
-    reproduction: Reproduction, wall_s: Mapping[Path, float], blocked: Mapping[Path, Trouble]
+    reproduction: Reproduction, wall_s: Mapping[Path, float], blocked: Mapping[Path, Absence]
 ) -> Group:
     """What a reproduction would make, with expected wall times, and what it skips."""
-    states = [blocked[unit.path].why if unit.path in blocked else _state(unit) for unit in reproduction.units]
+    states = [str(blocked[unit.path]) if unit.path in blocked else _state(unit) for unit in reproduction.units]
     rows = [[u.label, state, rough(wall_s[u.path])] for u, state in zip(reproduction.units, states, strict=True)]
     table = plain_table(("run or study", "state", "expected"), rows)
     skipped = [

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.table import Table
+from rich.text import Text
 
+from fedradio.report.terminal.words import plain_table
 from fedradio.results.quantities import QUANTITIES, entry, of_runs
 from fedradio.results.quantity import Quantity
 from fedradio.results.run import CACHE_METRICS, Run
@@ -52,18 +54,16 @@ def _norms_text(model: Model) -> str:
 
 def summary_table(run: Run) -> Table:
     """The headline numbers of a run; a dash marks a quantity that no part defines."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="bold")
-    table.add_column()
+    rows = []
     for each in _quantities(run):
         value = each.of(run)
         if each.listed([value]):
             more = MORE[each.name](run) if each.name in MORE and value is not None else ""
-            table.add_row(each.title, each.text(value) + more)
-    table.add_row("seed", str(run.spec.seed))
+            rows.append((each.title, each.text(value) + more))
+    rows.append(("seed", str(run.spec.seed)))
     if run.spec.plain.get("world_seed") is not None:
-        table.add_row("world seed", str(run.spec.world_seed))
-    return table
+        rows.append(("world seed", str(run.spec.world_seed)))
+    return plain_table(("", ""), [(Text(title, style="bold"), text) for title, text in rows])
 
 
 def participation_warning(summary: Summary) -> str | None:

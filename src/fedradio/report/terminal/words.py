@@ -1,4 +1,4 @@
-"""Text and tables shared by several reports: counts with nouns, rough durations, frameless tables."""
+"""Text and tables shared by several reports: counts with nouns, rough durations, frameless and Markdown tables."""
 
 from __future__ import annotations
 
@@ -45,3 +45,11 @@ def plain_table(
     for row in rows:
         made.add_row(*(Text("-") if cell is None else Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown; empty without rows."""
+    if not rows:
+        return ""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines)

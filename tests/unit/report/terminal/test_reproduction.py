@@ -9,8 +9,8 @@ import pytest
 from support.results import TEXT, result, table4
 from support.terminal import shown
 
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.items import Item, parse_item
-from fedradio.papers.make import Trouble
 from fedradio.papers.plan import Cost, Reproduction, expected, plan_reproduction
 from fedradio.report.terminal.reproduction import (
     list_view,
@@ -53,14 +53,14 @@ def test_skipped_rows_keep_their_published_numbers_and_say_why(item: Item, tmp_p
 
 
 def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> None:
-    partly = result_text(result(item, tmp_path, {1: 0.45}, {1: 2000.0}, {2: "diverged: round 3"}))
+    partly = result_text(result(item, tmp_path, {1: 0.45}, {1: 2000.0}, {2: Absence(Reason.DIVERGED, "round 3")}))
     assert "1 of 2 seeds (2)" in partly.rows[0][3]
     assert partly.notes[1] == "seed 2: diverged: round 3"
     whole = result(item, tmp_path, {}, {})
     for why, text, notes in (
-        ("no data: fedradio data fetch mnist", "no data: fedradio data fetch mnist", 2),
-        ("diverged: round 3: NaN", "diverged (2)", 3),
-        ("unfinished", "unfinished", 2),
+        (Absence(Reason.NO_DATA, "fedradio data fetch mnist"), "no data: fedradio data fetch mnist", 2),
+        (Absence(Reason.DIVERGED, "round 3: NaN"), "diverged (2)", 3),
+        (Absence(Reason.UNFINISHED), "unfinished", 2),
     ):
         cells = {
             **whole.entries[0],
@@ -110,10 +110,8 @@ def test_the_list_shows_costs_and_what_is_there(item: Item, tmp_path: Path) -> N
 
 def test_a_dry_run_lists_everything(item: Item, tmp_path: Path) -> None:
     plan: Reproduction = plan_reproduction(item, "quick", None, tmp_path)
-    first = plan.units[0].path
-    text = shown(
-        reproduction_view(plan, expected(plan), {first: Trouble("no data: fedradio data fetch mnist", 4)}), width=200
-    )
+    blocked = {plan.units[0].path: Absence(Reason.NO_DATA, "fedradio data fetch mnist", 4)}
+    text = shown(reproduction_view(plan, expected(plan), blocked), width=200)
     assert "demo rounds=6 seed 1" in text
     assert "study energy of demo rounds=6 seed 2" in text
     assert "no data: fedradio data fetch mnist" in text

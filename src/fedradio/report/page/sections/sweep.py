@@ -19,7 +19,7 @@ from fedradio.report.page.sections.headline import badge, cards
 from fedradio.report.page.sections.learning import learning_section
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
 from fedradio.report.page.sweep_data import SweepData, SweptVariant
-from fedradio.results.compare import world
+from fedradio.results.compare import differing_worlds
 from fedradio.results.quantities import of_variants
 from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval
@@ -172,11 +172,9 @@ def _pairing(sweep: SweepData) -> list[Html]:
 
 def _worlds(sweep: SweepData) -> dict[tuple[str, ...], list[str]]:
     """Labels of the variants whose world differs from the first one's, by the keys that differ."""
-    worlds = [world(variant.grid.spec) for variant in sweep.variants]
     by_keys: dict[tuple[str, ...], list[str]] = {}
-    for variant, own in zip(sweep.variants[1:], worlds[1:], strict=True):
-        keys = tuple(key for key in worlds[0] | own if worlds[0].get(key, variant) != own.get(key, variant))
-        if keys:
+    for variant in sweep.variants[1:]:
+        if keys := tuple(differing_worlds(variant.grid.spec, sweep.variants[0].grid.spec)):
             by_keys.setdefault(keys, []).append(variant.label)
     return by_keys
 

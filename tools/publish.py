@@ -1,20 +1,31 @@
-"""Makes shipped results of stored runs and studies: small, and with all that they were made of."""
+"""Writes the results that ship with the package, from the runs and studies that ``fedradio reproduce`` has stored.
+
+``python tools/publish.py --to src/fedradio/published/results`` writes a small file for every item of which something
+is stored in ``reproductions/``; ``python tools/publish.py --to DIR rawhfl table4 fig9`` writes those of some items.
+Nothing is run. It exits with 0 if it has written a file, with 2 if an item does not exist, with 5 if nothing is stored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fedradio.core.errors import StoreError
+from fedradio.cli.app import err, out
+from fedradio.core.errors import FedradioError, StoreError
+from fedradio.core.files import write_text
+from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, collect
-from fedradio.papers.form import Scale
+from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, JudgedTest, judge
-from fedradio.papers.make import Trouble, load_specs, outdated
+from fedradio.papers.make import load_specs, make_folder, outdated
 from fedradio.papers.plan import (
     OUT,
     Reproduction,
@@ -24,12 +35,12 @@ from fedradio.papers.plan import (
     stored_seeds,
     stored_study,
 )
+from fedradio.papers.published import items, matching
 from fedradio.papers.series import picture
 from fedradio.papers.shipped import FORMAT, FoundClaim, FoundTest, Made, Numbers, ShippedResult, fingerprints, group
-from fedradio.runs.stored import read_environment, read_summary
-
-SCALES: tuple[Scale, ...] = ("paper", "quick")
-"""Scales, in the order in which they ship."""
+from fedradio.report.terminal.console import say
+from fedradio.report.terminal.progress import LateProgress
+from fedradio.runs.stored import read_environment
 
 POINTS = 60
 """Largest number of points of a curve, or of quantiles of a distribution, that ships."""
@@ -41,26 +52,26 @@ ALONG = {"curves": ("x", "mean", "low", "high"), "bound": ("x", "y"), "cdf": ("s
 """What is thinned out in a series, by the kind of the picture."""
 
 
-def stored_reproduction(item: Item, out: Path, world_seed: int | None = None) -> Reproduction | None:
+def stored_reproduction(item: Item, folder: Path) -> Reproduction | None:
     """The reproduction of an item that is stored, at paper scale if it can be; None if nothing that ships is stored.
 
     Its seeds are those of which everything is there. Without such seeds at either scale, they are all that are stored,
     and the rows that have been made for all of them count.
     """
-    seeds = {scale: _seeds(item, scale, out, world_seed) for scale in SCALES}
+    seeds = {scale: _seeds(item, scale, folder) for scale in reversed(SCALES)}
     for scale, (_, whole) in seeds.items():
         if whole:
-            return plan_reproduction(item, scale, whole, out, world_seed)
+            return plan_reproduction(item, scale, whole, folder)
     for scale, (some, _) in seeds.items():
-        if some and _ended(plan := plan_reproduction(item, scale, some, out, world_seed)):
+        if some and _ended(plan := plan_reproduction(item, scale, some, folder)):
             return plan
     return None
 
 
-def _seeds(item: Item, scale: Scale, out: Path, world_seed: int | None) -> tuple[tuple[int, ...], list[int]]:
+def _seeds(item: Item, scale: Scale, folder: Path) -> tuple[tuple[int, ...], list[int]]:
     """All stored seeds of an item, and those of which everything is there."""
-    some = stored_seeds(item, scale, out, world_seed)
-    units = {seed: plan_reproduction(item, scale, (seed,), out, world_seed).units for seed in some}
+    some = stored_seeds(item, scale, folder)
+    units = {seed: plan_reproduction(item, scale, (seed,), folder).units for seed in some}
     return some, [seed for seed, of in units.items() if of and all(unit.settled() for unit in of)]
 
 
@@ -74,7 +85,7 @@ def _ended(reproduction: Reproduction) -> list[Unit]:
     return [unit for unit in settled if groups.count(group(unit)) == len(reproduction.seeds)]
 
 
-def shipped(reproduction: Reproduction) -> ShippedResult:
+def shipped_result(reproduction: Reproduction) -> ShippedResult:
     """The result of a reproduction as it ships; nothing is run.
 
     What was made from other specs is left out, and so is what has not ended for all seeds.
@@ -82,7 +93,7 @@ def shipped(reproduction: Reproduction) -> ShippedResult:
     wrong = outdated(reproduction, load_specs(reproduction.units))
     ended = [unit for unit in _ended(reproduction) if unit.path not in wrong]
     paths = {unit.path for unit in ended}
-    waiting = {unit.path: Trouble("not run", 1) for unit in reproduction.units if unit.path not in paths}
+    waiting = {unit.path: Absence(Reason.NOT_RUN) for unit in reproduction.units if unit.path not in paths}
     result = collect(reproduction, waiting | wrong)
     machines = [environment(unit) for unit in ended]
     drawn = picture(result)
@@ -123,15 +134,6 @@ def environment(unit: Unit) -> dict[str, Any]:
     return {key: known.get(key) for key in wanted} | {"packages": known.get("packages", {})}
 
 
-def cpu_seconds(unit: Unit) -> float | None:
-    """CPU seconds of a unit that has ended; None if it did not count them."""
-    if unit.study is not None:
-        study = stored_study(unit.path)
-        return None if study is None else study.cpu_s
-    counted: float | None = read_summary(unit.path).get("cpu_s")
-    return counted
-
-
 def _made(units: list[Unit], ended: Sequence[Unit]) -> tuple[Made, ...]:
     """The units that have ended, by spec and study."""
     specs = fingerprints(units)
@@ -140,8 +142,9 @@ def _made(units: list[Unit], ended: Sequence[Unit]) -> tuple[Made, ...]:
         groups.setdefault(group(unit), []).append(unit)
     made = []
     for label, alike in groups.items():
-        wall = sum(stored.wall_s for unit in alike if (stored := unit.stored()))
-        counted = [seconds for unit in alike if (seconds := cpu_seconds(unit)) is not None]
+        found = [stored for unit in alike if (stored := unit.stored()) is not None]
+        wall = sum(stored.wall_s for stored in found)
+        counted = [stored.cpu_s for stored in found if stored.cpu_s is not None]
         cpu = round(sum(counted), 3) if len(counted) == len(alike) else None
         seeds = tuple(unit.seed for unit in alike)
         made.append(Made(label=label, spec_sha256=specs[label], seeds=seeds, wall_s=round(wall, 3), cpu_s=cpu))
@@ -151,7 +154,7 @@ def _made(units: list[Unit], ended: Sequence[Unit]) -> tuple[Made, ...]:
 def _numbers(entry: Entry) -> Numbers:
     return Numbers(
         values={str(seed): value for seed, value in entry.values.items()},
-        lost={str(seed): why for seed, why in entry.lost.items()},
+        lost={str(seed): absence.reason for seed, absence in entry.lost.items()},
     )
 
 
@@ -163,8 +166,8 @@ def _test(judged: JudgedTest) -> FoundTest:
     found, wide = judged.found, judged.wide
     return FoundTest(
         mean=None if found is None else found.mean,
-        interval=None if found is None or found.low is None or found.high is None else (found.low, found.high),
-        corrected_interval=None if wide is None or wide.low is None or wide.high is None else (wide.low, wide.high),
+        interval=None if found is None else found.ends,
+        corrected_interval=None if wide is None else wide.ends,
         seeds=len(judged.values),
         verdict=judged.judgement,
     )
@@ -204,3 +207,60 @@ def _short(data: Any) -> Any:
     if isinstance(data, float):
         return int(data) if data.is_integer() and abs(data) < 1e9 else float(f"{data:.{DIGITS}g}")
     return data
+
+
+def shipped_json(shipped: ShippedResult) -> str:
+    """A shipped result as the text of its file: a line for every run, entry, claim and series."""
+    plain = shipped.model_dump(mode="json")
+    return _lines(plain, 0) + "\n"
+
+
+def _lines(data: Any, depth: int) -> str:
+    """JSON with line breaks down to the third level, and compact below, or where nothing is nested."""
+    inner = list(data.values() if isinstance(data, dict) else data) if isinstance(data, dict | list) else []
+    if depth == 3 or not any(isinstance(value, dict | list) for value in inner):
+        return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    pad = "\n" + " " * (depth + 1)
+    if isinstance(data, dict):
+        inside = [f"{json.dumps(key, ensure_ascii=False)}: {_lines(value, depth + 1)}" for key, value in data.items()]
+        return "{" + pad + f",{pad}".join(inside) + pad[:-1] + "}"
+    return "[" + pad + f",{pad}".join(_lines(value, depth + 1) for value in data) + pad[:-1] + "]"
+
+
+def publish(listed: Sequence[Item], folder: Path, to: Path) -> Iterator[Path]:
+    """Write the stored results of some items below a folder, showing progress; yields the files."""
+    with LateProgress(err) as progress:
+        for number, item in enumerate(listed):
+            progress(f"{item.paper} {item.name}", number / len(listed))
+            reproduction = stored_reproduction(item, folder)
+            if reproduction is not None:
+                file = make_folder(to / item.paper) / f"{item.name}.json"
+                write_text(file, shipped_json(shipped_result(reproduction)))
+                yield file
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paper", metavar="PAPER", nargs="?", help="a paper, such as rawhfl; default: all papers")
+    parser.add_argument("items", metavar="ITEM", nargs="*", help="items of the paper, such as table4; default: all")
+    parser.add_argument("--to", metavar="DIR", type=Path, required=True, help="write DIR/PAPER/ITEM.json")
+    parser.add_argument(
+        "--runs", metavar="FOLDER", type=Path, default=OUT, help="the --out of fedradio reproduce; default: %(default)s"
+    )
+    options = parser.parse_args(words)
+    try:
+        listed = matching(options.paper, *options.items) if options.items else items(options.paper)
+        files = []
+        for file in publish(listed, options.runs, options.to):
+            say(out, str(file))
+            files.append(file)
+        if not files:
+            raise StoreError(f"no results in {options.runs}; run fedradio reproduce first, or choose another --runs")
+    except FedradioError as error:
+        say(err, str(error))
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 from support.claimed import claim, claim_test, claimed_item
+from support.scripts import script
 from support.shipped import shipped_of
 
 from fedradio.papers.items import Item
 from fedradio.report.terminal.shipped import Shipped, open_shipped
-from fedradio.report.terminal.shipped_page import (
-    LONG,
-    anchor,
-    claims_table,
-    folded,
-    item_markdown,
-    item_summary,
-    overview_markdown,
-)
 
 CLAIMS = [
     claim(claim_test(than="two", above=0), id="better"),
@@ -25,8 +19,13 @@ CLAIMS = [
 CURVE = {"show": "curves", "series": [{"label": "one"}]}
 
 
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    return script("docs/result_pages.py", monkeypatch)
+
+
 def where(item: Item) -> str:
-    return f"page.md#{anchor(item)}"
+    return f"page.md#{item.paper}-{item.name}"
 
 
 @pytest.fixture
@@ -40,8 +39,10 @@ def one(item: Item) -> Shipped:
     return open_shipped(item, stored)
 
 
-def test_the_overview_counts_by_paper_and_lists_what_fails_and_what_is_missing(one: Shipped, item: Item) -> None:
-    text = overview_markdown([one, item], where)
+def test_the_overview_counts_by_paper_and_lists_what_fails_and_what_is_missing(
+    pages: ModuleType, one: Shipped, item: Item
+) -> None:
+    text = pages.overview_markdown([one, item], where)
     assert "| paper | items run | holds | does not hold | not run |" in text
     assert "| W-HFL | 1 of 2 | 1 | 1 | 2 |" in text
     assert "| all | 1 of 2 | 1 | 1 | 2 |" in text
@@ -49,15 +50,15 @@ def test_the_overview_counts_by_paper_and_lists_what_fails_and_what_is_missing(o
     assert "| W-HFL | fig9 | Accuracy | about 60 min, 3 seeds |" in text
 
 
-def test_without_failures_there_is_no_list_of_them(item: Item) -> None:
+def test_without_failures_there_is_no_list_of_them(pages: ModuleType, item: Item) -> None:
     good = open_shipped(item, shipped_of(item, {"one": [2.8, 2.81, 2.82], "two": [0.5, 0.52, 0.5]}))
-    text = overview_markdown([good], where)
+    text = pages.overview_markdown([good], where)
     assert "do not hold" not in text
     assert "was not run" not in text
 
 
-def test_an_item_shows_paper_ours_and_verdict(one: Shipped) -> None:
-    text = item_markdown(one, lambda item: f"{item.name}.svg")
+def test_an_item_shows_paper_ours_and_verdict(pages: ModuleType, one: Shipped) -> None:
+    text = pages.item_markdown(one, lambda item: f"{item.name}.svg")
     assert text.startswith("# W-HFL fig9: Accuracy { #whfl-fig9 }")
     assert "![Accuracy](fig9.svg)" in text
     assert "| One is above two. [section V] | accuracy, one: 0.81 (95 % 0.79 to 0.83, 3 seeds); claimed above 2" in text
@@ -66,49 +67,51 @@ def test_an_item_shows_paper_ours_and_verdict(one: Shipped) -> None:
     assert "Python 3.11" in text
 
 
-def test_numbers_come_from_the_file(item: Item, one: Shipped) -> None:
+def test_numbers_come_from_the_file(pages: ModuleType, item: Item, one: Shipped) -> None:
     other = open_shipped(item, shipped_of(item, {"one": [0.7, 0.71, 0.72], "two": [0.5, 0.52, 0.5]}))
-    assert "0.81 ± 0.01" not in item_markdown(other)
-    assert "0.71 ± 0.01" in item_markdown(other)
+    assert "0.81 ± 0.01" not in pages.item_markdown(other)
+    assert "0.71 ± 0.01" in pages.item_markdown(other)
 
 
-def test_what_does_not_hold_says_what_was_tried(item: Item) -> None:
+def test_what_does_not_hold_says_what_was_tried(pages: ModuleType, item: Item) -> None:
     bad = open_shipped(item, shipped_of(item, {"one": [0.1, 0.11, 0.12], "two": [0.5, 0.52, 0.5]}))
-    assert "<br>What we tried: nothing beyond the interpretations noted here. | **does not hold** |" in item_markdown(
-        bad
+    assert (
+        "<br>What we tried: nothing beyond the interpretations noted here. | **does not hold** |"
+        in pages.item_markdown(bad)
     )
-    assert "| One learns better than two. | nothing beyond the interpretations noted here. |" in overview_markdown(
-        [bad], where
+    assert (
+        "| One learns better than two. | nothing beyond the interpretations noted here. |"
+        in pages.overview_markdown([bad], where)
     )
 
 
-def test_the_summary_of_an_item_leads_to_its_page(one: Shipped) -> None:
-    text = item_summary(one, where, lambda item: f"{item.name}.svg")
+def test_the_summary_of_an_item_leads_to_its_page(pages: ModuleType, one: Shipped) -> None:
+    text = pages.item_summary(one, where, lambda item: f"{item.name}.svg")
     assert text.startswith("## fig9: Accuracy { #whfl-fig9 }")
     assert "Claims: 1 holds, 1 does not hold. [Curves, numbers and verdicts](page.md#whfl-fig9): " in text
     assert "[![Accuracy](fig9.svg){ loading=lazy .thumbnail }](page.md#whfl-fig9)" in text
 
 
-def test_items_without_results_say_their_cost(item: Item) -> None:
-    text = item_summary(item, where, where)
+def test_items_without_results_say_their_cost(pages: ModuleType, item: Item) -> None:
+    text = pages.item_summary(item, where, where)
     assert "Not run: `fedradio reproduce whfl fig9 --scale paper` takes about 60 min, 3 seeds." in text
 
 
-def test_outdated_and_unfinished_results_say_so(item: Item) -> None:
+def test_outdated_and_unfinished_results_say_so(pages: ModuleType, item: Item) -> None:
     stored = shipped_of(item, {"one": [0.8], "two": [0.5]}, left=("another",))
     old = stored.made[0].model_copy(update={"spec_sha256": "0" * 64})
-    text = item_markdown(open_shipped(item, stored.model_copy(update={"made": (old,)})))
+    text = pages.item_markdown(open_shipped(item, stored.model_copy(update={"made": (old,)})))
     assert "**Outdated**: demo: its spec has changed" in text
     assert "**Not finished**" in text
 
 
-def test_long_tables_are_folded() -> None:
-    rows = {f"row {number}": {} for number in range(LONG)}
+def test_long_tables_are_folded(pages: ModuleType) -> None:
+    rows = {f"row {number}": {} for number in range(pages.LONG)}
     item = claimed_item(**rows)
-    text = item_markdown(open_shipped(item, shipped_of(item, {"one": [0.8]})))
-    assert f'??? note "{LONG + 3} numbers, published and ours"\n\n    |' in text
+    text = pages.item_markdown(open_shipped(item, shipped_of(item, {"one": [0.8]})))
+    assert f'??? note "{pages.LONG + 3} numbers, published and ours"\n\n    |' in text
 
 
-def test_claims_and_folds_alone(one: Shipped) -> None:
-    assert claims_table(one.item, ()) == ""
-    assert folded("more", "a\n\nb") == '??? note "more"\n\n    a\n\n    b'
+def test_claims_and_folds_alone(pages: ModuleType, one: Shipped) -> None:
+    assert pages.claims_table(one.item, ()) == ""
+    assert pages.folded("more", "a\n\nb") == '??? note "more"\n\n    a\n\n    b'

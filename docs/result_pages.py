@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from folding import folded
+
 from fedradio.core.units import show_seconds
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim
 from fedradio.papers.known import WORTH
 from fedradio.papers.published import PAPERS
 from fedradio.report.terminal.claims import claim_lines, tried, verdict_counts
-from fedradio.report.terminal.reproduction import markdown_table, result_text, trials
+from fedradio.report.terminal.reproduction import result_text, trials
 from fedradio.report.terminal.shipped import (
     MADE,
     Shipped,
@@ -20,7 +22,7 @@ from fedradio.report.terminal.shipped import (
     made_text,
     size_text,
 )
-from fedradio.report.terminal.words import count
+from fedradio.report.terminal.words import count, markdown_table
 
 Link = Callable[[Item], str]
 """Address of an item's result, or of its picture."""
@@ -137,9 +139,3 @@ def claims_table(item: Item, judged: Sequence[JudgedClaim]) -> str:
         says, *numbers = claim_lines(item, one)
         rows.append((says, "<br>".join(numbers) or "-", f"**{one.judgement}**"))
     return markdown_table(("what the paper says", "ours", "verdict"), rows)
-
-
-def folded(title: str, text: str) -> str:
-    """A collapsed block of text under its title."""
-    inside = "\n".join(f"    {line}" if line else "" for line in text.splitlines())
-    return f'??? note "{title}"\n\n{inside}'
