@@ -7,10 +7,11 @@ holds this file.
 Nothing is stored: another BLAS, processor or version of torch rounds sums differently, so that the hash of a model
 holds on the machine that made it and nowhere else. Only runs side by side can be compared without tolerance.
 
-Every checkout is driven through its command line, in processes of its own with an empty home: nothing of the package is
-imported here, whose modules may have moved in between. Two things have no command and go through ``python -c`` with
-public names only: the fingerprints of all shipped specs (``load_spec``, ``sha256``, ``build``), and the programs of
-``neutral_programs.py`` (a network with three hops, a federation with kills, the environment for learning agents).
+Every checkout is driven through its command line, in processes of its own with an empty home: of the package, whose
+modules may have moved in between, only the table of defaults is used here. Two things have no command and go through
+``python -c`` with public names only: all shipped specs without their defaults (``load_spec``, ``build``), and the
+programs of ``neutral_programs.py`` (a network with three hops, a federation with kills, the environment for learning
+agents).
 """
 
 from __future__ import annotations
@@ -31,11 +32,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from neutral_cases import CASES, FINGERPRINTS, SOUND, Case
+from neutral_cases import CASES, SOUND, SPECS_PROGRAM, Case
 from neutral_compare import RECORDS, compare, first_difference
 from rich.console import Console
 from rich.table import Table
+
+from fedradio.spec.defaults import without_defaults
 
 ROOT = Path(__file__).resolve().parents[1]
 SPECS = Path("src/fedradio/specs")
@@ -128,25 +132,25 @@ def judge(case: Case, sides: Sequence[Side], ran: Sequence[tuple[float, str]]) -
     return Result(case.name, "different" if differences else "equal", f"{records} records", seconds, differences)
 
 
-def fingerprints(side: Side, names: Sequence[str]) -> tuple[list[dict[str, str | None]], str]:
-    """Fingerprint and state of every spec on one side, and its last words where that failed."""
-    done = side.python(["-c", FINGERPRINTS, *names], "fingerprints")
+def described_specs(side: Side, names: Sequence[str]) -> tuple[list[dict[str, Any]], str]:
+    """Every spec on one side with its state, and its last words where that failed."""
+    done = side.python(["-c", SPECS_PROGRAM, *names], "specs")
     if done.returncode:
         return [], done.stderr.strip() or "no message"
     where, *rows = map(json.loads, done.stdout.splitlines())
     if not Path(where).resolve().is_relative_to(side.checkout):
         raise WrongUse(f"python finds the package in {where}, not in {side.checkout}")
-    return rows, ""
+    return [row | {"spec": without_defaults(row["spec"])} for row in rows], ""
 
 
 def specs(names: Sequence[str], sides: Sequence[Side]) -> Result:
-    """Compare the fingerprints of specs, and whether they can be built."""
+    """Compare specs without the keys that have their defaults, and whether they can be built."""
     began = time.perf_counter()
     with ThreadPoolExecutor(len(sides)) as pool:
-        (base, base_words), (changed, changed_words) = pool.map(lambda side: fingerprints(side, names), sides)
+        (base, base_words), (changed, changed_words) = pool.map(lambda side: described_specs(side, names), sides)
     seconds = time.perf_counter() - began
     if base_words or changed_words:
-        return failure("fingerprints", seconds, base_words, changed_words)
+        return failure("specs", seconds, base_words, changed_words)
     notes = []
     for name, left, right in zip(names, base, changed, strict=True):
         if difference := first_difference(left, right):
@@ -154,7 +158,7 @@ def specs(names: Sequence[str], sides: Sequence[Side]) -> Result:
         elif left["state"] not in SOUND:
             notes.append(f"{name}: {left['state']}")
     what = f"{len(names)} specs, {sum(row['state'] == SOUND[0] for row in changed)} of them built"
-    return Result("fingerprints", "different" if notes else "equal", what, seconds, tuple(notes))
+    return Result("specs", "different" if notes else "equal", what, seconds, tuple(notes))
 
 
 def failure(name: str, seconds: float, base: str, changed: str) -> Result:
@@ -164,7 +168,7 @@ def failure(name: str, seconds: float, base: str, changed: str) -> Result:
 
 
 def results(sides: Sequence[Side], options: argparse.Namespace, console: Console) -> Iterator[Result]:
-    """Compare all that BASE ships and the pattern chooses: fingerprints first, then the runs."""
+    """Compare all that BASE ships and the pattern chooses: specs first, then the runs."""
     in_base = shipped(sides[0].checkout)
     names = [name for name in in_base if fnmatch(name, options.only)]
     chosen = [case for case in CASES if fnmatch(case.name, options.only)]

@@ -12,23 +12,23 @@ from pathlib import Path
 from neutral_compare import ALL, RECORDS, SUMMARY
 from neutral_programs import ENVIRONMENT, FEDERATION, THREE_HOPS
 
-FINGERPRINTS = """
+SPECS_PROGRAM = """
 import json, sys, fedradio
 print(json.dumps(fedradio.__file__))
 for name in sys.argv[1:]:
-    sha256 = None
+    plain = None
     try:
         spec = fedradio.load_spec(name)
-        sha256 = spec.sha256()
+        plain = {key: value for key, value in spec.plain.items() if key != "about"}
         fedradio.build(spec)
         state = "built"
     except fedradio.DataError:
         state = "valid, data to be fetched"
     except fedradio.FedradioError as error:
         state = str(error)
-    print(json.dumps({"sha256": sha256, "state": state}))
+    print(json.dumps({"spec": plain, "state": state}))
 """
-"""Where the package is, then fingerprint and state of every spec, a line each; an argument is the name of a spec.
+"""Where the package is, then every spec and its state, a line each; an argument is the name of a spec.
 ``build`` checks all of a spec before it says that nothing but its data is missing."""
 
 SOUND = ("built", "valid, data to be fetched")

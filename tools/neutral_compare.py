@@ -1,6 +1,7 @@
 """Two run folders compared without tolerance: model, records, summary and complete spec.
 
-Left out is only the sentence that describes a spec, and what the clock and the machine decide: wall-clock seconds,
+Specs are compared without the keys that have their defaults, hence fingerprints are not compared. Left out are also the
+number of the format, the sentence that describes a spec, and what the clock and the machine decide: wall-clock seconds,
 seconds spent on checkpoints, memory, disk, and checksums of files in which these stand.
 """
 
@@ -15,12 +16,16 @@ from typing import Any
 
 import yaml
 
+from fedradio.spec.defaults import without_defaults
+
 MODEL, RECORDS, SUMMARY, SPEC = "model.safetensors", "records.jsonl", "summary.json", "spec.yaml"
 ALL = (SPEC, RECORDS, MODEL, SUMMARY)
 """What a run leaves."""
 CLOCK = frozenset({"wall_s", "measured_s", "train_s"})
 MACHINE = CLOCK | {"cpu_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"}
 DESCRIPTION = frozenset({"about"})
+FINGERPRINT = frozenset({"spec_sha256"})
+FORMAT = frozenset({"format"})
 ABSENT = "(absent)"
 
 
@@ -58,10 +63,10 @@ def content(path: Path) -> list[Any]:
     """What a text file of a run folder says about the results: its records, its summary, or its spec."""
     text = path.read_text(encoding="utf-8")
     if path.name == RECORDS:
-        return [_without(json.loads(line), CLOCK) for line in text.splitlines()]
+        return [_without(json.loads(line), CLOCK | FORMAT) for line in text.splitlines()]
     if path.name == SUMMARY:
-        return [_without(json.loads(text), MACHINE)]
-    return [_without(yaml.safe_load(text), DESCRIPTION)]
+        return [_without(json.loads(text), MACHINE | FINGERPRINT)]
+    return [_without(without_defaults(yaml.safe_load(text)), DESCRIPTION)]
 
 
 def compare_text(base: Path, changed: Path) -> Difference | None:

@@ -14,8 +14,14 @@ from support.batches import made
 from support.commands import exit_code
 from support.damage import HARMS, NUMBERS, TENSORS, Harm
 from support.damaged_runs import Bases, make_bases
+from support.sealing import list_runs, other_format
 
+from fedradio._version import __version__
+from fedradio.core.files import sealed, unsealed
+from fedradio.core.format import FORMAT
+from fedradio.results.sweep_file import MARKER
 from fedradio.runs.folder import DAMAGED_FOLDER, MODEL_FILE, NETWORK_FILE, RECORDS_FILE, SPEC_FILE, SUMMARY_FILE
+from fedradio.spec.spec import stored_spec
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +119,41 @@ REFUSED = {
     f"{NUMBERS} of another run",
     f"{NUMBERS} of another spec, sealed",
     f"{NUMBERS} of a later format, sealed",
+    f"{RECORDS_FILE} header: with {{'format': 4}}",
 }
-"""Damage after which nobody can tell which spec is the right one; all other kinds do not keep a run from its end."""
+"""Another format, or nobody can tell which spec is the right one; all other kinds do not keep a run from its end."""
 
+
+READING = ("verify", "compare", "export", "figures", "report")
+
+
+@pytest.mark.parametrize("command", [*READING, "resume"])
+def test_a_run_of_another_format_is_refused_with_one_sentence(
+    command: str, call: Call, bases: Bases, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(bases.complete, folder)
+    other_format(folder)
+    said = call(command, folder)
+    assert said.code == 5
+    assert f"{folder / RECORDS_FILE} {SENTENCE}" in said.text
+
+
+@pytest.mark.parametrize("command", [*READING, "work", "sweep"])
+def test_a_sweep_of_another_format_is_refused_with_one_sentence(
+    command: str, call: Call, bases: Bases, tmp_path: Path
+) -> None:
+    spec = stored_spec(bases.complete / SPEC_FILE)
+    list_runs(tmp_path, {"one": ("a", spec, [1])})
+    path = tmp_path / MARKER
+    path.write_bytes(sealed(unsealed(path.read_bytes(), path) | {"format": 2, "fedradio": "0.1"}))
+    words = (bases.complete / SPEC_FILE, "--out", tmp_path) if command == "sweep" else (tmp_path,)
+    said = call(command, *words)
+    assert said.code == 5
+    assert f"{path} {SENTENCE}" in said.text
+
+
+SENTENCE = f"has format 2, but fedradio {__version__} reads {FORMAT}; use fedradio 0.1"
 
 SHELL = [
     ("verify", "complete", f"{RECORDS_FILE} halved"),

@@ -1,4 +1,4 @@
-"""Sparse records of every shipped family are, made dense, the rows of all senders that version 0.1 wrote."""
+"""Sparse records of every shipped family are, made dense, the rows of all senders."""
 
 from typing import Any
 

@@ -15,7 +15,8 @@ from support.sealing import reseal
 from fedradio.cli.app import err as err_console
 from fedradio.cli.app import out as out_console
 from fedradio.core.files import sealed
-from fedradio.results.sweep_file import FORMAT, MARKER
+from fedradio.core.format import FORMAT
+from fedradio.results.sweep_file import MARKER
 from fedradio.spec.spec import Spec
 
 SPEC = """

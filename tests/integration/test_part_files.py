@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,11 +61,15 @@ def test_a_part_is_listed_and_shown(here: Path) -> None:
     assert fedradio(here, "validate", "mine.yaml", "--parts", "parts.py").returncode == 0
 
 
-def test_the_users_own_settings_may_name_it(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "fedradio").mkdir()
-    (tmp_path / "fedradio" / "config.yaml").write_text(f"parts: [{here / 'parts.py'}]\n")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+def test_the_environment_may_name_it(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(
+        "from fedradio import register\nfrom fedradio.algorithms.fedavg import FedAvg\n\n\n"
+        '@register("algorithm", "other")\ndef other() -> FedAvg:\n    """Mine."""\n    return FedAvg()\n'
+    )
+    monkeypatch.setenv("FEDRADIO_PARTS", os.pathsep.join([str(other), "parts.py"]))
     assert fedradio(here, "validate", "mine.yaml").returncode == 0
+    assert fedradio(here, "validate", "mine.yaml", "algorithm=other").returncode == 0
 
 
 def test_workers_of_a_sweep_see_it_and_equal_a_run(here: Path) -> None:

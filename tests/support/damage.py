@@ -209,7 +209,7 @@ JSON = [
     of_document(NUMBERS, "with a foreign key", _with(colour="red"), True),
     of_document(NUMBERS, "without tensors", _with(tensors={}), True),
     of_document(NUMBERS, "with a ragged shape", _with(tensors={"shared/w": {"device": "cpu"}}), True),
-    of_document(NUMBERS, "of a later format", _with(format=3), True),
+    of_document(NUMBERS, "of a later format", _with(format=4), True),
     of_document(NUMBERS, "of another spec", _with(spec_sha256="0" * 64), True),
 ]
 
@@ -231,7 +231,7 @@ RECORDS = [
     of_line("with a line of zeros", lambda lines: [lines[0], bytes(40) + b"\n", *lines[1:]]),
     of_line("with a line nested deeply", lambda lines: [lines[0], b"[" * 100_000 + b"\n", *lines[1:]]),
     of_line("in the middle not UTF-8", lambda lines: [lines[0], lines[1][:-3] + b"\xff}\n", *lines[2:]]),
-    _header(format=3),
+    _header(format=4),
     _header(format="two"),
     _header(senders=[1, 1]),
     _header(senders=[], receivers=[]),

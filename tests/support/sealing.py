@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,8 +11,9 @@ from typing import Any
 
 from fedradio._version import __version__
 from fedradio.core.files import sealed
-from fedradio.results.sweep_file import FORMAT, MARKER
-from fedradio.runs.folder import CHECKPOINT_FOLDER, LISTED_FILES, MODEL_FILE, SUMMARY_FILE
+from fedradio.core.format import FORMAT
+from fedradio.results.sweep_file import MARKER
+from fedradio.runs.folder import CHECKPOINT_FOLDER, LISTED_FILES, MODEL_FILE, RECORDS_FILE, SUMMARY_FILE
 from fedradio.runs.manifest import checksum, plain_manifest
 from fedradio.runs.stored import read_summary
 from fedradio.runs.summary import Summary
@@ -42,6 +44,13 @@ def unfinish(folder: Path) -> None:
     (folder / SUMMARY_FILE).unlink()
     (folder / MODEL_FILE).unlink()
     shutil.rmtree(folder / CHECKPOINT_FOLDER)
+
+
+def other_format(folder: Path) -> None:
+    """Make a run one of format 2, by fedradio 0.1."""
+    first, rest = (folder / RECORDS_FILE).read_text().split("\n", 1)
+    header = json.loads(first) | {"format": 2, "fedradio": "0.1"}
+    (folder / RECORDS_FILE).write_text(f"{json.dumps(header)}\n{rest}")
 
 
 def list_runs(folder: Path, variants: Mapping[str, tuple[str, Spec, list[int]]]) -> None:

@@ -104,6 +104,10 @@ COMMANDS = {
 """Every command with the first line of its help; its ``app`` is in the module of the same name in this package."""
 
 
+PARTS_VARIABLE = "FEDRADIO_PARTS"
+"""Environment variable: part files that every command loads which needs parts, separated as in ``PATH``."""
+
+
 class LazyGroup(TyperGroup):
     """A group of commands whose modules are imported when one of them is called.
 
@@ -144,13 +148,12 @@ def load_command(name: str) -> Any:
     command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help or "")  # the terminal decides where lines end
     _escape_help(command)
     if COMMANDS[name].parts:
-        from fedradio.core.config import configured_parts
         from fedradio.core.registry import load_plugins
 
         failures = load_plugins()
         for failure in () if completion.completing() else failures:
             say(err, ("warning", "yellow"), f" {failure}")
-        load_parts(configured_parts())
+        load_parts(Path(each) for each in os.environ.get(PARTS_VARIABLE, "").split(os.pathsep) if each)
     attach(command, err)
     return command
 
@@ -205,7 +208,8 @@ PartFiles = Annotated[
         metavar="FILE",
         is_eager=True,
         callback=_load_given,
-        help="a Python file that registers your own parts; the file is executed. Can be repeated",
+        help="a Python file that registers your own parts; the file is executed. Can be repeated; "
+        "FEDRADIO_PARTS=FILE loads it in every command",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="override the spec's seed")]

@@ -1,12 +1,13 @@
-"""The options ``-v`` and ``--log FILE`` of every command: log messages on standard error or in a file.
+"""Log messages of every command: on standard error with ``FEDRADIO_LOG=info`` or ``debug``, in a file with ``--log``.
 
-The package logs through Python's ``logging``, under the logger ``fedradio``; without these options no handler is
+The package logs through Python's ``logging``, under the logger ``fedradio``; without one of these no handler is
 installed. Notebooks and programs set up logging as usual: ``logging.basicConfig(level=logging.INFO)``.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import shlex
 import sys
@@ -20,11 +21,17 @@ import click
 from typer.core import TyperOption
 
 from fedradio._version import __version__
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.text import harmless, short_path
 from fedradio.report.terminal.console import SafeConsole, say
 
 LOGGER = logging.getLogger("fedradio")
+
+VARIABLE = "FEDRADIO_LOG"
+"""Environment variable: which messages are printed on standard error."""
+
+LEVELS = {"info": logging.INFO, "debug": logging.DEBUG}
+
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -50,49 +57,46 @@ class Lines(logging.Formatter):
         return harmless(super().format(record)).replace("\n", "\n    ")
 
 
-def options(console: SafeConsole) -> list[click.Parameter]:
-    """The two options, to be added to a command."""
-    verbose = TyperOption(
-        param_decls=["-v", "--verbose"],
-        count=True,
-        expose_value=False,
-        is_eager=True,
-        callback=lambda context, _, times: _listen(context, console, times),
-        help="log what is being done; -vv logs more",
-    )
-    log = TyperOption(
+def option(console: SafeConsole) -> click.Parameter:
+    """The option, to be added to a command."""
+    return TyperOption(
         param_decls=["--log"],
         metavar="FILE",
         type=click.Path(path_type=Path),
         expose_value=False,
         is_eager=True,
-        callback=lambda context, _, path: _write(context, path),
-        help="append everything that -vv logs to this file",
+        callback=lambda context, _, path: _listen(context, console, path),
+        help=f"append all log messages to this file ({VARIABLE}=info or {VARIABLE}=debug prints them)",
     )
-    return [verbose, log]
 
 
 def attach(command: Any, console: SafeConsole) -> None:
-    """Add the two options to a command, or to all commands of a group."""
+    """Add the option to a command, or to all commands of a group."""
     for each in command.commands.values() if isinstance(command, click.Group) else [command]:
-        each.params.extend(options(console))
+        each.params.append(option(console))
 
 
-def _listen(context: click.Context, console: SafeConsole, times: int) -> None:
-    if times and not context.resilient_parsing:
-        _add(context, SayHandler(console, logging.INFO if times == 1 else logging.DEBUG))
-
-
-def _write(context: click.Context, path: Path | None) -> None:
-    if path is None or context.resilient_parsing:
+def _listen(context: click.Context, console: SafeConsole, path: Path | None) -> None:
+    """Listen for the environment variable and for the option."""
+    if context.resilient_parsing:
         return
+    if level := os.environ.get(VARIABLE):
+        if level not in LEVELS:
+            raise SpecError(Problem(VARIABLE, "unknown level", " or ".join(LEVELS), level))
+        _add(context, SayHandler(console, LEVELS[level]))
+    if path is not None:
+        _add(context, _file_handler(path))
+
+
+def _file_handler(path: Path) -> logging.Handler:
+    """Appends every message to a file."""
     try:
         handler = logging.FileHandler(path, encoding="utf-8", errors="replace")
     except OSError as error:
         raise StoreError(f"cannot write {short_path(path)}: {error.strerror or error}") from None
     handler.setFormatter(Lines(FORMAT))
     handler.setLevel(logging.DEBUG)
-    _add(context, handler)
+    return handler
 
 
 def _add(context: click.Context, handler: logging.Handler) -> None:

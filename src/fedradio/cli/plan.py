@@ -12,6 +12,7 @@ import typer
 from fedradio.cli.app import Overrides, PartFiles, SpecArgument, one_command, out
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.studies import air
+from fedradio.policies.joint import ALGORITHM_2
 from fedradio.policies.objectives import EPSILON, Point
 from fedradio.report import slot_rows
 from fedradio.report.figures.axes import save
@@ -24,9 +25,7 @@ from fedradio.rounds.planning import Planned, plan_slots
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
-from fedradio.spec.later_keys import LATER_KEYS
-from fedradio.spec.spec import Spec, load_spec
-from fedradio.spec.yaml import Plain
+from fedradio.spec.spec import Spec, check_spec, load_spec
 
 app = one_command()
 
@@ -71,7 +70,7 @@ def plan(
         raise SpecError(Problem("--slot", f"the run has {edge_rounds} edge rounds", f"0 to {edge_rounds - 1}", slot))
     if compare is not None:
         modes = compare.split(",")
-        specs = {mode: load_spec(spec, [*(overrides or ()), *_with_mode(policy, mode)]) for mode in modes}
+        specs = {mode: _with_mode(checked, mode) for mode in modes}
         rows = [_mode_row(mode, _planned(by_mode, slot, epsilon)) for mode, by_mode in specs.items()]
         if as_csv or as_json:
             text = slot_rows.as_csv(rows) if as_csv else _json({"slot": slot, "modes": rows})
@@ -149,12 +148,12 @@ def _json(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
-def _with_mode(policy: Plain, mode: str) -> list[str]:
-    """Overrides for a mode of the policy; the settings of Algorithm 2 apply to mode dc only."""
-    own = "hops.*.policy(joint)."
-    usual = {path.removeprefix(own): value for path, value in LATER_KEYS.items() if path.startswith(own)}
-    reset = usual if policy["kind"] == "joint" and mode != "dc" else {}
-    return [f"hops.0.policy.mode={mode}", *(f"hops.0.policy.{name}={value}" for name, value in reset.items())]
+def _with_mode(spec: Spec, mode: str) -> Spec:
+    """The spec with another mode of the policy, without the settings of Algorithm 2 if they do not apply to it."""
+    hop, *others = spec.plain["hops"]
+    apart = ALGORITHM_2 if hop["policy"]["kind"] == "joint" and mode != "dc" else ()
+    policy = {name: value for name, value in hop["policy"].items() if name not in apart}
+    return check_spec(spec.plain | {"hops": [hop | {"policy": policy | {"mode": mode}}, *others]})
 
 
 def _mode_row(mode: str, found: Slotted) -> dict[str, Any]:

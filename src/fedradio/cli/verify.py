@@ -12,7 +12,7 @@ import typer
 
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.reading import Folders
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.progress import Progress
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
@@ -25,14 +25,14 @@ from fedradio.runs.verify import Verdict, check_run
 app = one_command()
 
 
-WRONG = ("damaged", "no run")
+WRONG = ("damaged", "no run", "other format")
 """Findings that make the command fail, after all folders have been checked."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The status of a folder (``whole``, ``unfinished``, ``old``, ``not begun``, ``damaged`` or ``no run``), and a
-    description in words."""
+    """The status of a folder (``whole``, ``unfinished``, ``not begun``, ``damaged``, ``no run`` or ``other format``),
+    and a description in words."""
 
     folder: str
     status: str
@@ -56,6 +56,8 @@ def verify(
         for finding in findings:
             if finding.status == "no run":
                 say(err, ("error", "red"), f" {finding.folder} is {finding.words}")
+            elif finding.status == "other format":
+                say(err, ("error", "red"), f" {finding.words}")
             elif finding.status == "damaged" or not quiet:
                 style = "red" if finding.status == "damaged" else ""
                 say(out, f"{finding.folder}: ", (finding.words, style))
@@ -73,7 +75,8 @@ def _findings(folders: Sequence[Path], progress: Progress) -> Iterator[Finding]:
         try:
             listed = listed_runs(folder)
         except StoreError as error:
-            yield Finding(str(folder), "damaged", str(error), [])
+            status = "other format" if isinstance(error, FormatError) else "damaged"
+            yield Finding(str(folder), status, str(error), [])
             continue
         for number, entry in enumerate(listed):
             progress(f"checking {entry.folder}", number / len(listed))
@@ -85,7 +88,10 @@ def _run(folder: Path, listed: ListedRun | None = None) -> Finding:
     if not is_run(folder):
         found = "no run" if listed is None else "not begun"
         return Finding(str(folder), found, why_no_run(folder) if listed is None else found, [])
-    verdict = check_run(folder, thorough=True)
+    try:
+        verdict = check_run(folder, thorough=True)
+    except FormatError as error:
+        return Finding(str(folder), "other format", str(error), [])
     damage = list(verdict.damage)
     if listed is not None and verdict.spec is not None and verdict.spec.sha256() != listed.spec.sha256():
         damage.append(Damage(SPEC_FILE, "is not the spec that the sweep lists for this run"))
@@ -96,8 +102,6 @@ def _run(folder: Path, listed: ListedRun | None = None) -> Finding:
 
 def _words(verdict: Verdict) -> tuple[str, str]:
     """The status of an undamaged run, and what it is based on."""
-    if verdict.old:
-        return "old", "readable; fedradio 0.1 stored no checksums, so only the format could be checked"
     if verdict.summary is not None:
         return "whole", f"intact ({verdict.summary['status']})"
     if verdict.rounds is None:

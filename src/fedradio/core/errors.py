@@ -78,6 +78,10 @@ class InUseError(StoreError):
     """Another process is at work in a folder."""
 
 
+class FormatError(StoreError):
+    """A file was written in another format, by another version of fedradio."""
+
+
 class NotEmptyError(StoreError):
     """A folder for something new holds something already."""
 

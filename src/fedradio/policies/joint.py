@@ -18,6 +18,9 @@ from fedradio.policies.solvers import least_energy_offer, select
 
 Mode = Literal["optimal", "paper", "dc"]
 
+ALGORITHM_2 = ("rho", "iterations", "precision", "start")
+"""Keywords of :func:`joint` that apply to mode dc only."""
+
 
 def allocation(offer: Offer, active: Tensor, notes: dict[str, Noted]) -> Allocation:
     """Allocation of the active clients' offers; the others get the reason why they do not take part."""
@@ -111,6 +114,6 @@ def joint(
     """
     iteration = Iteration(rho, iterations, precision, start)
     if mode != "dc" and iteration != USUAL:
-        reason = "rho, iterations, precision and start apply to mode dc only"
+        reason = f"{', '.join(ALGORITHM_2)} apply to mode dc only"
         raise SpecError(Problem("policy.mode", reason, "set mode: dc, or leave them out", mode))
     return Joint(clients, max_steps, mode, theta, clients // 2 if overlap is None else overlap, iteration)

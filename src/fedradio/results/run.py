@@ -169,12 +169,12 @@ class Run:
 
     @cached_property
     def network(self) -> Plain:
-        """``parents`` per hop and ``positions`` per tier; empty for runs of versions that did not keep it."""
+        """``parents`` per hop and ``positions`` per tier; empty if it was not written, or is damaged."""
         return self._undamaged(NETWORK_FILE, read_network)
 
     @cached_property
     def description(self) -> Plain:
-        """What the values of the spec mean; of runs of version 0.1 as the parts that are installed here say it."""
+        """What the values of the spec mean; without the run's own, as the parts that are installed here say it."""
         stored = self._undamaged(DESCRIPTION_FILE, read_description)
         if stored:
             return stored

@@ -1,6 +1,6 @@
 """The file ``sweep.json`` of a sweep folder, validated by its schema: its variants and the folders of their runs.
 
-It contains a checksum of its own other fields. Format 1, of version 0.1, did not.
+It contains a checksum of its own other fields.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedradio._version import __version__
-from fedradio.core.errors import StoreError
-from fedradio.core.files import parse_json, read_bytes, unsealed
+from fedradio.core.errors import FormatError, StoreError
+from fedradio.core.files import read_bytes, unsealed
+from fedradio.core.format import check_format
 from fedradio.core.text import short_path
 from fedradio.runs.manifest import file_reason
 from fedradio.runs.place import check_place
@@ -25,9 +25,6 @@ MARKER = "sweep.json"
 
 RUNS = "runs"
 """Folder of the runs inside the sweep folder."""
-
-FORMAT = 2
-"""Number of the format of ``sweep.json``; a reader refuses later ones."""
 
 STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 """What a stem looks like: it begins the name of a folder and must not lead out of its parent."""
@@ -81,23 +78,18 @@ def check_outside_sweeps(path: Path) -> None:
 
 
 def read_sweep_file(folder: Path) -> SweepFile:
-    """The file of a sweep; raises :class:`StoreError` with one sentence if it is damaged, or of a later format."""
+    """The file of a sweep; raises :class:`StoreError` with one sentence if it is damaged, or has another format."""
     path = folder / MARKER
     try:
-        data = read_bytes(path)
-        document = parse_json(data, path)
-        if document.get("format") != 1:
-            document = unsealed(data, path)
-        number, version = document.get("format"), document.get("fedradio")
-        if number not in (1, FORMAT):
-            later = f"has format {number}, but fedradio {__version__} reads {FORMAT}; use fedradio {version}"
-            raise StoreError(f"{path}: {later}")
+        document = unsealed(read_bytes(path), path)
+        check_format(document, path)
         sweep = fitting(SweepFile, document, path)
-        for number, variant in enumerate(sweep.cells):
-            _check(variant, f"{path}: cells.{number}")
+        variants = [_complete(variant, f"{path}: cells.{number}") for number, variant in enumerate(sweep.cells)]
+    except FormatError:
+        raise
     except StoreError as error:
         raise StoreError(f"{path} is damaged: {file_reason(path, error)}") from None
-    return sweep
+    return sweep.model_copy(update={"cells": variants})
 
 
 def listed_runs(folder: Path) -> list[ListedRun]:
@@ -109,11 +101,12 @@ def listed_runs(folder: Path) -> list[ListedRun]:
     ]
 
 
-def _check(variant: StoredVariant, where: str) -> None:
-    """Refuse a variant whose run folders are not those of its stem and seeds, or whose spec is not complete."""
+def _complete(variant: StoredVariant, where: str) -> StoredVariant:
+    """The variant with its complete spec; refused if its run folders are not those of its stem and seeds."""
     if not STEM.fullmatch(variant.stem):
         raise StoreError(f"{where}.stem: {variant.stem!r} cannot begin the name of a run folder")
     for seed, name in variant.runs.items():
         if not (seed.isascii() and seed.isdecimal()) or name != f"{variant.stem}-seed{seed}":
             raise StoreError(f"{where}.runs: {name!r} is not the run folder of seed {seed}")
-    complete_spec(variant.spec, f"{where}.spec")
+    spec = complete_spec(variant.spec, f"{where}.spec")
+    return variant.model_copy(update={"spec": spec.plain})

@@ -17,11 +17,10 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from fedradio.core.contracts import Memory, SimState, Slots
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.mapped import make_room
 from fedradio.runs.checkpoint_files import (
     CheckpointFile,
-    OtherFormat,
     TensorForm,
     checkpoint_path,
     checkpoint_paths,
@@ -176,7 +175,7 @@ def _read(path: Path, folder: Path, spec: Spec, wanted: Form) -> Checkpoint | Da
     name, beside = str(path.relative_to(folder)), tensors_path(path)
     try:
         content = read_checkpoint_file(path)
-    except OtherFormat:
+    except FormatError:
         raise
     except StoreError as error:
         return Damage(name, file_reason(path, error))

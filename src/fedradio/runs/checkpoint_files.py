@@ -13,20 +13,17 @@ from pathlib import Path
 
 from fedradio._version import __version__
 from fedradio.core.contracts.records import STRICT
-from fedradio.core.errors import StoreError
-from fedradio.core.files import parse_json, read_bytes, sealed, unsealed, write_bytes
+from fedradio.core.errors import FormatError, StoreError
+from fedradio.core.files import read_bytes, sealed, unsealed, write_bytes
+from fedradio.core.format import FORMAT, check_format
 from fedradio.runs.folder import CHECKPOINT_FOLDER, RECORDS_FILE, SPEC_FILE, checkpoint_round
 from fedradio.runs.manifest import Checksum, Damage, Manifest, beginning_differs, difference, file_reason
 from fedradio.runs.stored import Count, fitting
 from fedradio.runs.summary import RunningSummary
 from fedradio.spec.spec import Spec
 
-FORMAT = 2
-"""Number of this format; a reader refuses all others."""
-
-
-class OtherFormat(StoreError):
-    """A checkpoint of another version of fedradio."""
+HEAD = ("format", "fedradio")
+"""Keys of a checkpoint beside its content."""
 
 
 @dataclass(frozen=True)
@@ -115,15 +112,9 @@ def write_checkpoint_file(path: Path, content: CheckpointFile) -> None:
 
 def read_checkpoint_file(path: Path) -> CheckpointFile:
     """The JSON file of a checkpoint; raises :class:`StoreError` for a damaged one, or one of another format."""
-    data = read_bytes(path)
-    document = parse_json(data, path)
-    if not ("content" in document and document.get("format") == 1):  # which was sealed in another way
-        document = unsealed(data, path)
-    number, version = document.pop("format", None), document.pop("fedradio", None)
-    if number != FORMAT:
-        reason = f"has checkpoint format {number}, but fedradio {__version__} reads {FORMAT}"
-        raise OtherFormat(f"{path} {reason}; continue with fedradio {version}, or run the spec into another folder")
-    content = fitting(CheckpointFile, document, path)
+    document = unsealed(read_bytes(path), path)
+    check_format(document, path)
+    content = fitting(CheckpointFile, {key: value for key, value in document.items() if key not in HEAD}, path)
     if checkpoint_round(path.name) != content.t:
         raise StoreError(f"{path}: is the checkpoint after {content.t} rounds")
     return content
@@ -158,6 +149,8 @@ def _check(folder: Path, path: Path, spec: Spec | None, tensors: bool) -> tuple[
     name = str(path.relative_to(folder))
     try:
         content = read_checkpoint_file(path)
+    except FormatError:
+        raise
     except StoreError as error:
         return None, [Damage(name, file_reason(path, error))]
     beside = tensors_path(path)

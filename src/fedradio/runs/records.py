@@ -1,8 +1,7 @@
 """The records of a run as lines of JSON: a header, then one line for every exchange, round and evaluation, and for the
 caches of every edge round where there are some.
 
-A line begins with its type; the rest are the fields of the record. Optional fields that are None are left out. Lines of
-version 0.1, which have no header, are converted while they are read (:mod:`fedradio.runs.dense_records`).
+A line begins with its type; the rest are the fields of the record. Optional fields that are None are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from fedradio._version import __version__
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import (
-    FORMAT,
     CacheRecord,
     EvaluationRecord,
     ExchangeRecord,
@@ -26,8 +24,9 @@ from fedradio.core.contracts.records import (
     RoundRecord,
     ShelfRecord,
 )
-from fedradio.core.errors import StoreError
-from fedradio.core.files import opened
+from fedradio.core.errors import FormatError, StoreError
+from fedradio.core.files import opened, parse_json
+from fedradio.core.format import FORMAT, check_format
 from fedradio.runs.folder import RECORDS_FILE
 
 if TYPE_CHECKING:
@@ -106,17 +105,12 @@ def read_records(folder: Path | str, kind: type[Any] | None = None) -> Iterator[
     An incomplete last line, left by a process that was killed or is still writing, is ignored. Every other line that is
     no whole record raises a :class:`StoreError` with its number.
     """
-    lines = _lines(Path(folder) / RECORDS_FILE)
+    path = Path(folder) / RECORDS_FILE
+    lines = _lines(path)
     first = next(lines, None)
     if first is None:
         return
-    where, line = first
-    if not _begins(line, "header"):
-        from fedradio.runs.dense_records import convert  # records of version 0.1
-
-        yield from convert(chain([first], lines), kind)
-        return
-    header = _header(where, line)
+    header = _header(path, *first)
     for where, line in lines:
         held = next((of for name, of in TYPES.items() if _begins(line, name)), None)
         if held is None or held is Header:
@@ -131,24 +125,28 @@ def read_records(folder: Path | str, kind: type[Any] | None = None) -> Iterator[
 
 
 def read_header(folder: Path | str) -> Header | None:
-    """The header of a run's records, for version 0.1 what its first round tells; None for a run without records."""
-    lines = _lines(Path(folder) / RECORDS_FILE)
-    first = next(lines, None)
-    if first is None:
-        return None
-    if _begins(first[1], "header"):
-        return _header(*first)
-    from fedradio.runs.dense_records import inferred_header
-
-    return inferred_header(chain([first], lines))
+    """The header of a run's records; None for a run without records."""
+    path = Path(folder) / RECORDS_FILE
+    first = next(_lines(path), None)
+    return None if first is None else _header(path, *first)
 
 
-def _header(where: str, line: bytes) -> Header:
-    """The header of a line; a :class:`StoreError` if it is one of another format."""
+def check_run_format(folder: Path | str) -> None:
+    """Refuse a run folder of another format with a :class:`FormatError`; damage is left to those who read it."""
+    try:
+        read_header(folder)
+    except FormatError:
+        raise
+    except StoreError:
+        return
+
+
+def _header(path: Path, where: str, line: bytes) -> Header:
+    """The header of the first line of records."""
+    if not _begins(line, "header"):
+        raise StoreError(f"{where}: not a header")
+    check_format(parse_json(line, path), path)
     header: Header = _parsed(where, line, Header)
-    if header.format != FORMAT:
-        reason = f"the records have format {header.format}, but fedradio {__version__} reads {FORMAT}"
-        raise StoreError(f"{where}: {reason}; use fedradio {header.fedradio}")
     if not 0 < len(header.senders) == len(header.receivers) or min(*header.senders, *header.receivers) < 1:
         raise StoreError(f"{where}: senders, receivers: every hop must have some of both")
     return header

@@ -63,7 +63,7 @@ def resume(
     with RunFolder(Path(path), resumed=True) as folder:
         verdict = check_run(folder.path, thorough=_is_complete(folder.path))
         complete = _complete(verdict)
-        if complete is not None and not (verdict.damage or verdict.old) and rounds in (None, complete.rounds):
+        if complete is not None and not verdict.damage and rounds in (None, complete.rounds):
             return _nothing_to_do(folder, complete, observer)
         _refuse_other_parts(folder.path, verdict, changed_parts)
         spec = _with_rounds(_proven_spec(folder.path, verdict), rounds, 0 if complete is None else complete.rounds)
@@ -92,7 +92,7 @@ def resume(
 
 def _refuse_other_parts(folder: Path, verdict: Verdict, changed: bool) -> None:
     """Refuse to go on where a file of the user's own is not loaded; unless ``changed``, also with another text."""
-    if DESCRIPTION_FILE in _names(verdict.damage) or verdict.old:
+    if DESCRIPTION_FILE in _names(verdict.damage):
         return
     other = other_part_file(folder)
     if other is None:
@@ -172,12 +172,7 @@ def _session(
 
 
 def _proven_spec(folder: Path, verdict: Verdict) -> Spec:
-    """The spec of a run; one that is not that of its summary is refused, as is a run of version 0.1."""
-    if verdict.old:
-        remedy = f"continue with that version, or run its {SPEC_FILE} into another folder"
-        raise StoreError(
-            f"{folder} is a run of fedradio 0.1, whose records and checkpoints have a different format; {remedy}"
-        )
+    """The spec of a run; one that is not that of its summary is refused."""
     if verdict.spec is None:
         reason = next(str(each) for each in verdict.damage if each.file == SPEC_FILE)
         raise StoreError(f"{folder / reason}; restore {SPEC_FILE}")

@@ -17,6 +17,7 @@ from fedradio.core.errors import StoreError
 from fedradio.core.files import parse_json, read_bytes, unsealed
 from fedradio.runs.folder import DESCRIPTION_FILE, ENVIRONMENT_FILE, NETWORK_FILE, SUMMARY_FILE
 from fedradio.runs.manifest import Checksum, Manifest
+from fedradio.runs.records import check_run_format
 from fedradio.runs.summary import Summary
 
 Plain = dict[str, Any]
@@ -156,7 +157,7 @@ def read_environment(folder: Path) -> Plain:
 
 
 def read_network(folder: Path) -> Plain:
-    """``parents`` of every hop and ``positions`` of every tier; empty for runs that did not keep them."""
+    """``parents`` of every hop and ``positions`` of every tier; empty if the process was killed before."""
     path = folder / NETWORK_FILE
     network = _read(path, Network)
     if network and (reason := _ragged(network["parents"], network["positions"])):
@@ -165,24 +166,21 @@ def read_network(folder: Path) -> Plain:
 
 
 def read_description(folder: Path) -> Plain:
-    """What the values of the spec mean; empty for runs of version 0.1, which did not keep it."""
+    """What the values of the spec mean; empty where the process was killed before it wrote them."""
     return _read(folder / DESCRIPTION_FILE, Description)
 
 
 def read_summary(folder: Path | str) -> Plain:
     """The summary of a run folder as plain data."""
+    check_run_format(folder)
     return read_sealed_summary(Path(folder))[0]
 
 
-def read_sealed_summary(folder: Path) -> tuple[Plain, Manifest | None]:
-    """The summary of a run folder, and checksums of the files that the run wrote; version 0.1 kept none."""
+def read_sealed_summary(folder: Path) -> tuple[Plain, Manifest]:
+    """The summary of a run folder, and checksums of the files that the run wrote."""
     path = folder / SUMMARY_FILE
-    data = read_bytes(path)
-    document = parse_json(data, path)
-    manifest = None
-    if document.keys() & {"files", "sha256"}:
-        document = unsealed(data, path)
-        manifest = fitting(dict[str, Checksum], document.pop("files", None), path)
+    document = unsealed(read_bytes(path), path)
+    manifest = fitting(dict[str, Checksum], document.pop("files", None), path)
     fitting(Summary, document, path)
     return document, manifest
 

@@ -18,7 +18,7 @@ import yaml
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.files import MOST_NESTED, nested_deeper, read_bytes
 from fedradio.core.registry import load_plugins
-from fedradio.spec.later_keys import rename, with_neutral, without_neutral
+from fedradio.spec.defaults import with_defaults, without_defaults
 from fedradio.spec.yaml import Plain, apply_overrides, parse_yaml, plain_copy, read_spec
 
 LOG = logging.getLogger(__name__)
@@ -61,8 +61,8 @@ class Spec:
         return prod(hop["period"] for hop in self.plain["hops"])
 
     def sha256(self) -> str:
-        """Fingerprint of everything that determines the run's results; neutral values of later keys do not."""
-        what = {key: value for key, value in without_neutral(self.plain).items() if key not in ("name", "about")}
+        """Fingerprint of everything that determines the run's results, without the keys that have their defaults."""
+        what = {key: value for key, value in without_defaults(self.plain).items() if key not in ("name", "about")}
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
     def yaml(self) -> str:
@@ -78,7 +78,7 @@ def load_spec(source: str | Path, overrides: Sequence[str] = ()) -> Spec:
 
 def stored_spec(path: Path) -> Spec:
     """The complete spec that a run has stored, as plain data: neither its parts nor the schema are needed to read it.
-    Keys that came after its version have their neutral values.
+    Keys that are newer than the run have their defaults.
 
     Raises :class:`StoreError` with the file for what is no complete spec.
     """
@@ -99,7 +99,7 @@ def complete_spec(plain: Mapping[str, Any], where: Path | str) -> Spec:
         raise StoreError(f"{where}: {wrong}: not plain data")
     if damaged := _damaged_keys(dict(plain)):
         raise StoreError(f"{where}: missing or damaged: {', '.join(damaged)}")
-    return Spec(with_neutral(plain))
+    return Spec(plain_copy(plain) if COMPOSED in plain else with_defaults(dict(plain)))
 
 
 def _not_plain(value: Any, path: str = "") -> Iterator[str]:
@@ -155,7 +155,6 @@ def check_spec(plain: Mapping[str, Any]) -> Spec:
     if COMPOSED in copied:
         reason = "this spec describes a simulation that was composed in Python and cannot be built from it"
         raise SpecError(Problem(COMPOSED, reason, "call fedradio.run(simulation, out, rounds=...) in Python"))
-    rename(copied)
     try:
         model = spec_schema().model_validate_json(json.dumps(copied))
     except ValidationError as error:

@@ -15,8 +15,6 @@ import yaml
 
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.text import short_path
-from fedradio.spec.later_keys import rename
-from fedradio.spec.yaml_errors import NoYaml, no_yaml
 
 Plain = dict[str, Any]
 
@@ -71,7 +69,6 @@ def read_spec(source: str | Path) -> Plain:
 
 def _on_base(plain: Plain, where: str, left: int) -> Plain:
     """A spec merged into its ``base``: its keys replace the base's, then ``set`` changes dotted keys one by one."""
-    rename(plain)
     if "base" not in plain:
         if "set" in plain:
             raise SpecError(
@@ -93,7 +90,6 @@ def _on_base(plain: Plain, where: str, left: int) -> Plain:
     for key, value in changes.items():
         try:
             _assign(result, key, value)
-            rename(result)
         except LookupError as error:
             raise SpecError(Problem(f"{where}: set.{key}", *map(str, error.args))) from None
     return result
@@ -115,6 +111,10 @@ def _read_one(source: str | Path) -> Plain:
         raise SpecError(Problem(name, "cannot be read: not a text file")) from None
     except OSError as error:
         raise SpecError(Problem(name, f"cannot be read: {error.strerror or error}")) from None
+
+
+class InvalidYaml(ValueError):
+    """A text that is not YAML: the parser's reason in one line, with line and column."""
 
 
 PLAIN_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map"))
@@ -162,23 +162,27 @@ _Loader.add_implicit_resolver(
 
 
 def _load(text: str) -> Any:
-    """The plain data of a YAML text; raises :class:`NoYaml` with the reason in one line where it is none."""
+    """The plain data of a YAML text; raises :class:`InvalidYaml` if it has none."""
     try:
         loaded = yaml.load(text, Loader=_Loader)
         json.dumps(loaded)  # refuses numbers of thousands of digits, which nothing could print
         return loaded
     except KeyError as error:  # a value that its tag does not allow, such as !!bool maybe
-        raise NoYaml(f"a value does not fit its tag: {error}") from None
+        raise InvalidYaml(f"a value does not fit its tag: {error}") from None
     except (yaml.YAMLError, ValueError, IndexError, RecursionError) as error:
-        raise no_yaml(error, text) from None
+        mark = getattr(error, "problem_mark", None)
+        place = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: "
+        words = [getattr(error, name, None) for name in ("context", "problem")]
+        reason = ", ".join(filter(None, words)) or str(error)
+        raise InvalidYaml(place + " ".join(reason.split())) from None
 
 
 def parse_yaml(text: str, where: str) -> Plain:
     """A mapping from YAML; ``where`` names it in errors."""
     try:
         plain = _load(text)
-    except NoYaml as error:
-        raise SpecError(Problem(where, f"not valid YAML: {error}", error.remedy, error.line or None)) from None
+    except InvalidYaml as error:
+        raise SpecError(Problem(where, f"not valid YAML: {error}")) from None
     if plain is None:
         raise SpecError(Problem(where, "is empty", "start from a shipped one: fedradio cp demo mine.yaml"))
     if not isinstance(plain, dict):
@@ -208,9 +212,8 @@ def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
             continue
         try:
             _assign(result, key.strip(), _load(value))
-            rename(result)
-        except NoYaml as error:
-            problems.append(Problem(key, f"value is not valid YAML: {error}", error.remedy, value))
+        except InvalidYaml as error:
+            problems.append(Problem(key, f"value is not valid YAML: {error}", value=value))
         except LookupError as error:
             problems.append(Problem(key, *map(str, error.args)))
     if problems:
@@ -225,7 +228,7 @@ def parse_axis(text: str) -> tuple[str, list[Any]]:
         raise SpecError(Problem(text, "neither an axis nor an override", "write key=value or key=value,value"))
     try:
         parsed: list[Any] = _load(f"[{values}]")
-    except NoYaml as error:
+    except InvalidYaml as error:
         remedy = "separate values by single commas; quote strings that contain commas or brackets"
         raise SpecError(Problem(key.strip(), f"not YAML values: {error}", remedy, values)) from None
     return key.strip(), parsed

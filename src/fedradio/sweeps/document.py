@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from fedradio._version import __version__
-from fedradio.results.sweep_file import FORMAT, read_sweep_file
-from fedradio.spec.later_keys import with_neutral
+from fedradio.core.format import FORMAT
+from fedradio.results.sweep_file import read_sweep_file
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.grid import GridVariant, SweepPlan
 
@@ -16,7 +16,7 @@ def read_sweep(folder: Path) -> SweepPlan:
     """The sweep of a folder: all runs that it has, or will have."""
     stored = read_sweep_file(folder)
     variants = tuple(
-        GridVariant(cell.set, Spec(with_neutral(cell.spec)), tuple(map(int, cell.runs)), cell.stem, cell.label)
+        GridVariant(cell.set, Spec(cell.spec), tuple(map(int, cell.runs)), cell.stem, cell.label)
         for cell in stored.cells
     )
     return SweepPlan(stored.name, stored.base, stored.axes, tuple(stored.seeds), variants)

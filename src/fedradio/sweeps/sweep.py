@@ -20,8 +20,8 @@ from fedradio.core.text import numbered_names
 from fedradio.results.sweep_file import MARKER, RUNS
 from fedradio.runs.place import check_place
 from fedradio.spec.build import build
+from fedradio.spec.defaults import without_defaults
 from fedradio.spec.description import named_parts
-from fedradio.spec.later_keys import without_neutral
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.document import read_sweep, sweep_document
 from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, merged_problems, parse_seeds, place, plan_sweep
@@ -181,7 +181,7 @@ def _empty(folder: Path) -> bool:
 
 
 def _essence(plan: SweepPlan) -> dict[str, Any]:
-    return {key: value for key, value in without_neutral(plan.base).items() if key not in ("name", "about")}
+    return {key: value for key, value in without_defaults(plan.base).items() if key not in ("name", "about")}
 
 
 def _taken(folder: Path, plan: SweepPlan) -> bool:

@@ -60,17 +60,15 @@ def test_files_of_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_shell_gets_parts_of_the_users_own_and_nothing_else(tmp_path: Path) -> None:
-    settings = tmp_path / "fedradio"
-    settings.mkdir()
-    (settings / "config.yaml").write_text("parts: [mine.py]\n")
-    (settings / "mine.py").write_text(
+    mine = tmp_path / "mine.py"
+    mine.write_text(
         "from fedradio import register\nfrom fedradio.algorithms.fedavg import FedAvg\n\n\n"
         '@register("algorithm", "zzz_mine")\ndef mine() -> FedAvg:\n    """Mine."""\n    return FedAvg()\n'
     )
     asked = {"_FEDRADIO_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "fedradio show zzz"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        env=os.environ | asked | {"XDG_CONFIG_HOME": str(tmp_path)},
+        env=os.environ | asked | {"FEDRADIO_PARTS": str(mine)},
         capture_output=True,
         text=True,
         check=False,

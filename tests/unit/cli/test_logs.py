@@ -1,4 +1,4 @@
-"""``-v`` and ``--log`` of every command."""
+"""``--log`` and ``FEDRADIO_LOG`` of every command."""
 
 import logging
 from pathlib import Path
@@ -11,11 +11,12 @@ from fedradio.cli.logs import LOGGER, Lines
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_them(name: str) -> None:
+def test_every_command_has_it(name: str) -> None:
     command = load_command(name)
     for each in getattr(command, "commands", {"": command}).values():
         names = {word for parameter in each.params for word in parameter.opts}
-        assert {"-v", "--log"} <= names, each.name
+        assert "--log" in names, each.name
+        assert not {"-v", "--verbose"} & names, each.name
 
 
 def test_nothing_is_told_unasked(call: Call, source: Path, tmp_path: Path) -> None:
@@ -24,15 +25,23 @@ def test_nothing_is_told_unasked(call: Call, source: Path, tmp_path: Path) -> No
     assert LOGGER.level == logging.NOTSET
 
 
-def test_verbose_runs_tell_what_they_do(call: Call, source: Path, tmp_path: Path) -> None:
-    told = call("run", source, "--out", tmp_path / "one", "-q", "-v").output
+def test_runs_tell_what_they_do(call: Call, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEDRADIO_LOG", "info")
+    told = call("run", source, "--out", tmp_path / "one", "-q").output
     assert "2 of 2 rounds to make" in told
     assert "tiny is complete after 2 rounds" in told
     assert "round 1 of 2" not in told
-    more = call("run", source, "--out", tmp_path / "two", "-q", "-vv").output
+    monkeypatch.setenv("FEDRADIO_LOG", "debug")
+    more = call("run", source, "--out", tmp_path / "two", "-q").output
     assert "round 1 of 2" in more
     assert "checkpoint after round 2" in more
     assert LOGGER.handlers == []
+
+
+def test_an_unknown_level(source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FEDRADIO_LOG", "loud")
+    assert exit_code("validate", source) == 2
+    assert "FEDRADIO_LOG  unknown level  'loud'  info or debug" in capsys.readouterr().err
 
 
 def test_the_log_is_appended_to_and_holds_tracebacks(source: Path, tmp_path: Path) -> None:

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 from support.commands import Call
-from support.sealing import list_runs, unfinish
+from support.sealing import list_runs, other_format, unfinish
 
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
-
-OLD = Path(__file__).parents[2] / "support" / "version_0_1" / "run"
 
 
 @pytest.fixture
@@ -70,9 +68,14 @@ def test_a_damaged_sweep_does_not_keep_others_from_being_checked(call: Call, swe
     assert second.endswith("intact (complete)")
 
 
-def test_version_0_1(call: Call) -> None:
-    said = call("verify", OLD)
-    assert (said.exit_code, "fedradio 0.1 stored no checksums" in said.stdout) == (0, True)
+def test_another_format_does_not_keep_others_from_being_checked(call: Call, sweep: Path) -> None:
+    one, other = sweep / "runs/a-seed1", sweep / "runs/a-seed2"
+    other_format(one)
+    said = call("verify", one, other)
+    assert (said.exit_code, said.stdout.count("\n")) == (5, 1)
+    assert f"error {one / 'records.jsonl'} has format 2, but" in said.stderr
+    told = json.loads(call("verify", one, other, "--json").stdout)
+    assert [each["status"] for each in told] == ["other format", "unfinished"]
 
 
 def test_what_is_no_run(call: Call, tmp_path: Path) -> None:

@@ -9,11 +9,9 @@ from support.records import exchange
 
 from fedradio.core.contracts import Note
 from fedradio.results.quantities import QUANTITIES, axes, counted, entry, of_runs, of_variants, references, spent
-from fedradio.results.run import Run, open_run
+from fedradio.results.run import Run
 from fedradio.runs.summary import Summary
 from fedradio.spec.spec import Spec
-
-OLD = Path(__file__).parents[2] / "support" / "version_0_1" / "run"
 
 
 def test_the_table_is_sound() -> None:
@@ -102,13 +100,3 @@ def test_uplink_bits_per_client(tmp_path: Path, tiny: Callable[..., Spec]) -> No
     assert per_client.of(Run(run.folder, run.spec, {"status": "complete", "bits": 8e6})) == 4e6
     assert per_client.of(Run(run.folder, run.spec, {"status": "complete", "bits": None})) is None
     assert per_client.of(written(tmp_path / "empty", run.spec, [])) is None
-
-
-def test_records_agree_with_the_summary() -> None:
-    """Of a run of version 0.1: all that can be read from records is what its summary says."""
-    run = open_run(OLD)
-    assert run.summary is not None
-    killed = type(run)(run.folder, run.spec, None)
-    for each in QUANTITIES.values():
-        if each.field and each.field in run.summary and each.name not in ("wall_s", "disk_bytes", "memory_bytes"):
-            assert each.of(killed) == pytest.approx(run.summary[each.field]), each.name

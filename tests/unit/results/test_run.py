@@ -150,7 +150,7 @@ def test_a_spec_that_is_not_whole_is_told_with_its_file(
         open_runs(tmp_path / "a")
 
 
-def test_a_run_of_version_0_1_is_described_by_the_parts_that_are_here(tiny: Make, tmp_path: Path) -> None:
+def test_a_run_without_a_description_is_described_by_the_parts_that_are_here(tiny: Make, tmp_path: Path) -> None:
     run(tiny(), tmp_path / "a")
     (new,) = open_runs(tmp_path / "a")
     (tmp_path / "a" / DESCRIPTION_FILE).unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from support.sealing import list_runs
 
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.files import sealed, unsealed
 from fedradio.results.sweep_file import MARKER, check_outside_sweeps, is_sweep, listed_runs, read_sweep_file
 from fedradio.spec.spec import Spec
@@ -62,21 +61,28 @@ def test_a_damaged_variant_is_one_sentence(folder: Path, change: dict[str, Any],
 def test_an_edited_file_is_refused(folder: Path) -> None:
     path = folder / MARKER
     before = path.read_text()
-    for after in (before.replace('"one"', '"uno"'), before[:-9], "[]", before.replace('"format": 2', '"format": 1')):
+    for after in (before.replace('"one"', '"uno"'), before[:-9], "[]", before.replace('"format": 3', '"format": 1')):
         path.write_text(after)
         with pytest.raises(StoreError, match=r"sweep\.json is damaged"):
             read_sweep_file(folder)
 
 
 def test_formats(folder: Path) -> None:
-    rewrite(folder, lambda found: found | {"format": 3, "fedradio": "9.9"})
-    with pytest.raises(StoreError, match=r"format 3, .* use fedradio 9\.9"):
+    rewrite(folder, lambda found: found | {"format": 4, "fedradio": "9.9"})
+    with pytest.raises(FormatError, match=r"sweep.json has format 4, .* use fedradio 9\.9"):
         read_sweep_file(folder)
-    rewrite(folder, lambda found: found | {"format": 1})
-    plain = json.loads((folder / MARKER).read_text())
-    del plain["sha256"]
-    (folder / MARKER).write_text(json.dumps(plain))  # as version 0.1 wrote it
-    assert len(listed_runs(folder)) == 3
+
+
+def test_keys_that_are_newer_than_the_sweep_have_their_defaults(folder: Path) -> None:
+    def older(found: dict[str, Any]) -> dict[str, Any]:
+        new = ("grouping", "cache", "metrics")
+        specs = [{key: value for key, value in cell["spec"].items() if key not in new} for cell in found["cells"]]
+        return found | {"cells": [cell | {"spec": spec} for cell, spec in zip(found["cells"], specs, strict=True)]}
+
+    before = listed_runs(folder)
+    rewrite(folder, older)
+    assert "grouping" not in (folder / MARKER).read_text()
+    assert listed_runs(folder) == before
 
 
 def test_nothing_is_put_inside_a_sweep(folder: Path) -> None:

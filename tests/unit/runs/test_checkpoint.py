@@ -14,7 +14,7 @@ from support.odd_tensors import ODD, same
 
 from fedradio.algorithms.scaffold import scaffold
 from fedradio.core.contracts import Airtime, Delivery, Exchange, Memory, Sent, SimState, Slots
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.files import sealed, write_text
 from fedradio.core.mapped import write_rows
 from fedradio.core.rng import Rng
@@ -162,11 +162,9 @@ def test_other_formats_and_specs_are_refused(folder: RunFolder, tiny: Callable[.
     path = folder.path / CHECKPOINT_FOLDER / "round-000004.json"
     content = json.loads(path.read_text())
     del content["sha256"]
-    old = {"format": 1, "fedradio": "0.1.0", "sha256": "", "content": {}}
-    for data, told in ((sealed(content | {"format": 3}), "3"), (json.dumps(old).encode(), "1")):
-        path.write_bytes(data)
-        with pytest.raises(StoreError, match=f"format {told}, .* reads 2; continue with fedradio 0"):
-            last_good(folder.path, tiny(), FORM)
+    path.write_bytes(sealed(content | {"format": 4, "fedradio": "9.9"}))
+    with pytest.raises(FormatError, match=r"round-000004.json has format 4, .* reads 3; use fedradio 9\.9"):
+        last_good(folder.path, tiny(), FORM)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import FormatError, StoreError
 from fedradio.runs.checkpoint_files import (
     CheckpointFile,
-    OtherFormat,
     TensorForm,
     accept,
     checkpoint_damage,
@@ -175,11 +174,13 @@ def test_files_that_are_about_to_be_written_are_accepted_too(folder: Path) -> No
 def test_other_formats_are_told_from_damage(folder: Path, tiny: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     path = checkpoint_path(folder, 4)
     with monkeypatch.context() as patch:
-        patch.setattr("fedradio.runs.checkpoint_files.FORMAT", 3)
+        patch.setattr("fedradio.runs.checkpoint_files.FORMAT", 4)
         write_checkpoint_file(path, content(tiny(), 4))
-    with pytest.raises(OtherFormat, match="format 3"):
+    with pytest.raises(FormatError, match="format 4"):
         read_checkpoint_file(path)
-    path.write_bytes(path.read_bytes().replace(b'"format": 3', b'"format": 2'))
+    with pytest.raises(FormatError, match="format 4"):
+        checkpoint_damage(folder, tiny(), tensors=False)
+    path.write_bytes(path.read_bytes().replace(b'"format": 4', b'"format": 3'))
     with pytest.raises(StoreError, match="checksum is wrong"):
         read_checkpoint_file(path)
     write_checkpoint_file(path, replace(content(tiny(), 4), t=5))

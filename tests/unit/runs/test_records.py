@@ -12,7 +12,8 @@ from support.past import write_records
 from support.records import evaluation, exchange, round_
 
 from fedradio.core.contracts import EvaluationRecord, ExchangeRecord, Header, Note, RoundRecord
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import FormatError, StoreError
+from fedradio.core.format import FORMAT
 from fedradio.runs.records import read_header, read_records
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec
@@ -45,7 +46,7 @@ def test_what_is_written_is_read(folder: Path) -> None:
     assert list(read_records(folder, EvaluationRecord)) == [RECORDS[2]]
     header = read_header(folder)
     assert header is not None
-    assert (header.format, header.senders, header.receivers) == (2, [4], [1])
+    assert (header.format, header.senders, header.receivers) == (FORMAT, [4], [1])
 
 
 def test_whole_numbers_stay_whole(folder: Path) -> None:
@@ -87,9 +88,9 @@ def test_no_records_at_all(tmp_path: Path) -> None:
 
 def test_another_format_is_refused_in_one_sentence(folder: Path) -> None:
     path = folder / "records.jsonl"
-    path.write_text(path.read_text().replace('"format": 2, "fedradio": "', '"format": 3, "fedradio": "9.', 1))
+    path.write_text(path.read_text().replace('"format": 3, "fedradio": "', '"format": 4, "fedradio": "9.', 1))
     for read in (lambda: list(read_records(folder)), lambda: read_header(folder)):
-        with pytest.raises(StoreError, match=r"line 1: the records have format 3.*use fedradio 9\."):
+        with pytest.raises(FormatError, match=r"records.jsonl has format 4, .*use fedradio 9\."):
             read()
 
 
@@ -159,7 +160,7 @@ def test_a_second_header_is_no_record(folder: Path) -> None:
 
 def test_records_and_their_readers_need_no_torch() -> None:
     code = (
-        "import sys, json; import fedradio.core.contracts.records, fedradio.runs.records, fedradio.runs.dense_records; "
+        "import sys, json; import fedradio.core.contracts.records, fedradio.runs.records; "
         "print(json.dumps([name for name in ('torch', 'scipy', 'matplotlib') if name in sys.modules]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -86,14 +86,7 @@ def test_a_summary_and_its_manifest(tmp_path: Path, tiny: Make) -> None:
     write_summary(tmp_path, summary)
     found, manifest = read_sealed_summary(tmp_path)
     assert found == read_summary(tmp_path) == asdict(summary)
-    assert manifest is not None
     assert [(name, known.size) for name, known in manifest.items()] == [(NETWORK_FILE, 3)]
-
-
-def test_a_summary_of_version_0_1_has_no_manifest(tmp_path: Path, tiny: Make) -> None:
-    summary = asdict(blank_summary(tiny()))
-    (tmp_path / SUMMARY_FILE).write_text(json.dumps(summary))
-    assert read_sealed_summary(tmp_path) == (summary, None)
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,17 @@
-"""Checks of run folders: complete, killed, of version 0.1."""
+"""Checks of run folders: complete, killed, of another format."""
 
 from __future__ import annotations
 
 import json
-import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.sealing import reseal, unfinish
+from support.sealing import other_format, reseal, unfinish
 
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import FormatError, StoreError
 from fedradio.runs.checkpoint_files import checkpoint_paths
 from fedradio.runs.folder import (
-    DESCRIPTION_FILE,
     ENVIRONMENT_FILE,
     MODEL_FILE,
     RECORDS_FILE,
@@ -26,19 +23,11 @@ from fedradio.runs.run import run
 from fedradio.runs.verify import check_run
 from fedradio.spec.spec import Spec
 
-OLD = Path(__file__).parents[2] / "support" / "version_0_1" / "run"
-
 
 @pytest.fixture
 def folder(tiny: Callable[..., Spec], tmp_path: Path) -> Path:
     run(tiny("rounds=2"), tmp_path / "run", workers=1)
     return tmp_path / "run"
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A run of version 0.1."""
-    return Path(shutil.copytree(OLD, tmp_path / "old"))
 
 
 def files(damage: tuple[Damage, ...]) -> list[str]:
@@ -51,7 +40,6 @@ def test_a_complete_run(folder: Path, tiny: Callable[..., Spec]) -> None:
     assert verdict.spec == tiny("rounds=2")
     assert verdict.summary is not None
     assert verdict.manifest[SPEC_FILE].size == (folder / SPEC_FILE).stat().st_size
-    assert not verdict.old
 
 
 def test_files_of_other_commands_are_none_of_its_business(folder: Path) -> None:
@@ -120,40 +108,18 @@ def test_no_run(tmp_path: Path) -> None:
         check_run(tmp_path)
 
 
-def test_a_run_of_version_0_1(old: Path) -> None:
-    verdict = check_run(old, thorough=True)
-    assert (verdict.damage, verdict.old) == ((), True)
-    assert verdict.summary is not None
+@pytest.mark.parametrize("thorough", [False, True])
+def test_a_run_of_another_format(folder: Path, thorough: bool) -> None:
+    other_format(folder)
+    with pytest.raises(FormatError, match=r"records.jsonl has format 2, but fedradio .* reads 3; use fedradio 0\.1"):
+        check_run(folder, thorough=thorough)
 
 
-@pytest.mark.parametrize(
-    ("file", "change", "words"),
-    [
-        (SPEC_FILE, ("lr: ", "lr: 1"), "is not the spec of this run"),
-        (RECORDS_FILE, None, "has 1 rounds, but the run made 3"),
-        (SUMMARY_FILE, ('"rounds"', '"colour"'), "rounds: field required"),
-        (ENVIRONMENT_FILE, ('"python"', '"snake"'), "python: field required"),
-    ],
-)
-def test_what_can_be_told_of_version_0_1(old: Path, file: str, change: tuple[str, str] | None, words: str) -> None:
-    text = (old / file).read_text()
-    half = "".join(text.splitlines(keepends=True)[: len(text.splitlines()) // 2])
-    (old / file).write_text(half if change is None else text.replace(*change, 1))
-    assert [(each.file, words in each.reason) for each in check_run(old).damage] == [(file, True)]
-
-
-def test_what_has_a_description_is_not_of_version_0_1(old: Path) -> None:
-    (old / DESCRIPTION_FILE).write_text("{}")
-    verdict = check_run(old)
-    assert not verdict.old
-    assert SUMMARY_FILE in files(verdict.damage)
-
-
-@pytest.mark.parametrize(("key", "other"), [("accuracy", "0.99"), ("loss", "0.5"), ("best_round", "2")])
-def test_a_run_of_version_0_1_whose_last_evaluation_was_edited(old: Path, key: str, other: str) -> None:
-    *before, last = (old / "records.jsonl").read_text().splitlines()
-    edited = re.sub(rf'"{key}": [0-9.]+', f'"{key}": {other}', last, count=1)
-    assert edited != last
-    (old / "records.jsonl").write_text("\n".join([*before, edited, ""]))
-    (damage,) = check_run(old, thorough=False).damage
-    assert str(damage) == "records.jsonl: its last evaluation differs from the summary"
+def test_records_without_a_header_are_damaged(folder: Path) -> None:
+    path = folder / RECORDS_FILE
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    reseal(folder)
+    unfinish(folder)
+    assert [(each.file, each.reason) for each in check_run(folder, thorough=True).damage][-1:] == [
+        (RECORDS_FILE, "line 1: not a header")
+    ]

@@ -8,10 +8,8 @@ import pytest
 from fedradio.core.errors import StoreError
 from fedradio.core.files import sealed, unsealed
 from fedradio.results.sweep_file import MARKER
-from fedradio.spec.later_keys import without_neutral
 from fedradio.sweeps.document import read_sweep, sweep_document
 from fedradio.sweeps.grid import plan_sweep
-from fedradio.sweeps.sweep import joined
 
 
 def stored(source: Path, folder: Path) -> Path:
@@ -29,18 +27,6 @@ def test_a_sweep_is_read_back_as_it_was_written(source: Path, tmp_path: Path) ->
         (one.label, one.stem, one.seeds, one.sha256) for one in plan.variants
     ]
     assert again.holds(plan)
-
-
-def test_a_sweep_that_was_stored_before_a_key_came_is_the_same(source: Path, tmp_path: Path) -> None:
-    plan = plan_sweep(source, ["rule.lr=0.1,0.2"], seeds=[1])
-    plain = sweep_document(plan)
-    old = [cell | {"spec": without_neutral(cell["spec"])} for cell in plain["cells"]]
-    assert old[0]["spec"].keys() < plain["cells"][0]["spec"].keys()
-    (tmp_path / MARKER).write_bytes(sealed(plain | {"cells": old, "base": without_neutral(plain["base"])}))
-    again = read_sweep(tmp_path)
-    assert [one.spec for one in again.variants] == [one.spec for one in plan.variants]
-    longer = joined(tmp_path, plan_sweep(source, ["rule.lr=0.1,0.2"], seeds=[1, 2]))
-    assert [(one.stem, one.seeds) for one in longer.variants] == [(one.stem, (1, 2)) for one in plan.variants]
 
 
 @pytest.mark.parametrize(

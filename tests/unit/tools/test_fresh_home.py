@@ -16,12 +16,16 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="a script for POSIX shel
 
 def test_everything_of_the_users_is_hidden() -> None:
     names = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "FEDRADIO_HOME", "MPLCONFIGDIR")
-    own = dict.fromkeys(names, "/somewhere") | {"FEDRADIO_DATA": "/fetched"}
+    own = dict.fromkeys(names, "/somewhere") | {
+        "FEDRADIO_DATA": "/fetched",
+        "FEDRADIO_PARTS": "mine.py",
+        "FEDRADIO_LOG": "info",
+    }
     done = subprocess.run([SCRIPT, "env"], env=os.environ | own, capture_output=True, text=True, check=True)
     seen = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     assert len({seen[name] for name in names}) == len(names)
     assert all(seen[name].startswith(seen["HOME"]) for name in names)
-    assert "FEDRADIO_DATA" not in seen
+    assert {"FEDRADIO_DATA", "FEDRADIO_PARTS", "FEDRADIO_LOG"}.isdisjoint(seen)
     assert not Path(seen["HOME"]).exists()  # removed again
 
 

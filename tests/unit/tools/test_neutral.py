@@ -132,6 +132,18 @@ def test_the_description_of_a_spec_does_not_count(tool: ModuleType, write: Write
     assert differences(tool, write("a"), write("b", text="about: another sentence\n" + TEXT)) == []
 
 
+def test_fingerprints_formats_and_keys_with_their_defaults_do_not_count(tool: ModuleType, write: Write) -> None:
+    """A key that has its default on one side only, and another scheme of fingerprints; any other value counts."""
+    header = {"type": "header", "format": 2, "senders": [2]}
+    old = write("old", rows=[header, *ROWS], summary=SUMMARY | {"spec_sha256": "a"})
+    text = TEXT + "hops:\n- {{period: 1, receiver: {}}}\n"
+    new: dict[str, Any] = {"rows": [header | {"format": 3}, *ROWS], "summary": SUMMARY | {"spec_sha256": "b"}}
+    assert differences(tool, old, write("neutral", text=text.format("null"), **new)) == []
+    assert differences(tool, old, write("other", text=text.format("adam"), **new)) == [
+        ("spec.yaml", None, "hops", "(absent)", [{"receiver": "adam"}])
+    ]
+
+
 @pytest.mark.parametrize("name", ["records.jsonl", "summary.json", "spec.yaml", "model.safetensors"])
 def test_a_file_that_is_not_there(tool: ModuleType, write: Write, name: str) -> None:
     base, changed = write("a"), write("b")
@@ -171,24 +183,24 @@ def test_the_verdict_on_a_run(tool: ModuleType, write: Write, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("row", "state", "note"),
     [
-        ({"sha256": "a", "state": "built"}, "equal", ()),
-        ({"sha256": "b", "state": "built"}, "different", ("demo, sha256: base a, changed b",)),
-        ({"sha256": "a", "state": "no part"}, "different", ("demo, state: base built, changed no part",)),
+        ({"spec": {"seed": 1}, "state": "built"}, "equal", ()),
+        ({"spec": {"seed": 2}, "state": "built"}, "different", ("demo, spec.seed: base 1, changed 2",)),
+        ({"spec": {"seed": 1}, "state": "no part"}, "different", ("demo, state: base built, changed no part",)),
     ],
 )
-def test_the_verdict_on_fingerprints(
-    tool: ModuleType, monkeypatch: pytest.MonkeyPatch, row: dict[str, str], state: str, note: tuple[str, ...]
+def test_the_verdict_on_specs(
+    tool: ModuleType, monkeypatch: pytest.MonkeyPatch, row: dict[str, Any], state: str, note: tuple[str, ...]
 ) -> None:
-    rows = {"base": {"sha256": "a", "state": "built"}, "changed": row}
-    monkeypatch.setattr(tool, "fingerprints", lambda side, _: ([rows[side]], ""))
+    rows = {"base": {"spec": {"seed": 1}, "state": "built"}, "changed": row}
+    monkeypatch.setattr(tool, "described_specs", lambda side, _: ([rows[side]], ""))
     found = tool.specs(["demo"], ["base", "changed"])
     assert (found.state, found.notes) == (state, note)
 
 
 def test_specs_that_neither_side_can_build_are_not_neutral(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tool, "fingerprints", lambda *_: ([{"sha256": "a", "state": "no part"}], ""))
+    monkeypatch.setattr(tool, "described_specs", lambda *_: ([{"spec": {}, "state": "no part"}], ""))
     assert tool.specs(["demo"], ["base", "changed"]).notes == ("demo: no part",)
-    monkeypatch.setattr(tool, "fingerprints", lambda *_: ([], "broken"))
+    monkeypatch.setattr(tool, "described_specs", lambda *_: ([], "broken"))
     assert tool.specs(["demo"], ["base", "changed"]).state == "failed"
 
 

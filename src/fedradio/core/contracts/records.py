@@ -10,9 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FORMAT = 2
-"""Number of the records' format. Version 0.1 wrote format 1: dense rows without a header."""
-
 STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """How readers check records: no foreign fields, no conversions, no NaN or infinity."""
 
@@ -143,8 +140,7 @@ class ExchangeRecord:
 
 @dataclass(frozen=True)
 class DenseExchange:
-    """Record of an exchange with a value for every sender, ``[S]``, active or not: the rows of format 1, with reasons
-    by name."""
+    """Record of an exchange with a value for every sender, ``[S]``, active or not."""
 
     t: int
     hop: int

@@ -203,7 +203,7 @@ def test_estimates_equal_plain_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_one_hop_has_the_limit_that_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hop = "{channel: {kind: power_law, noise: 10}, link: over_the_air, policy: {kind: ramp, steps: 2}}"
+    hop = "{channel: {kind: power_law, noise_symbol: 10}, link: over_the_air, policy: {kind: ramp, steps: 2}}"
     spec = spec_of("topology.flat=true", f"hops=[{hop}]")
     found = assess(made(spec, tmp_path / "a"), given=GIVEN)
     (first, second), sim = overheard(spec, monkeypatch), build(spec)
