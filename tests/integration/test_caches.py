@@ -26,8 +26,8 @@ from fedradio.runs.records import read_records
 from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer, run
 from fedradio.spec.build import build
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import Spec, check_spec, load_spec
-from fedradio.spec.yaml import shipped
 
 Make = Callable[..., Spec]
 PLACEMENTS = "[{kind: predicted, blend: 0.5}, {kind: cell_popular, window: 5}, lru, oracle]"

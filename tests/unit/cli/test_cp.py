@@ -8,8 +8,8 @@ from support.commands import Call
 
 from fedradio.cli.cp import EDITOR_LINE
 from fedradio.core.errors import SpecError, StoreError
+from fedradio.spec.files import shipped_text
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import shipped_text
 
 
 def test_a_spec_is_copied_to_a_file_or_into_a_folder(call: Call, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from fedradio.core.errors import SpecError
 from fedradio.papers import make as making
 from fedradio.papers.items import Item, parse_item
 from fedradio.papers.studies import STUDIES
+from fedradio.spec.files import read_spec, shipped
 from fedradio.spec.spec import Spec
-from fedradio.spec.yaml import read_spec, shipped
 from fedradio.sweeps.pool import Outcome, RunTask
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from fedradio.core.registry import FAMILIES, part
 from fedradio.spec.description import describe, from_shipped, override_value, shipped_as
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import Spec, load_spec
-from fedradio.spec.yaml import shipped
 
 
 def parts_of(plain: dict[str, Any]) -> set[tuple[str, str]]:
