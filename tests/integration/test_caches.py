@@ -14,8 +14,7 @@ import fedradio
 from fedradio import Run
 from fedradio.core.contracts import Cache, CacheRecord, RoundRecord, SimState
 from fedradio.core.errors import SpecError, StoreError
-from fedradio.placements.foreseeing import predicted
-from fedradio.placements.yardsticks import oracle
+from fedradio.placements.kinds import oracle, predicted
 from fedradio.report.page import run_page
 from fedradio.results.export import export
 from fedradio.results.run import open_run
