@@ -21,9 +21,9 @@ import fedradio
 from fedradio.core import contracts
 from fedradio.core.registry import FAMILIES, PART_LISTS, parts
 from fedradio.report.terminal.words import markdown_table
+from fedradio.spec.files import shipped
 from fedradio.spec.schema import spec_schema
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import shipped
 
 SUBJECTS = {
     "time": "time",

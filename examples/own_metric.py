@@ -8,7 +8,6 @@ Run it with ``python examples/own_metric.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from torch import Tensor
 from torch.nn.functional import one_hot
@@ -20,13 +19,8 @@ from fedradio import Metric, load_spec, register, run
 class Brier(Metric):
     """See :func:`brier`."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("brier_score",)
-
-    @property
-    def better(self) -> Literal["more", "less"]:
-        return "less"
+    names = ("brier_score",)
+    better = "less"
 
     def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
         p = logits.double().exp()

@@ -21,10 +21,7 @@ class Borrowed(Placement):
     """See :func:`borrowed`."""
 
     k: float
-
-    @property
-    def name(self) -> str:
-        return "borrowed"
+    name = "borrowed"
 
     def scores(self, view: CacheView) -> Tensor:
         counts = view.counts.double()

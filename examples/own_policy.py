@@ -41,10 +41,7 @@ class HighestLoss(Policy):
     clients: int
     candidates: int
     effort: Effort
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset({"loss"})
+    reads = frozenset({"loss"})
 
     def check(self, parent: Tensor, receivers: int) -> str:
         smallest = int(torch.bincount(parent, minlength=receivers).min())

@@ -34,6 +34,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import yaml
 from neutral_cases import CASES, SOUND, SPECS_PROGRAM, Case
 from neutral_compare import RECORDS, compare, first_difference
 from rich.console import Console
@@ -43,6 +44,7 @@ from fedradio.spec.defaults import without_defaults
 
 ROOT = Path(__file__).resolve().parents[1]
 SPECS = Path("src/fedradio/specs")
+VARIANTS = "_variants.yaml"
 
 
 class WrongUse(Exception):
@@ -99,9 +101,13 @@ def find_checkout(name: str, stack: ExitStack) -> Path:
 
 
 def shipped(checkout: Path) -> list[str]:
-    """Names of the specs that a checkout ships."""
-    root = checkout / SPECS
-    return sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.yaml"))
+    """Names of the specs that a checkout ships: files, and rows of files of variants."""
+    root, names = checkout / SPECS, []
+    for path in root.rglob("*.yaml"):
+        name = path.relative_to(root).with_suffix("")
+        rows = yaml.safe_load(path.read_text(encoding="utf-8"))["variants"] if path.name == VARIANTS else None
+        names += [name] if rows is None else [name.with_name(row) for row in rows]
+    return sorted(map(Path.as_posix, names))
 
 
 def run_side(case: Case, side: Side, workers: int) -> tuple[float, str]:

@@ -19,7 +19,6 @@ from fedradio import (
     Delivery,
     Exchange,
     Ideal,
-    LinkTrait,
     Message,
     Reason,
     Rng,
@@ -38,10 +37,7 @@ class Bursts(Ideal):
 
     begin: float = 0.1
     end: float = 0.5
-
-    @property
-    def offers(self) -> frozenset[LinkTrait]:
-        return frozenset({"individual"})
+    offers = frozenset({"individual"})
 
     def start(self, senders: int, receivers: int) -> Slots:
         return {"bad": torch.zeros(senders, dtype=torch.bool)}
@@ -105,10 +101,8 @@ def rain(
 class OneBit(Transform):
     """``v`` is sent as ``sign(v) |v|_1 / d``, each block by itself. By hand: (1, -3) becomes (2, -2)."""
 
-    @property
-    def needs(self) -> frozenset[LinkTrait]:
-        """Sums of signs cannot be taken apart: a link that gives single payloads."""
-        return frozenset({"individual"})
+    needs = frozenset({"individual"})
+    """Sums of signs cannot be taken apart: a link that gives single payloads."""
 
     def message(self, before: Message) -> Message:
         """One bit a number, 32 for the mean of each block; it is never longer than the payload."""

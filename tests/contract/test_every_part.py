@@ -20,7 +20,7 @@ from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.network.channel import urban_macro
 from fedradio.network.trace import Trace
-from fedradio.placements.scoring import scores_of
+from fedradio.placements.service import scores_of
 from fedradio.report.terminal.catalog import parameters_table
 from fedradio.rounds.round import begin, run_round
 from fedradio.spec.build import build

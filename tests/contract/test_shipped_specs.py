@@ -8,8 +8,8 @@ import pytest
 
 from fedradio.runs.run import run
 from fedradio.spec.build import build
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import Spec, check_spec, load_spec
-from fedradio.spec.yaml import shipped
 
 GREY: dict[str, Any] = {
     "kind": "synthetic_images",

@@ -14,8 +14,7 @@ import fedradio
 from fedradio import Run
 from fedradio.core.contracts import Cache, CacheRecord, RoundRecord, SimState
 from fedradio.core.errors import SpecError, StoreError
-from fedradio.placements.foreseeing import predicted
-from fedradio.placements.yardsticks import oracle
+from fedradio.placements.kinds import oracle, predicted
 from fedradio.report.page import run_page
 from fedradio.results.export import export
 from fedradio.results.run import open_run
@@ -26,8 +25,8 @@ from fedradio.runs.records import read_records
 from fedradio.runs.resume import resume
 from fedradio.runs.run import Observer, run
 from fedradio.spec.build import build
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import Spec, check_spec, load_spec
-from fedradio.spec.yaml import shipped
 
 Make = Callable[..., Spec]
 PLACEMENTS = "[{kind: predicted, blend: 0.5}, {kind: cell_popular, window: 5}, lru, oracle]"

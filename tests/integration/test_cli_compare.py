@@ -14,7 +14,7 @@ from PIL import Image
 from support.sealing import list_runs, unfinish
 
 from fedradio.cli import main
-from fedradio.report.figures.axes import save
+from fedradio.report.figures.axes import save_figure
 from fedradio.results.run import open_run
 from fedradio.results.sweep_file import MARKER
 from fedradio.runs.run import run
@@ -179,7 +179,7 @@ def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, m
         if saved:
             figure.savefig = raising  # type: ignore[method-assign]
         saved.append(path)
-        save(figure, path, dpi)
+        save_figure(figure, path, dpi)
 
     def raising(data: BytesIO, **_: object) -> None:
         data.write(b"half of")

@@ -28,7 +28,7 @@ from fedradio.results.variants import variants
 from fedradio.runs.folder import SUMMARY_FILE
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.grid import plan_sweep
-from fedradio.sweeps.sweep import results, run_sweep
+from fedradio.sweeps.sweep import run_sweep, sweep_results
 
 Make = Callable[..., Spec]
 
@@ -87,7 +87,7 @@ def test_comparison(swept: Path) -> None:
 
 
 def test_results_of_a_sweep(swept: Path) -> None:
-    text = shown(results_view(results(swept), 200), width=200)
+    text = shown(results_view(sweep_results(swept), 200), width=200)
     assert "local steps" in text.splitlines()[0]
     assert text.count("72 step") == 2
 

@@ -40,8 +40,8 @@ from fedradio.runs.run import Observer, run
 from fedradio.runs.stored import read_summary
 from fedradio.runs.tensors import read_tensors
 from fedradio.runs.verify import check_run
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import Spec, load_spec
-from fedradio.spec.yaml import shipped
 
 # One process that has warmed up on a first job and forks a child for every other. The child counts its system calls on
 # files as moments, one before and one after each (inside, for records: half of them are written), and kills itself at

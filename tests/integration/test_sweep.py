@@ -65,7 +65,7 @@ def test_the_same_sweep_goes_on_and_a_larger_one_adds_to_it(source: Path, tmp_pa
     at_once.clear()
     sweep.sweep(source, ["rule.lr=0.1,0.2", "rule.batch=8"], seeds=(1,), out=folder)
     assert at_once == ["rule.lr-0.1-2-seed1", "rule.lr-0.2-2-seed1"]  # other runs than those of these names
-    rows = sweep.results(folder)
+    rows = sweep.sweep_results(folder)
     assert [(row.label, row.complete, row.seeds) for row in rows] == [
         ("rule.lr=0.1, rule.batch=16", 2, 2),
         ("rule.lr=0.2, rule.batch=16", 3, 3),

@@ -6,9 +6,7 @@ import pytest
 from support.frozen import begun, expected, hits, serve, with_cache
 
 from fedradio.core.contracts import Cache
-from fedradio.placements.counting import cell_popular
-from fedradio.placements.foreseeing import predicted
-from fedradio.placements.yardsticks import oracle
+from fedradio.placements.kinds import cell_popular, oracle, predicted
 from fedradio.rounds.round import begin, run_round
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec

@@ -11,8 +11,8 @@ from fedradio.data.video_features import draw_catalogue
 from fedradio.data.video_files import draw_law
 from fedradio.rounds.round import begin, run_round
 from fedradio.spec.build import build
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import shipped
 
 CEILING, DEVIATION = 0.6630, 0.0023
 """Accuracy of central SGD with K = 1 (Table II), which reaches the mean of eps, and its printed deviation."""

@@ -15,8 +15,8 @@ from fedradio.cli.app import COMMANDS, load_command
 from fedradio.core.errors import FedradioError
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.papers.published import PAPERS, matching
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import shipped
 from fedradio.sweeps.grid import plan_sweep
 
 ROOT = Path(__file__).parents[2]

@@ -76,20 +76,14 @@ class FedCpsl(Personal):
     """
 
     global_rate: GlobalRate = "steps"
+    memory_blocks = frozenset({0})
+    relay = "fixed"
 
     @property
     def reveals(self) -> frozenset[str]:
         """``Qt_i``, as in the paper, and rate and updates, which give ``eta_i`` under a schedule."""
         revealed = frozenset({"effective", "rate", "updates"})
         return revealed | {AT_START} if self.weighting == "samples" else revealed
-
-    @property
-    def memory_blocks(self) -> frozenset[int]:
-        return frozenset({0})
-
-    @property
-    def relay(self) -> Literal["arrived", "fixed"]:
-        return "fixed"
 
     def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
         memory = super().init(w, clients, receivers)

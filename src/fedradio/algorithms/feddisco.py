@@ -26,6 +26,7 @@ class FedDisco(Algorithm):
     distance: Distance = "l2"
     server_lr: float = 1.0
     buffer: Buffer = "none"
+    reveals = frozenset({"samples", "label_counts"})
 
     @property
     def remembers(self) -> bool:
@@ -38,10 +39,6 @@ class FedDisco(Algorithm):
     @property
     def publishes(self) -> frozenset[str]:
         return SIGNALS if self.remembers else frozenset()
-
-    @property
-    def reveals(self) -> frozenset[str]:
-        return frozenset({"samples", "label_counts"})
 
     @property
     def relay(self) -> Literal["arrived", "fixed"]:

@@ -47,14 +47,8 @@ class FedDyn(Algorithm):
     """Averaging with dynamic regularisation, see :func:`feddyn`; one hop only."""
 
     alpha: float
-
-    @property
-    def single_hop(self) -> bool:
-        return True
-
-    @property
-    def memory_blocks(self) -> frozenset[int]:
-        return frozenset({0})
+    single_hop = True
+    memory_blocks = frozenset({0})
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("feddyn", rule)

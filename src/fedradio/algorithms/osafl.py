@@ -138,10 +138,7 @@ class Osafl(AfaCd):
     chi: float = 1.0
     score: Score = "similarity"
     constants: Constants = Constants()
-
-    @property
-    def publishes(self) -> frozenset[str]:
-        return SIGNALS | {"score"}
+    publishes = SIGNALS | {"score"}
 
     @property
     def reveals(self) -> frozenset[str]:

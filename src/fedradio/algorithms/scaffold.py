@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor
@@ -39,18 +39,9 @@ class Scaffold(Algorithm):
     """
 
     server_lr: float = 1.0
-
-    @property
-    def blocks(self) -> int:
-        return 2
-
-    @property
-    def memory_blocks(self) -> frozenset[int]:
-        return frozenset({1})
-
-    @property
-    def relay(self) -> Literal["arrived", "fixed"]:
-        return "fixed"
+    blocks = 2
+    memory_blocks = frozenset({1})
+    relay = "fixed"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("scaffold", rule)

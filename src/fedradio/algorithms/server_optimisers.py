@@ -22,14 +22,11 @@ class ServerOptimised(FedAvg):
     """Averaging whose merged change goes through an optimiser at the server."""
 
     optimiser: ReceiverRule = field(kw_only=True)
+    averaging = None
 
     @property
     def server_rule(self) -> ReceiverRule:
         return self.optimiser
-
-    @property
-    def averaging(self) -> None:
-        return None
 
 
 @register("algorithm", "fedavgm", paper="Hsu, Qi, Brown, arXiv:1909.06335")

@@ -33,7 +33,7 @@ def specs(incomplete: str) -> Words:
 
 def shipped_specs() -> Words:
     """Shipped specs."""
-    from fedradio.spec.yaml import shipped
+    from fedradio.spec.files import shipped
 
     return _plain(shipped())
 

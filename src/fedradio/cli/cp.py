@@ -12,7 +12,7 @@ from fedradio.cli.app import one_command, out
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.files import write_text
 from fedradio.report.terminal.console import say
-from fedradio.spec.yaml import near_specs, shipped, shipped_text
+from fedradio.spec.files import near_specs, shipped, shipped_text
 
 SCHEMA_FILE = "fedradio.schema.json"
 """Name of the schema file, which a copied spec looks for in its own folder."""

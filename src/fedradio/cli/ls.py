@@ -13,8 +13,8 @@ from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parts_table
 from fedradio.report.terminal.words import plain_table
+from fedradio.spec.files import near_specs, shipped
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import near_specs, shipped
 
 app = one_command()
 

@@ -15,7 +15,7 @@ from fedradio.papers.studies import air
 from fedradio.policies.joint import ALGORITHM_2
 from fedradio.policies.objectives import EPSILON, Point
 from fedradio.report import slot_rows
-from fedradio.report.figures.axes import save
+from fedradio.report.figures.axes import save_figure
 from fedradio.report.figures.network import network_map
 from fedradio.report.lengths import length_unit
 from fedradio.report.terminal import slot_plan as plan_report
@@ -122,7 +122,7 @@ def _draw(spec: Spec, found: Slotted, figure: Path, quiet: bool) -> None:
     """Draw the map to a file."""
     sim, planned, _, _ = found
     try:
-        save(network_map(sim.topology, slot_rows.placement(planned), length_unit(spec)), figure)
+        save_figure(network_map(sim.topology, slot_rows.placement(planned), length_unit(spec)), figure)
     except (OSError, ValueError) as error:
         raise SpecError(Problem("--figure", f"cannot be drawn: {error}", "a PNG or PDF", figure.name)) from None
     if not quiet:

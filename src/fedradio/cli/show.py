@@ -12,7 +12,7 @@ from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parameters_table, parts_table
 from fedradio.report.terminal.console import say
-from fedradio.spec.yaml import shipped, shipped_text
+from fedradio.spec.files import shipped, shipped_text
 
 app = one_command()
 

@@ -29,7 +29,7 @@ from fedradio.report.terminal.words import count
 from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
 from fedradio.sweeps.slurm import MOST_TASKS, slurm_script, write_script
-from fedradio.sweeps.sweep import Sweep, check_variants, joined, results, run_sweep, sweep_folder, written_sweep
+from fedradio.sweeps.sweep import Sweep, check_variants, joined, run_sweep, sweep_folder, sweep_results, written_sweep
 
 SWEEP_CODES = (
     "Exit codes: 0 all runs are complete; 3 some runs diverged; otherwise that of the first failure: 4 data, 5 folder, "
@@ -149,7 +149,7 @@ def _show(result: Sweep, quiet: bool) -> None:
     if quiet:
         say(out, str(result.folder))
         return
-    out.print(results_view(results(result.folder), out.width))
+    out.print(results_view(sweep_results(result.folder), out.width))
     ended = [outcome for outcome in result.outcomes if outcome.status in ("complete", "diverged")]
     before = sum(not outcome.fresh for outcome in ended)
     made = len(ended) - before

@@ -17,7 +17,6 @@ from fedradio.core.contracts import (
     LinkTrait,
     Message,
     Noted,
-    Piece,
     Reason,
     Sent,
     Slots,
@@ -37,15 +36,12 @@ class Digital(Link):
     bandwidth_hz: float
     bits_per_value: float
     erasure: float
+    needs = frozenset({"channel", "fleet"})
 
     @property
     def offers(self) -> frozenset[LinkTrait]:
         traits: frozenset[LinkTrait] = frozenset({"individual", "rate"})
         return traits | {"lossless"} if self.erasure == 0 else traits
-
-    @property
-    def needs(self) -> frozenset[Piece]:
-        return frozenset({"channel", "fleet"})
 
     def check(self, channel: ChannelState) -> str:
         return NO_DENSITY if channel.noise_w_hz is None else ""

@@ -14,11 +14,8 @@ from fedradio.core.contracts import (
     ChannelState,
     Delivery,
     Exchange,
-    Fading,
     Link,
-    LinkTrait,
     Noted,
-    Piece,
     Reason,
     Sent,
     Slots,
@@ -45,19 +42,10 @@ class OverTheAir(Link):
     sigma_h2: float
     symbol_rate_hz: float | None
     power_unit_w: float | None
-
-    @property
-    def offers(self) -> frozenset[LinkTrait]:
-        return frozenset({"superposition", "lossless", "amplitude"})
-
-    @property
-    def needs(self) -> frozenset[Piece]:
-        return frozenset({"channel"})
-
-    @property
-    def takes(self) -> frozenset[Fading]:
-        """It draws fading for every symbol itself."""
-        return frozenset({"none", "fresh"})
+    offers = frozenset({"superposition", "lossless", "amplitude"})
+    needs = frozenset({"channel"})
+    takes = frozenset({"none", "fresh"})
+    """It draws fading for every symbol itself."""
 
     def check(self, channel: ChannelState) -> str:
         lacking = [name for name in ("symbol_rate_hz", "power_unit_w") if getattr(self, name) is None]

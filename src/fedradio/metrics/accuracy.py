@@ -52,10 +52,7 @@ class Worst(Metric):
     """
 
     share: float
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("worst_accuracy",)
+    names = ("worst_accuracy",)
 
     def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
         accuracy = group_means(logits.argmax(dim=1) == y, client).sort().values

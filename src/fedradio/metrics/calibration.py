@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor
@@ -21,14 +21,8 @@ class Calibration(Metric):
     """
 
     bins: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("calibration_error",)
-
-    @property
-    def better(self) -> Literal["more", "less"]:
-        return "less"
+    names = ("calibration_error",)
+    better = "less"
 
     def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
         likeliest = logits.max(dim=1)

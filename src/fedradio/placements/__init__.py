@@ -1,5 +1,5 @@
-"""Placements: which files an edge keeps, how caches are placed and how they serve."""
+"""Placements: which files an edge keeps (``kinds``), how caches are placed and how they serve (``service``)."""
 
-from fedradio.placements import counting, foreseeing, recency, yardsticks
+from fedradio.placements import kinds
 
-__all__ = ["counting", "foreseeing", "recency", "yardsticks"]
+__all__ = ["kinds"]

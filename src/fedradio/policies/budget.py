@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import torch
 
-from fedradio.core.contracts import Allocation, LinkTrait, Noted, Piece, Policy, Slots, View
+from fedradio.core.contracts import Allocation, Noted, Policy, Slots, View
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.policies.joint import allocation
@@ -22,10 +22,7 @@ class Budget(Policy):
 
     max_steps: int
     share: Share
-
-    @property
-    def needs(self) -> frozenset[LinkTrait | Piece]:
-        return SLOT_NEEDS
+    needs = SLOT_NEEDS
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         slot = slot_of(view)

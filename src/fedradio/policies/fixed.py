@@ -30,10 +30,7 @@ class Fixed(Policy):
     """Full participation with the same effort every time, see :func:`fixed`."""
 
     effort: Effort
-
-    @property
-    def everyone(self) -> bool:
-        return True
+    everyone = True
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         active = torch.ones(view.senders, dtype=torch.bool)

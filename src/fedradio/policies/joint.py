@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Allocation, LinkTrait, Noted, Piece, Policy, Reason, Slots, View, noted
+from fedradio.core.contracts import Allocation, Noted, Policy, Reason, Slots, View, noted
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
@@ -45,10 +45,7 @@ class Joint(Policy):
     theta: float
     overlap: int
     iteration: Iteration = USUAL
-
-    @property
-    def needs(self) -> frozenset[LinkTrait | Piece]:
-        return SLOT_NEEDS
+    needs = SLOT_NEEDS
 
     def check(self, parent: Tensor, receivers: int) -> str:
         return too_many_clients(self.clients, parent, receivers)

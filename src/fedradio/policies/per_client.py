@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import torch
 
-from fedradio.core.contracts import Allocation, LinkTrait, Noted, Piece, Policy, Slots, View
+from fedradio.core.contracts import Allocation, Noted, Policy, Slots, View
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
@@ -27,10 +27,7 @@ class PerClient(Policy):
     mode: Mode
     iterations: int
     point: tuple[float, float] = (1.0, 1.0)
-
-    @property
-    def needs(self) -> frozenset[LinkTrait | Piece]:
-        return SLOT_NEEDS
+    needs = SLOT_NEEDS
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         slot = slot_of(view)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import torch
 
-from fedradio.core.contracts import Allocation, LinkTrait, Piece, Policy, Slots, View
+from fedradio.core.contracts import Allocation, Policy, Slots, View
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
@@ -25,14 +25,8 @@ class Ramp(Policy):
     effort: Fixed
     start_amplitude: float
     slope: float
-
-    @property
-    def needs(self) -> frozenset[LinkTrait | Piece]:
-        return frozenset({"amplitude"})
-
-    @property
-    def everyone(self) -> bool:
-        return True
+    needs = frozenset({"amplitude"})
+    everyone = True
 
     def amplitude(self, t: int) -> float:
         """Amplitude ``P_t`` of round ``t``, counted from 0 here and from 1 in the paper."""

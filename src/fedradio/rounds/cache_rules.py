@@ -10,7 +10,7 @@ import torch
 
 from fedradio.core.contracts import Cache, CacheView, Clock, RequestStream
 from fedradio.core.errors import Problem, SpecError
-from fedradio.placements.scoring import scores_of
+from fedradio.placements.service import scores_of
 
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation

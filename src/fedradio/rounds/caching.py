@@ -23,9 +23,7 @@ from fedradio.core.contracts import (
 )
 from fedradio.core.contracts.placement import ACCESS_CONTROL_BITS, BACKHAUL_CONTROL_BITS, CHARGING_BITS, FETCH_BITS
 from fedradio.core.units import add
-from fedradio.placements.placing import placed
-from fedradio.placements.scoring import scores_of
-from fedradio.placements.serving import delivery_s, serve
+from fedradio.placements.service import delivery_s, placed, scores_of, serve
 from fedradio.rounds.forecasting import Foreseen, SlotRequests, slot_requests, stream_files
 from fedradio.rounds.parts import CACHE, STREAM, recall, remember
 from fedradio.rounds.simulation import Simulation

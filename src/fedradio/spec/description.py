@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from fedradio.core.errors import FedradioError, SpecError
 from fedradio.core.part_files import PartFile, part_files
 from fedradio.core.registry import FAMILIES, PART_LISTS, part
+from fedradio.spec.files import shipped, shipped_text
 from fedradio.spec.spec import COMPOSED, Spec, load_spec
-from fedradio.spec.yaml import Plain, flatten, shipped, shipped_text
+from fedradio.spec.yaml import Plain, flatten
 
 if TYPE_CHECKING:
     from fedradio.core.contracts import Metric
@@ -80,8 +81,9 @@ def from_shipped(spec: Spec) -> list[str] | None:
 
 
 def shipped_as(name: str) -> list[str]:
-    """The shipped specs that give their runs this name; reading them all would take seconds."""
-    return [candidate for candidate in shipped() if f"name: {name}\n" in shipped_text(candidate)]
+    """The shipped specs that give their runs this name; only those whose own name allows it are read."""
+    near = (each for each in shipped() if name in (each.replace("/", "_"), each.rpartition("/")[2]))
+    return [each for each in near if f"name: {name}\n" in shipped_text(each)]
 
 
 def override_value(value: Any) -> str:

@@ -8,7 +8,7 @@ import logging
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.files import MOST_NESTED, nested_deeper, read_bytes
 from fedradio.core.registry import load_plugins
 from fedradio.spec.defaults import with_defaults, without_defaults
-from fedradio.spec.yaml import Plain, apply_overrides, parse_yaml, plain_copy, read_spec
+from fedradio.spec.files import read_spec, row_of
+from fedradio.spec.yaml import Plain, apply_overrides, parse_yaml, plain_copy
 
 LOG = logging.getLogger(__name__)
 
@@ -71,7 +72,14 @@ class Spec:
 
 def load_spec(source: str | Path, overrides: Sequence[str] = ()) -> Spec:
     """A spec from a YAML file or the name of a shipped one, with ``key=value`` overrides."""
-    spec = check_spec(apply_overrides(read_spec(source), overrides))
+    plain = apply_overrides(read_spec(source), overrides)
+    try:
+        spec = check_spec(plain)
+    except SpecError as error:
+        row = None if overrides else row_of(source)
+        if row is None:
+            raise
+        raise SpecError([replace(each, path=f"{row}: {each.path}") for each in error.problems]) from None
     LOG.debug("spec %s%s, fingerprint %s", source, "".join(f" {each}" for each in overrides), spec.sha256()[:12])
     return spec
 

@@ -1,116 +1,17 @@
-"""Reads specs as plain data: YAML files, shipped specs, their bases, and ``key=value`` overrides."""
+"""Specs as plain data: parsing YAML, setting dotted keys, ``key=value`` overrides, axes of sweeps."""
 
 from __future__ import annotations
 
-import difflib
 import json
-import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from importlib import resources
-from pathlib import Path
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import yaml
 
 from fedradio.core.errors import Problem, SpecError
-from fedradio.core.text import short_path
 
 Plain = dict[str, Any]
-
-
-def shipped() -> list[str]:
-    """Names of the shipped specs."""
-    root = resources.files("fedradio") / "specs"
-    return sorted(_names(root, ""))
-
-
-def _names(folder: Any, prefix: str) -> Iterable[str]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _names(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(".yaml"):
-            yield prefix + entry.name.removesuffix(".yaml")
-
-
-def shipped_text(name: str) -> str:
-    """The YAML of a shipped spec, comments included."""
-    return (resources.files("fedradio") / "specs" / f"{name}.yaml").read_text(encoding="utf-8")
-
-
-MOST_NEAR = 3
-"""So many shipped specs are named in place of one that there is not."""
-
-
-def near_specs(name: str) -> str:
-    """The shipped specs whose names come nearest, and the family that the name begins with, or else all families."""
-    near = difflib.get_close_matches(name, shipped(), n=MOST_NEAR, cutoff=0.65)
-    family = name.partition("/")[0]
-    if family in spec_families():
-        listed = f"`fedradio ls spec {family}` lists those of {family}"
-    else:
-        listed = f"`fedradio ls spec FAMILY` lists a family: {', '.join(spec_families())}"
-    return f"did you mean {' or '.join(map(repr, near))}?; {listed}" if near else listed
-
-
-def spec_families() -> list[str]:
-    """The folders of shipped specs, such as ``rawhfl``."""
-    return sorted({name.partition("/")[0] for name in shipped() if "/" in name})
-
-
-MOST_BASES = 8
-"""Longest chain of specs that name each other as ``base``; a longer one is taken for a circle."""
-
-
-def read_spec(source: str | Path) -> Plain:
-    """The plain data of a YAML file or a shipped spec, merged into its ``base`` if it names one."""
-    return _on_base(_read_one(source), str(source), MOST_BASES)
-
-
-def _on_base(plain: Plain, where: str, left: int) -> Plain:
-    """A spec merged into its ``base``: its keys replace the base's, then ``set`` changes dotted keys one by one."""
-    if "base" not in plain:
-        if "set" in plain:
-            raise SpecError(
-                Problem(f"{where}: set", "changes a base, but there is no base", "name one, such as base: osafl")
-            )
-        return plain
-    base, changes = plain["base"], plain.get("set", {})
-    if not isinstance(base, str) or left == 0:
-        reason = "must be the name of a spec" if left else "specs use each other as base in a circle"
-        raise SpecError(Problem(f"{where}: base", reason, "name a shipped spec or a YAML file", base))
-    if not isinstance(changes, dict) or not all(isinstance(key, str) for key in changes):
-        raise SpecError(
-            Problem(f"{where}: set", "must be a mapping of dotted keys to values", "such as {rule.lr: 0.05}", changes)
-        )
-    beside = Path(where).parent / base  # a file beside this one, else the name as it is
-    source = str(beside) if os.path.isfile(beside) else base
-    below = _on_base(_read_one(source), source, left - 1)
-    result = plain_copy(below | {key: value for key, value in plain.items() if key not in ("base", "set")})
-    for key, value in changes.items():
-        try:
-            _assign(result, key, value)
-        except LookupError as error:
-            raise SpecError(Problem(f"{where}: set.{key}", *map(str, error.args))) from None
-    return result
-
-
-def _read_one(source: str | Path) -> Plain:
-    """The plain data of one file or shipped spec, as it stands there."""
-    path, name = Path(source), short_path(source)
-    try:
-        if str(source) in shipped() and not os.path.isfile(path):
-            return parse_yaml(shipped_text(str(source)), name)
-        if path.is_dir():
-            raise SpecError(Problem(name, "is a folder", "name a YAML file in it"))
-        if not path.is_file():
-            remedy = near_specs(str(source))
-            raise SpecError(Problem(name, "no such file, and no shipped spec with that name", remedy))
-        return parse_yaml(path.read_text(encoding="utf-8"), name)
-    except UnicodeDecodeError:
-        raise SpecError(Problem(name, "cannot be read: not a text file")) from None
-    except OSError as error:
-        raise SpecError(Problem(name, f"cannot be read: {error.strerror or error}")) from None
 
 
 class InvalidYaml(ValueError):
@@ -192,6 +93,20 @@ def parse_yaml(text: str, where: str) -> Plain:
     return plain
 
 
+def set_in_lines(text: str) -> str:
+    """The YAML of a spec, with every key of ``set: {...}`` in a line of its own; broken YAML stays as it is."""
+    try:
+        keys = yaml.compose(text, Loader=_Loader).value
+    except yaml.YAMLError:
+        return text
+    for key, value in keys:
+        if key.value == "set" and isinstance(value, yaml.MappingNode) and value.flow_style:
+            before, after = text[: value.start_mark.index].rstrip(), text[value.end_mark.index :].lstrip()
+            changes = [f"  {text[name.start_mark.index : new.end_mark.index]}\n" for name, new in value.value]
+            return f"{before}\n{''.join(changes)}{after}"
+    return text
+
+
 def plain_copy(plain: Mapping[str, Any]) -> Plain:
     """A deep copy as plain data; raises :class:`SpecError` for anything that JSON cannot hold."""
     try:
@@ -211,7 +126,7 @@ def apply_overrides(plain: Plain, overrides: Sequence[str]) -> Plain:
             problems.append(Problem(text, "not an override", "write key=value, such as rule.lr=0.05"))
             continue
         try:
-            _assign(result, key.strip(), _load(value))
+            set_key(result, key.strip(), _load(value))
         except InvalidYaml as error:
             problems.append(Problem(key, f"value is not valid YAML: {error}", value=value))
         except LookupError as error:
@@ -234,7 +149,7 @@ def parse_axis(text: str) -> tuple[str, list[Any]]:
     return key.strip(), parsed
 
 
-def _assign(node: Any, key: str, value: Any) -> None:
+def set_key(node: Any, key: str, value: Any) -> None:
     """Set a dotted key, making mappings on the way; a part given by its plain name becomes a mapping."""
     *path, last = names = key.replace("[", ".").replace("]", "").split(".")
     for place, name in enumerate(path):

@@ -17,8 +17,9 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.text import numbered_names
 from fedradio.results.sweep_file import RUNS, ListedRun
 from fedradio.results.variants import labels
+from fedradio.spec.files import read_spec
 from fedradio.spec.spec import Spec, check_spec
-from fedradio.spec.yaml import Plain, apply_overrides, parse_axis, plain_copy, read_spec
+from fedradio.spec.yaml import Plain, apply_overrides, parse_axis, plain_copy
 
 MOST_RUNS = 10_000
 """Largest number of runs of one sweep; more is taken for a typing error."""

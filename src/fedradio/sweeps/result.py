@@ -141,7 +141,7 @@ def open_sweep(folder: Path | str) -> Sweep:
     return Sweep(folder, [_outcome(folder, variant, seed, empty) for variant, seed in _all(empty.plan)])
 
 
-def results(folder: Path) -> list[VariantResult]:
+def sweep_results(folder: Path) -> list[VariantResult]:
     """Results of every variant of a sweep, from its complete runs."""
     return Sweep(folder, ()).variants
 

@@ -26,7 +26,7 @@ from fedradio.spec.spec import Spec
 from fedradio.sweeps.document import read_sweep, sweep_document
 from fedradio.sweeps.grid import GridVariant, SweepPlan, merged, merged_problems, parse_seeds, place, plan_sweep
 from fedradio.sweeps.pool import PoolObserver, RunTask, run_batch
-from fedradio.sweeps.result import Sweep, VariantResult, results
+from fedradio.sweeps.result import Sweep, VariantResult, sweep_results
 from fedradio.sweeps.tasks import Pool
 
 LOG = logging.getLogger(__name__)
@@ -37,10 +37,10 @@ __all__ = [
     "check_variants",
     "joined",
     "plan_sweep",
-    "results",
     "run_sweep",
     "sweep",
     "sweep_folder",
+    "sweep_results",
 ]
 
 

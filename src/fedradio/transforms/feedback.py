@@ -24,9 +24,7 @@ ERROR = "error"
 class Feedback(Transform):
     """Error feedback, see :func:`feedback`."""
 
-    @property
-    def lossy(self) -> bool:
-        return False
+    lossy = False
 
     def start(self, senders: int, before: Message) -> Slots:
         return {ERROR: torch.zeros(before.blocks, before.size).expand(senders, -1, -1)}

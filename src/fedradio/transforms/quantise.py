@@ -14,7 +14,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Coded, LinkTrait, Message, Sent, Slots, Transform, View
+from fedradio.core.contracts import Coded, Message, Sent, Slots, Transform, View
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 
@@ -28,10 +28,7 @@ class Quantise(Transform):
 
     bits: int
     shrink: bool
-
-    @property
-    def needs(self) -> frozenset[LinkTrait]:
-        return frozenset({"individual"})
+    needs = frozenset({"individual"})
 
     @property
     def levels(self) -> int:

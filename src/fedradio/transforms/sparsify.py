@@ -15,7 +15,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Coded, LinkTrait, Message, Sent, Slots, Transform, View
+from fedradio.core.contracts import Coded, Message, Sent, Slots, Transform, View
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 
@@ -32,10 +32,7 @@ class TopK(Transform):
     """The largest numbers with their places, see :func:`top_k`."""
 
     share: float
-
-    @property
-    def needs(self) -> frozenset[LinkTrait]:
-        return frozenset({"individual"})
+    needs = frozenset({"individual"})
 
     def message(self, before: Message) -> Message:
         number = kept_numbers(self.share, before.size)

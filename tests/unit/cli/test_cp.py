@@ -8,8 +8,8 @@ from support.commands import Call
 
 from fedradio.cli.cp import EDITOR_LINE
 from fedradio.core.errors import SpecError, StoreError
+from fedradio.spec.files import shipped_text
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import shipped_text
 
 
 def test_a_spec_is_copied_to_a_file_or_into_a_folder(call: Call, tmp_path: Path) -> None:
@@ -19,6 +19,14 @@ def test_a_spec_is_copied_to_a_file_or_into_a_folder(call: Call, tmp_path: Path)
     assert done.exit_code == 0
     assert f"fedradio run {tmp_path / 'z4.yaml'}" in done.output.replace("\n", "")
     assert load_spec(tmp_path / "z4.yaml").sha256() == load_spec("rawhfl/quick/z4").sha256()
+
+
+def test_a_row_of_variants_is_copied_as_a_file_of_its_own(call: Call, tmp_path: Path) -> None:
+    assert call("cp", "osafl/quick/fedavg", tmp_path).exit_code == 0
+    text = (tmp_path / "fedavg.yaml").read_text()
+    assert "base: osafl\nname: osafl_quick_fedavg\nabout: " in text
+    assert "set:\n  hops.0.policy.mode: paper\n  rule.lr: 0.15\n  algorithm: {kind: fedavg, " in text
+    assert load_spec(tmp_path / "fedavg.yaml") == load_spec("osafl/quick/fedavg")
 
 
 def test_nothing_is_overwritten(call: Call, tmp_path: Path) -> None:

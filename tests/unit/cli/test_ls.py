@@ -4,7 +4,7 @@ from support.commands import Call
 
 from fedradio.core.errors import SpecError
 from fedradio.core.registry import parts
-from fedradio.spec.yaml import shipped
+from fedradio.spec.files import shipped
 
 
 def test_parts_of_a_family_or_all(call: Call) -> None:

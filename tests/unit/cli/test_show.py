@@ -4,7 +4,7 @@ import pytest
 from support.commands import Call
 
 from fedradio.core.errors import SpecError
-from fedradio.spec.yaml import shipped_text
+from fedradio.spec.files import shipped_text
 
 
 def test_a_part_with_its_keywords(call: Call) -> None:

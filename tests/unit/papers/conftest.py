@@ -13,8 +13,8 @@ from support.reproductions import heights, item_maker, run_here
 from fedradio.papers import make as making
 from fedradio.papers.items import Item
 from fedradio.papers.studies import STUDIES
+from fedradio.spec.files import read_spec, shipped
 from fedradio.spec.spec import Spec
-from fedradio.spec.yaml import read_spec, shipped
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.caches import view_of
 
-from fedradio.placements.counting import cell_popular, popular
+from fedradio.placements.kinds import cell_popular, popular
 
 
 def test_shares_of_the_cell_times_its_requests_a_slot() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from support.caches import view_of
 
-from fedradio.placements.counting import cell_popular
-from fedradio.placements.foreseeing import predicted
+from fedradio.placements.kinds import cell_popular, predicted
 
 
 def test_expected_requests_of_the_cell() -> None:

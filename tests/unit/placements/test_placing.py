@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fedradio.placements.placing import placed
+from fedradio.placements.service import placed
 
 
 def worth(score: list[float], held: set[int], chosen: set[int], price: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.caches import view_of
 
-from fedradio.placements.recency import lru
+from fedradio.placements.kinds import lru
 
 
 def test_the_last_request_counts() -> None:

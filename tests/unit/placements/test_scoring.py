@@ -11,8 +11,8 @@ from torch import Tensor
 
 from fedradio.core.contracts import CacheView, Placement
 from fedradio.core.errors import SpecError
-from fedradio.placements.scoring import scores_of
-from fedradio.placements.yardsticks import random
+from fedradio.placements.kinds import random
+from fedradio.placements.service import scores_of
 
 
 @dataclass(frozen=True)

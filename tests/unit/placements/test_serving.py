@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedradio.placements.serving import delivery_s, serve
+from fedradio.placements.service import delivery_s, serve
 
 
 def test_a_missed_file_stays_if_it_is_worth_more() -> None:

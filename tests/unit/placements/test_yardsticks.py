@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.caches import view_of
 
-from fedradio.placements.yardsticks import oracle, random
+from fedradio.placements.kinds import oracle, random
 
 
 def test_the_true_law_and_the_true_activity() -> None:

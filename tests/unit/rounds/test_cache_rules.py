@@ -16,9 +16,7 @@ from fedradio.core.contracts import Cache, CacheView, Placement
 from fedradio.core.errors import SpecError
 from fedradio.data.growing import growing
 from fedradio.data.streams import static
-from fedradio.placements.counting import cell_popular
-from fedradio.placements.foreseeing import Predicted, predicted
-from fedradio.placements.recency import lru
+from fedradio.placements.kinds import Predicted, cell_popular, lru, predicted
 
 LRU = Cache((lru(),))
 
@@ -78,4 +76,4 @@ def test_names() -> None:
 
 def test_placements_of_ones_own_are_tried_before_the_run() -> None:
     assert "(12, 2)" in problems(requesting, cache=Cache((cell_popular(), Turned())))["cache.placements.1"]
-    assert "cache.placements.0.move_cost" in problems(requesting, cache=Cache((Predicted(1.0, -0.1),)))
+    assert "cache.placements.0.move_cost" in problems(requesting, cache=Cache((Predicted(move_cost=-0.1),)))

@@ -16,10 +16,7 @@ from fedradio.core.contracts import Cache, CacheRecord, Hop, SimState
 from fedradio.core.contracts.placement import ACCESS_CONTROL_BITS
 from fedradio.data.fifo import fifo
 from fedradio.links.ideal import ideal
-from fedradio.placements.counting import cell_popular, popular
-from fedradio.placements.foreseeing import predicted
-from fedradio.placements.recency import lru
-from fedradio.placements.yardsticks import oracle, random
+from fedradio.placements.kinds import cell_popular, lru, oracle, popular, predicted, random
 from fedradio.policies.fixed import fixed
 from fedradio.rounds.caching import cache_metrics, down_bits, learning_bits
 from fedradio.rounds.parts import CACHE, STREAM

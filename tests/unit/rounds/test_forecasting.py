@@ -14,7 +14,7 @@ from fedradio.algorithms.apfl import apfl
 from fedradio.core.contracts import Cache, RequestStream
 from fedradio.core.rng import Rng
 from fedradio.data.streams import arrivals_rng
-from fedradio.placements.foreseeing import predicted
+from fedradio.placements.kinds import predicted
 from fedradio.rounds.forecasting import Foreseen, drawn_slots, slot_requests, top_shares
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.round import begin

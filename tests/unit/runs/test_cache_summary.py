@@ -9,10 +9,7 @@ import pytest
 import torch
 
 from fedradio.core.contracts import Cache, CacheRecord, Prices, RoundRecord, ShelfRecord
-from fedradio.placements.counting import cell_popular
-from fedradio.placements.foreseeing import predicted
-from fedradio.placements.recency import lru
-from fedradio.placements.yardsticks import oracle
+from fedradio.placements.kinds import cell_popular, lru, oracle, predicted
 from fedradio.runs.cache_summary import CacheSummary, RunningCache, stored_cache, summarised
 from fedradio.runs.records import cache_row
 

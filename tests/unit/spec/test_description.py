@@ -9,8 +9,8 @@ import pytest
 
 from fedradio.core.registry import FAMILIES, part
 from fedradio.spec.description import describe, from_shipped, override_value, shipped_as
+from fedradio.spec.files import read_spec, shipped, shipped_text
 from fedradio.spec.spec import Spec, load_spec
-from fedradio.spec.yaml import shipped
 
 
 def parts_of(plain: dict[str, Any]) -> set[tuple[str, str]]:
@@ -92,6 +92,23 @@ def test_names_of_shipped_specs() -> None:
     assert "demo" in shipped_as("demo")
     assert shipped_as("no such name") == []
     assert set(shipped_as("demo")) <= set(shipped())
+
+
+def test_only_specs_that_can_have_the_name_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    def noted(name: str) -> str:
+        read.append(name)
+        return shipped_text(name)
+
+    monkeypatch.setattr("fedradio.spec.description.shipped_text", noted)
+    assert shipped_as("z4") == ["rawhfl/paper/z4", "rawhfl/quick/z4"] == read
+    assert shipped_as("osafl_quick_fedavg") == ["osafl/quick/fedavg"] == read[2:]
+
+
+def test_every_shipped_spec_is_found_by_the_name_of_its_runs() -> None:
+    missing = [name for name in shipped() if name not in shipped_as(str(read_spec(name)["name"]))]
+    assert missing == []
 
 
 @pytest.mark.parametrize(

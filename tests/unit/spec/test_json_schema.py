@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from fedradio.core.registry import parts
+from fedradio.spec.files import shipped, shipped_text
 from fedradio.spec.json_schema import json_schema
-from fedradio.spec.yaml import parse_yaml, shipped, shipped_text
+from fedradio.spec.yaml import parse_yaml
 
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import Spec, check_spec, load_spec
-from fedradio.spec.yaml import apply_overrides, shipped
+from fedradio.spec.yaml import apply_overrides
 
 
 def test_an_empty_spec_is_complete() -> None:

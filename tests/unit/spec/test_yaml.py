@@ -1,23 +1,11 @@
 """Specs as text: axes, overrides, bases, files."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fedradio.core.errors import SpecError
-from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import (
-    apply_overrides,
-    differing_keys,
-    flatten,
-    near_specs,
-    parse_axis,
-    parse_yaml,
-    read_spec,
-    spec_families,
-)
+from fedradio.spec.yaml import apply_overrides, differing_keys, flatten, parse_axis, parse_yaml
 
 
 @pytest.mark.parametrize(
@@ -122,80 +110,6 @@ def test_a_date_is_text() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["x" * 5000, "/".join(["y" * 200] * 25), "file/below", "a\0b"])
-def test_paths_that_no_file_can_have(name: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SpecError) as caught:
-        read_spec(tmp_path / name)
-    assert len(caught.value.problems[0].path) <= 300
-    (tmp_path / "mine.yaml").write_text(f"base: {json.dumps(name)}")
-    with pytest.raises(SpecError):
-        read_spec(tmp_path / "mine.yaml")
-
-
-def test_reading_files(tmp_path: Path) -> None:
-    good = tmp_path / "good.yaml"
-    good.write_text("rule: {kind: sgd, lr: 1e-3}\nseed: 4\n")
-    assert load_spec(good, ["rounds=3"]).plain["rule"]["lr"] == 0.001
-    for text, words in [
-        ("a: [1", "YAML"),
-        ("seed: 1\nseed: 2\n", "twice"),
-        ("- 1\n", "mapping"),
-        ("!!python/object/apply:os.system ['true']", "YAML"),
-        ("when: 2026-01-01\n", "when"),
-        ("a: &x [*x]", "aliases"),
-        ("2020-01-01: 3", "2020-01-01: unknown key"),
-        ("!!binary aGk=: 3", "the tag !!binary is not supported"),
-        ("rule: {lr: !!set {a}}", "the tag !!set is not supported"),
-        ("hops: !!map [1]", "expected a mapping"),
-        ("seed: !!bool maybe", "does not fit its tag: 'maybe'"),
-        ("seed: !!int ''", "YAML"),
-        ('about: "\\ud800"', "plain data"),
-    ]:
-        bad = tmp_path / "bad.yaml"
-        bad.write_text(text)
-        with pytest.raises(SpecError, match=words):
-            load_spec(bad)
-    binary = tmp_path / "binary.yaml"
-    binary.write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(SpecError, match="cannot be read"):
-        read_spec(binary)
-    with pytest.raises(SpecError, match="no such file"):
-        read_spec(tmp_path / "absent.yaml")
-    with pytest.raises(SpecError, match="did you mean 'demo'"):
-        read_spec("demmo")
-
-
-def test_a_spec_on_a_base(tmp_path: Path) -> None:
-    """Keys beside ``base`` replace, ``set`` changes dotted keys; a file beside it comes before a shipped name."""
-    below, above = tmp_path / "below.yaml", tmp_path / "above.yaml"
-    below.write_text("{base: digits_flat, rounds: 7, set: {rule.lr: 0.5}}")
-    above.write_text("{base: below.yaml, name: mine, set: {rule.batch: 3, algorithm: {kind: fedprox, mu: 1}}}")
-    plain, shipped_one = load_spec(str(above)).plain, load_spec("digits_flat").plain
-    assert (plain["name"], plain["rounds"], plain["rule"]["lr"], plain["rule"]["batch"]) == ("mine", 7, 0.5, 3)
-    assert plain["algorithm"]["kind"] == "fedprox"
-    assert plain["topology"] == shipped_one["topology"]
-    assert load_spec(str(above), ["rule.lr=0.25"]).plain["rule"]["lr"] == 0.25
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{base: mine.yaml}", "circle"),
-        ("{base: 3}", "must be the name of a spec"),
-        ("{base: digits_falt}", "did you mean 'digits_flat'"),
-        ("{set: {rounds: 3}}", "there is no base"),
-        ("{base: digits_flat, set: [rounds]}", "a mapping of dotted keys"),
-        ("{base: digits_flat, set: {hops.9.period: 2}}", "positions"),
-        ("{base: digits_flat, set: {rule.lrr: 2}}", "did you mean 'lr'"),
-    ],
-)
-def test_a_wrong_base_is_named(text: str, words: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(text)
-    with pytest.raises(SpecError, match=words):
-        load_spec(str(tmp_path / "mine.yaml"))
-
-
 def test_items_of_a_list_are_changed_by_their_position() -> None:
     plain: dict[str, Any] = {"metrics": ["macro_f1", {"kind": "calibration"}]}
     changed = apply_overrides(plain, ["metrics.1.bins=4", "metrics[0]=worst", "metrics.0.share=0.5"])
@@ -214,15 +128,6 @@ def test_values_that_are_not_taken_apart() -> None:
         "hops.0.metrics": [],
         "hops.0.link.kind": "ideal",
     }
-
-
-def test_a_wrong_name_is_answered_by_a_few_near_ones() -> None:
-    assert near_specs("rawhfl/quick/z3").count(" or ") == 2
-    families = "`fedradio ls spec FAMILY` lists a family: fedcpsl, osafl, rawhfl, whfl"
-    assert near_specs("dem") == f"did you mean 'demo'?; {families}"
-    assert near_specs("rawhfl/nothing_at_all_like_it") == "`fedradio ls spec rawhfl` lists those of rawhfl"
-    assert near_specs("entirely_different") == families
-    assert spec_families() == ["fedcpsl", "osafl", "rawhfl", "whfl"]
 
 
 def test_a_key_without_its_position_is_told_the_right_ones() -> None:

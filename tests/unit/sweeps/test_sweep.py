@@ -49,7 +49,7 @@ def test_results_leave_out_what_is_not_complete(source: Path, tmp_path: Path, at
     reseal(diverged, status="diverged", accuracy=None)
     for seed in (1, 2):
         (folder / f"runs/rule.lr-0.2-seed{seed}" / SUMMARY_FILE).unlink()
-    one, other = sweep.results(folder)
+    one, other = sweep.sweep_results(folder)
     assert (one.complete, one.seeds) == (1, 2)
     assert one.accuracy is not None
     assert one.accuracy.n == 1
@@ -96,7 +96,7 @@ def test_folders_that_are_refused(source: Path, tmp_path: Path, at_once: list[st
         sweep.run_sweep(plan, folder)
     (folder / MARKER).write_text("{")
     with pytest.raises(StoreError, match=r"sweep.json is damaged: line 1"):
-        sweep.results(folder)
+        sweep.sweep_results(folder)
 
 
 def test_no_sweep_inside_a_run_and_no_variant_is_built_for_it(

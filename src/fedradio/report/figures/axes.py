@@ -86,7 +86,7 @@ def _chosen() -> dict[Any, Any]:
     return {key: now[key] for key in keys if now[key] != defaults[key]}
 
 
-def save(figure: Figure, path: Path, dpi: int = 200) -> None:
+def save_figure(figure: Figure, path: Path, dpi: int = 200) -> None:
     """Write a PNG, PDF or SVG file, chosen by its extension, atomically."""
     suffix = path.suffix.lower()
     data = io.BytesIO()

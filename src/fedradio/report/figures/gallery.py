@@ -19,7 +19,7 @@ from fedradio.report.charts.learning import learning, mean_curve
 from fedradio.report.charts.notes import notes
 from fedradio.report.charts.run_charts import cache_charts, energy_charts, map_chart, participation_charts
 from fedradio.report.charts.spread import ONE_TEST_SET, spread
-from fedradio.report.figures.axes import printed, save
+from fedradio.report.figures.axes import printed, save_figure
 from fedradio.report.figures.draw import draw
 from fedradio.report.style import Style, styles
 from fedradio.results.compare import numbers_of
@@ -124,7 +124,7 @@ def write(
             file = folder / f"{name}.{suffix}"
             try:
                 with printed():
-                    save(figure, file, DPI)
+                    save_figure(figure, file, DPI)
             except OSError as error:
                 raise StoreError(f"cannot write {file}: {error.strerror or error}") from None
             files.append(file)

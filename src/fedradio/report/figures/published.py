@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedradio.report.charts.published import PLOTS, Picture
-from fedradio.report.figures.axes import COLUMN_IN, column, legend, printed, save
+from fedradio.report.figures.axes import COLUMN_IN, column, legend, printed, save_figure
 from fedradio.report.figures.draw import draw as draw_plot
 from fedradio.report.style import STYLES
 
@@ -26,7 +26,7 @@ def save_picture(picture: Picture, stem: Path) -> list[Path]:
     files = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".pdf", ".png")]
     figure = draw(picture)
     for file in files:
-        save(figure, file)
+        save_figure(figure, file)
     return files
 
 

@@ -7,9 +7,7 @@ import torch
 from support.caches import view_of
 
 from fedradio.core.contracts import Cache
-from fedradio.placements.counting import cell_popular
-from fedradio.placements.foreseeing import predicted
-from fedradio.placements.recency import lru
+from fedradio.placements.kinds import cell_popular, lru, predicted
 
 
 def test_demand_is_the_sum_over_a_cell() -> None:

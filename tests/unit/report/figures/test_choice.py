@@ -10,7 +10,7 @@ from support.records import evaluation
 
 import fedradio
 from fedradio.core.errors import Problem, SpecError, StoreError
-from fedradio.report.figures.axes import save
+from fedradio.report.figures.axes import save_figure
 from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, figures, names_of, split_labels
 from fedradio.report.figures.gallery import write
 from fedradio.results.run import Run
@@ -126,7 +126,7 @@ def test_wrong_choices(three: list[Variant]) -> None:
 def test_a_figure_is_the_same_wherever_it_is_saved(tiny: Make, tmp_path: Path) -> None:
     runs = runs_of(tiny, "algorithm=fedavg", "algorithm=fedprox")
     write(chosen_drawings(variants(runs), only=["accuracy-joules"]), tmp_path, ["pdf"])
-    save(figures(*runs, only="accuracy-joules")["accuracy-joules"], tmp_path / "b.pdf", 300)
+    save_figure(figures(*runs, only="accuracy-joules")["accuracy-joules"], tmp_path / "b.pdf", 300)
     assert (tmp_path / "accuracy-joules.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
 
 

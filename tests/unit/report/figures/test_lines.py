@@ -10,7 +10,7 @@ from support.past import past
 
 from fedradio.report.charts.chart import Chart, Group
 from fedradio.report.charts.learning import learning
-from fedradio.report.figures.axes import COLUMN_IN, save
+from fedradio.report.figures.axes import COLUMN_IN, save_figure
 from fedradio.report.figures.draw import draw
 from fedradio.report.figures.gallery import looks_of
 from fedradio.report.style import style
@@ -93,5 +93,5 @@ def test_names_from_elsewhere_are_drawn_as_they_are(tmp_path: Path) -> None:
     """Not read as mathematics, which would fail, and without control characters."""
     names = ("$\\frac{$ \x1b[31m", "$\\undefined^^$")
     figure = drawn(groups(0.5, 0.6, metric="$\\frac{$", labels=names), "$\\frac{$")
-    save(figure, tmp_path / "a.png")
+    save_figure(figure, tmp_path / "a.png")
     assert words_of(figure) == ["\\$\\frac{\\$ [31m", "\\$\\undefined^^\\$"]

@@ -4,8 +4,9 @@ import pytest
 
 from fedradio.report.page.numbers import percent, plus_minus, spec_yaml, value_words
 from fedradio.results.statistics import Interval
+from fedradio.spec.files import shipped
 from fedradio.spec.spec import load_spec
-from fedradio.spec.yaml import parse_yaml, shipped
+from fedradio.spec.yaml import parse_yaml
 
 
 def test_numbers_for_people() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from fedradio.report.page.html import DASH, Html, Piece, command, copied, paragraph, section, table, tag
 from fedradio.results.run import Run
 from fedradio.spec.description import override_value, shipped_as
+from fedradio.spec.files import read_spec
 from fedradio.spec.spec import COMPOSED
-from fedradio.spec.yaml import read_spec
 from fedradio.sweeps.grid import SweepPlan
 
 
