@@ -60,9 +60,6 @@ COMMANDS = {
     "report": CommandEntry(
         "Write a self-contained HTML page for a run or sweep: learning curves, map, participation, energy, spec."
     ),
-    "watch": CommandEntry(
-        "Serve the live page of a run or sweep on this machine; it updates itself while runs are in progress."
-    ),
     "reproduce": CommandEntry(
         "Reproduce tables and figures of the four papers, next to the published numbers, and test their claims.",
         parts=True,

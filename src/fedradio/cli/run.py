@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from fedradio.cli.app import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes, one_command
-from fedradio.cli.running import live_page, show_run
+from fedradio.cli.running import show_run
 from fedradio.cli.where import Actors, On, backend_on
 from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.runs.folder import new_folder
@@ -31,9 +30,6 @@ def run(
     on: On = "local",
     actors: Actors = None,
     parts: PartFiles = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="also serve the run's live page on this machine; see `fedradio watch`")
-    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the run folder")] = False,
 ) -> None:
     """Run a spec and write the results to a run folder."""
@@ -41,7 +37,7 @@ def run(
     checked = load_spec(spec, changed)
     folder = out_dir or new_folder(checked.name, checked.seed)
     check_outside_sweeps(folder)
-    with live_page(folder) if watch else nullcontext(), backend_on(on, actors, device) as backend:
+    with backend_on(on, actors, device) as backend:
         show_run(
             lambda observer: run_spec(
                 checked, folder, device=device, workers=workers, observer=observer, backend=backend

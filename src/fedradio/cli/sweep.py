@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,7 +11,6 @@ import typer
 
 from fedradio.cli import completion
 from fedradio.cli.app import PartFiles, SpecArgument, err, one_command, out
-from fedradio.cli.running import live_page
 from fedradio.cli.where import RAY_HELP, pool_on
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
@@ -76,9 +74,6 @@ def sweep(
         str, typer.Option("--sbatch", metavar="OPTIONS", help="with --on slurm: options for sbatch, such as '-p short'")
     ] = "",
     parts: PartFiles = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="also serve its live page on this machine; see `fedradio watch`")
-    ] = False,
     only_list: Annotated[bool, typer.Option("--list", help="list the variants without running them")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the sweep folder")] = False,
 ) -> None:
@@ -94,18 +89,13 @@ def sweep(
     check_outside_sweeps(folder)
     if sbatch and on != "slurm":
         raise SpecError(Problem("--sbatch", "only works with Slurm", "add --on slurm", sbatch))
-    if watch and on == "slurm":
-        raise SpecError(
-            Problem("--watch", "nothing runs on this machine", f"submit the script, then run fedradio watch {folder}")
-        )
     options = _options(seeds, rounds, jobs, device, workers, on, folder)
     command = _resume_command([spec, *(changes or ())], options, parts or ())
     _check(plan, folder, device, quiet)
     if on == "slurm":
         _write_array(plan, folder, jobs, workers, sbatch, parts or [])
         return
-    page = live_page(folder) if watch else nullcontext()
-    with page, pool_on(on, jobs, device) as pool, BatchProgress(err) as progress:
+    with pool_on(on, jobs, device) as pool, BatchProgress(err) as progress:
         try:
             observer = None if quiet else progress
             result = run_sweep(plan, folder, device=device, workers=workers, observer=observer, pool=pool)
