@@ -18,7 +18,6 @@ import typer
 from typer.core import TyperGroup
 
 from fedradio._version import __version__
-from fedradio.cli import completion
 from fedradio.cli.logs import attach
 from fedradio.core.errors import suggest
 from fedradio.report.terminal.console import SafeConsole, say
@@ -54,7 +53,7 @@ COMMANDS = {
     ),
     "figures": CommandEntry("Draw every figure that these runs allow, or only those you choose, at column width."),
     "plan": CommandEntry(
-        "Plan one slot without training: map, which clients are eligible and why, local steps, CPU, power, energy.",
+        "Plan one slot without training: which clients are eligible and why, local steps, CPU, power, energy.",
         parts=True,
     ),
     "report": CommandEntry(
@@ -122,15 +121,19 @@ def load_parts(files: Iterable[Path]) -> None:
 
     for path in files:
         file = load_part_file(path)
-        if completion.completing():
-            continue
         say(err, f"parts from {path}: {file.named} (sha256 {file.sha256[:12]})")
         for each in file.neighbours:
             say(err, f"  imports {each.name} from the same folder (sha256 {each.sha256[:12]})")
 
 
+def completing() -> bool:
+    """Whether a shell is asking for completions, in which case no part is loaded and nothing else is printed."""
+    return "_FEDRADIO_COMPLETE" in os.environ
+
+
 def _load_given(files: list[Path] | None) -> list[Path] | None:
-    load_parts(files or ())
+    if not completing():
+        load_parts(files or ())
     return files
 
 
@@ -140,12 +143,11 @@ def load_command(name: str) -> Any:
     command.name = name
     command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help or "")  # the terminal decides where lines end
     _escape_help(command)
-    if COMMANDS[name].parts:
+    if COMMANDS[name].parts and not completing():
         from fedradio.core.config import configured_parts
         from fedradio.core.registry import load_plugins
 
-        failures = load_plugins()
-        for failure in () if completion.completing() else failures:
+        for failure in load_plugins():
             say(err, ("warning", "yellow"), f" {failure}")
         load_parts(configured_parts())
     attach(command, err)
@@ -191,10 +193,7 @@ open_streams()
 out = SafeConsole()
 err = SafeConsole(stderr=True)
 
-SpecArgument = Annotated[
-    str,
-    typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)", autocompletion=completion.specs),
-]
+SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)")]
 PartFiles = Annotated[
     list[Path] | None,
     typer.Option(
@@ -209,10 +208,7 @@ Seed = Annotated[int | None, typer.Option(help="override the spec's seed")]
 Rounds = Annotated[int | None, typer.Option(help="override the spec's number of rounds")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(
-        help="override spec values with key=value, such as rule.lr=0.05 or data.source=mnist",
-        autocompletion=completion.overrides,
-    ),
+    typer.Argument(help="override spec values with key=value, such as rule.lr=0.05 or data.source=mnist"),
 ]
 
 

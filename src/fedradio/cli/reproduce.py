@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli import completion
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.where import RAY_HELP, Place, pool_on
 from fedradio.core.errors import DivergenceError, Problem, SpecError, StoreError
@@ -75,7 +74,6 @@ def reproduce(
         typer.Argument(
             metavar="PAPER",
             help="rawhfl, osafl, whfl or fedcpsl; if omitted, all papers are listed",
-            autocompletion=completion.papers,
         ),
     ] = None,
     names: Annotated[
@@ -83,7 +81,6 @@ def reproduce(
         typer.Argument(
             metavar="ITEM",
             help="one or more items, such as table4, or fig9 for all its panels; if omitted, they are listed",
-            autocompletion=completion.items,
         ),
     ] = None,
     scale: Annotated[Scale, typer.Option(help="quick: minutes on a laptop; paper: the published setting")] = "quick",

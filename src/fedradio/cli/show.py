@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli import completion
 from fedradio.cli.app import PartFiles, one_command, out
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
@@ -23,7 +22,6 @@ def show(
         str,
         typer.Argument(
             help="a part by its kind, such as fedprox, or by family/kind; a family, such as link; or a shipped spec",
-            autocompletion=completion.parts_and_specs,
         ),
     ],
     files: PartFiles = None,

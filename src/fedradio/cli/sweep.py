@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from fedradio.cli import completion
 from fedradio.cli.app import PartFiles, SpecArgument, err, one_command, out
 from fedradio.cli.where import RAY_HELP, pool_on
 from fedradio.core.errors import Problem, SpecError
@@ -44,9 +43,7 @@ app = one_command()
 @app.command(epilog=SWEEP_CODES)
 def sweep(
     spec: SpecArgument,
-    changes: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES, autocompletion=completion.overrides)
-    ] = None,
+    changes: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES)] = None,
     seeds: Annotated[
         str | None, typer.Option(help="5 means seeds 1 to 5, 1,2,7 means exactly these; default: the spec's own")
     ] = None,

@@ -19,7 +19,7 @@ from fedradio._version import __version__
 from fedradio.cli.app import COMMANDS, app, load_command
 from fedradio.core import registry
 
-SHARED = {"__init__", "app", "completion", "logs", "reading", "running", "where"}
+SHARED = {"__init__", "app", "logs", "reading", "running", "where"}
 """Modules of the package that hold no command."""
 
 

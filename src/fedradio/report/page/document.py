@@ -25,7 +25,7 @@ document.documentElement.dataset.theme = dark ? "dark" : "light";
 
 @dataclass(frozen=True)
 class Refresh:
-    """The reloads of a page that is rewritten: seconds between them, and the state of the run or sweep that it shows."""
+    """The reloads of a page in progress: seconds between them, and the state of the run or sweep that it shows."""
 
     seconds: int
     now: FolderState
