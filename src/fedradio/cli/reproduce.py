@@ -87,12 +87,6 @@ def reproduce(
     seeds: Annotated[
         str | None, typer.Option(help="5 means seeds 1 to 5, 1,2,7 means exactly these; default: the item's own")
     ] = None,
-    world_seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=2**63 - 1, help="use the world of this seed for all runs; default: the specs' own worlds"
-        ),
-    ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="number of runs at a time; default: 1, or as many as fit on a cluster")
     ] = None,
@@ -132,19 +126,18 @@ def reproduce(
     chosen = None if seeds is None else parse_seeds(seeds)
     listed = items(paper) if paper is None or not asked else matching(paper, *asked)
     if claims:
-        out.print(known_view(known_claims(listed, out_dir, chosen, world_seed)))
+        out.print(known_view(known_claims(listed, out_dir, chosen)))
     elif published_results:
         _show_shipped(listed, bool(asked))
     elif publish is not None:
-        _publish(listed, out_dir, world_seed, publish, quiet)
+        _publish(listed, out_dir, publish, quiet)
     elif not asked and not every:
         costs = [
-            (item, {size: cost(plan_reproduction(item, size, chosen, out_dir, world_seed)) for size in SCALES})
-            for item in listed
+            (item, {size: cost(plan_reproduction(item, size, chosen, out_dir)) for size in SCALES}) for item in listed
         ]
         out.print(list_view(costs, out_dir))
     else:
-        plans = [plan_reproduction(item, scale, chosen, out_dir, world_seed) for item in listed]
+        plans = [plan_reproduction(item, scale, chosen, out_dir) for item in listed]
         if dry_run:
             _show_plans(plans, every)
             return
@@ -234,14 +227,14 @@ def _show_shipped(listed: Sequence[Item], whole: bool) -> None:
         out.print(shipped_list_view(shown))
 
 
-def _publish(listed: Sequence[Item], out_dir: Path, world_seed: int | None, into: Path, quiet: bool) -> None:
+def _publish(listed: Sequence[Item], out_dir: Path, into: Path, quiet: bool) -> None:
     """Write the stored results of some items as small files into a folder."""
     written = 0
     with LateProgress(err) as bar:
         for number, item in enumerate(listed):
             if not quiet:
                 bar(f"{item.paper} {item.name}", number / len(listed))
-            reproduction = stored_reproduction(item, out_dir, world_seed)
+            reproduction = stored_reproduction(item, out_dir)
             if reproduction is not None:
                 file = make_folder(into / item.paper) / f"{item.name}.json"
                 write_text(file, shipped_json(shipped(reproduction)))

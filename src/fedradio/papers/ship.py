@@ -41,26 +41,26 @@ ALONG = {"curves": ("x", "mean", "low", "high"), "bound": ("x", "y"), "cdf": ("s
 """What is thinned out in a series, by the kind of the picture."""
 
 
-def stored_reproduction(item: Item, out: Path, world_seed: int | None = None) -> Reproduction | None:
+def stored_reproduction(item: Item, out: Path) -> Reproduction | None:
     """The reproduction of an item that is stored, at paper scale if it can be; None if nothing that ships is stored.
 
     Its seeds are those of which everything is there. Without such seeds at either scale, they are all that are stored,
     and the rows that have been made for all of them count.
     """
-    seeds = {scale: _seeds(item, scale, out, world_seed) for scale in SCALES}
+    seeds = {scale: _seeds(item, scale, out) for scale in SCALES}
     for scale, (_, whole) in seeds.items():
         if whole:
-            return plan_reproduction(item, scale, whole, out, world_seed)
+            return plan_reproduction(item, scale, whole, out)
     for scale, (some, _) in seeds.items():
-        if some and _ended(plan := plan_reproduction(item, scale, some, out, world_seed)):
+        if some and _ended(plan := plan_reproduction(item, scale, some, out)):
             return plan
     return None
 
 
-def _seeds(item: Item, scale: Scale, out: Path, world_seed: int | None) -> tuple[tuple[int, ...], list[int]]:
+def _seeds(item: Item, scale: Scale, out: Path) -> tuple[tuple[int, ...], list[int]]:
     """All stored seeds of an item, and those of which everything is there."""
-    some = stored_seeds(item, scale, out, world_seed)
-    units = {seed: plan_reproduction(item, scale, (seed,), out, world_seed).units for seed in some}
+    some = stored_seeds(item, scale, out)
+    units = {seed: plan_reproduction(item, scale, (seed,), out).units for seed in some}
     return some, [seed for seed, of in units.items() if of and all(unit.settled() for unit in of)]
 
 
@@ -93,7 +93,6 @@ def shipped(reproduction: Reproduction) -> ShippedResult:
         item=result.item.name,
         scale=reproduction.scale,
         seeds=reproduction.seeds,
-        world_seed=reproduction.world_seed,
         command=reproduce_command(replace(reproduction, out=OUT)),
         fedradio=_each(machine["fedradio"] for machine in machines),
         commits=_each(machine["commit"] for machine in machines),
