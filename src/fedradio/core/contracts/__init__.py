@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         TrainJob,
     )
     from fedradio.core.contracts.payload import Coded, Message, ReceiverRule, Sent, Transform
-    from fedradio.core.contracts.placement import Cache, CacheView, Foresight, Placement, Prices
+    from fedradio.core.contracts.placement import Cache, CacheView, Foresight, Placement
     from fedradio.core.contracts.radio import (
         SUPERPOSITION,
         Airtime,
@@ -157,7 +157,6 @@ __all__ = [
     "Policy",
     "Pooling",
     "Pools",
-    "Prices",
     "PseudoLabels",
     "RateLink",
     "Reason",
@@ -245,7 +244,6 @@ __getattr__ = lazy(
         "Policy": "fedradio.core.contracts.radio",
         "Pooling": "fedradio.core.contracts.algorithm",
         "Pools": "fedradio.core.contracts.algorithm",
-        "Prices": "fedradio.core.contracts.placement",
         "PseudoLabels": "fedradio.core.contracts.learning",
         "RateLink": "fedradio.core.contracts.radio",
         "Reason": "fedradio.core.contracts.reasons",
