@@ -48,6 +48,8 @@ def fenced(page: Path) -> list[str]:
 def inline(page: Path) -> list[str]:
     """The pieces of code inside of a page's lines."""
     outside = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    if page.name == "from_0_2.md":  # the first column of its tables lists what is gone
+        outside = re.sub(r"^\|[^|]*\|", "", outside, flags=re.MULTILINE)
     return INLINE.findall(outside)
 
 
