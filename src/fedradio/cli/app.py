@@ -1,4 +1,4 @@
-"""The application: its table of commands, its consoles, and the arguments that several commands share.
+"""The application: its table of commands and its consoles.
 
 A command's module is imported only when that command is called, so that ``--help``, ``--version`` and mistyped commands
 respond immediately.
@@ -131,7 +131,8 @@ def completing() -> bool:
     return "_FEDRADIO_COMPLETE" in os.environ
 
 
-def _load_given(files: list[Path] | None) -> list[Path] | None:
+def load_given(files: list[Path] | None) -> list[Path] | None:
+    """Load the files of the option ``--parts``."""
     if not completing():
         load_parts(files or ())
     return files
@@ -192,30 +193,6 @@ def open_streams() -> None:
 open_streams()
 out = SafeConsole()
 err = SafeConsole(stderr=True)
-
-SpecArgument = Annotated[str, typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)")]
-PartFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--parts",
-        metavar="FILE",
-        is_eager=True,
-        callback=_load_given,
-        help="a Python file that registers your own parts; the file is executed. Can be repeated",
-    ),
-]
-Seed = Annotated[int | None, typer.Option(help="override the spec's seed")]
-Rounds = Annotated[int | None, typer.Option(help="override the spec's number of rounds")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(help="override spec values with key=value, such as rule.lr=0.05 or data.source=mnist"),
-]
-
-
-def changes(overrides: list[str] | None, seed: int | None, rounds: int | None) -> list[str]:
-    """The overrides, including those given as options."""
-    options = {"seed": seed, "rounds": rounds}
-    return [*(overrides or ()), *(f"{key}={value}" for key, value in options.items() if value is not None)]
 
 
 def _version(wanted: bool) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from fedradio.cli.app import PartFiles, one_command, out
+from fedradio.cli.app import one_command, out
+from fedradio.cli.options import PartFiles
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parts_table

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fedradio.cli.app import Overrides, PartFiles, SpecArgument, one_command, out
+from fedradio.cli.app import one_command, out
+from fedradio.cli.options import Overrides, PartFiles, SpecArgument, quiet_option
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.studies import air
 from fedradio.policies.objectives import EPSILON, Point
@@ -51,7 +52,7 @@ def plan(
         Path | None, typer.Option(help="also draw the map of the network to this PNG or PDF file")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON, in SI units")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only cells and objectives")] = False,
+    quiet: Annotated[bool, quiet_option("cells and objectives")] = False,
 ) -> None:
     """Plan one slot without training: which clients are eligible and why, local steps, CPU, power, energy.
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
+from fedradio.cli.options import FolderArgument, quiet_option
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.files import write_text
 from fedradio.core.progress import Progress, silent, unheard
@@ -31,7 +32,7 @@ app = one_command()
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder or sweep folder")],
+    folder: FolderArgument,
     file: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help=f"HTML file to write; default: {PAGE_FILE} in the folder"),
@@ -53,7 +54,7 @@ def report(
             help="rewrite the page every SECONDS until the run or sweep is complete; until then it reloads itself",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the file")] = False,
+    quiet: Annotated[bool, quiet_option("errors and the file")] = False,
 ) -> None:
     """Write a self-contained HTML page for a run or sweep: learning curves, map, participation, energy, spec.
 

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.where import RAY_HELP, Place, pool_on
+from fedradio.cli.options import RAY_HELP, Jobs, Place, quiet_option, seeds_option
+from fedradio.cli.where import pool_on
 from fedradio.core.errors import DivergenceError, Problem, SpecError, StoreError
 from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
@@ -84,12 +85,8 @@ def reproduce(
         ),
     ] = None,
     scale: Annotated[Scale, typer.Option(help="quick: minutes on a laptop; paper: the published setting")] = "quick",
-    seeds: Annotated[
-        str | None, typer.Option(help="5 means seeds 1 to 5, 1,2,7 means exactly these; default: the item's own")
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="number of runs at a time; default: 1, or as many as fit on a cluster")
-    ] = None,
+    seeds: Annotated[str | None, seeds_option("item")] = None,
+    jobs: Jobs = None,
     on: Annotated[Place, typer.Option("--on", help=f"where to run (does not affect results); {RAY_HELP}")] = "local",
     out_dir: Annotated[Path, typer.Option("--out", help="folder for runs and results")] = OUT,
     claims: Annotated[
@@ -114,7 +111,7 @@ def reproduce(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="list what would be run and how long it would take")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the result files")] = False,
+    quiet: Annotated[bool, quiet_option("errors and the result files")] = False,
 ) -> None:
     """Reproduce tables and figures of the four papers, next to the published numbers, and test their claims.
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import PartFiles, one_command, out
+from fedradio.cli.app import one_command, out
+from fedradio.cli.options import PartFiles
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parameters_table, parts_table

@@ -9,8 +9,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from fedradio.cli.app import PartFiles, SpecArgument, err, one_command, out
-from fedradio.cli.where import RAY_HELP, pool_on
+from fedradio.cli.app import err, one_command, out
+from fedradio.cli.options import (
+    RAY_HELP,
+    Device,
+    Jobs,
+    PartFiles,
+    Rounds,
+    SpecArgument,
+    WorkersPerRun,
+    quiet_option,
+    seeds_option,
+)
+from fedradio.cli.where import pool_on
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
@@ -44,23 +55,14 @@ app = one_command()
 def sweep(
     spec: SpecArgument,
     changes: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES)] = None,
-    seeds: Annotated[
-        str | None, typer.Option(help="5 means seeds 1 to 5, 1,2,7 means exactly these; default: the spec's own")
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=10_000,
-            help="number of runs at a time; does not affect results; default: 1, or as many as fit on a cluster",
-        ),
-    ] = None,
+    seeds: Annotated[str | None, seeds_option("spec")] = None,
+    jobs: Jobs = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="sweep folder, either new or one to resume; default: sweeps/NAME")
     ] = None,
-    rounds: Annotated[int | None, typer.Option(help="override the spec's number of rounds")] = None,
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="device to train on")] = "cpu",
-    workers: Annotated[int | None, typer.Option(min=1, help="threads per run; default: all cores, shared")] = None,
+    rounds: Rounds = None,
+    device: Device = "cpu",
+    workers: WorkersPerRun = None,
     on: Annotated[
         Literal["local", "ray", "slurm"],
         typer.Option(
@@ -72,7 +74,7 @@ def sweep(
     ] = "",
     parts: PartFiles = None,
     only_list: Annotated[bool, typer.Option("--list", help="list the variants without running them")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the sweep folder")] = False,
+    quiet: Annotated[bool, quiet_option("errors and the sweep folder")] = False,
 ) -> None:
     """Run a spec with every combination of the given values, on the same seeds; completed runs are not repeated."""
     chosen = None if seeds is None else parse_seeds(seeds)
