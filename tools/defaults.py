@@ -24,7 +24,6 @@ def today() -> dict[str, dict[str, Any]]:
     spec = spec_schema()
     cache = get_args(spec.model_fields["cache"].annotation)[0]
     frames = {
-        "prices": get_args(cache.model_fields["prices"].annotation)[0],
         "cache": cache,
         "data": type(spec.model_fields["data"].default),
         "hops": type(spec.model_fields["hops"].default[0]),

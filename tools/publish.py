@@ -104,7 +104,6 @@ def shipped_result(reproduction: Reproduction) -> ShippedResult:
         item=result.item.name,
         scale=reproduction.scale,
         seeds=reproduction.seeds,
-        world_seed=reproduction.world_seed,
         command=reproduce_command(replace(reproduction, out=OUT)),
         fedradio=_each(machine["fedradio"] for machine in machines),
         commits=_each(machine["commit"] for machine in machines),

@@ -12,12 +12,9 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +46,9 @@ class File:
 
 @dataclass(frozen=True)
 class Shot:
-    """A page: a file, or none where the last command serves it; all of its top, or the element that is selected."""
+    """A page that the commands write: all of its top, or the element that is selected."""
 
-    path: str = ""
+    path: str
     element: str = ""
     height: int = 900
 
@@ -68,7 +65,6 @@ SOURCES: dict[str, File | Shot] = {
     "gallery/spread.png": File(f"{RUN}/figures/spread.png"),
     "gallery/slot.png": File("slot.png"),
     "gallery/run-page.png": Shot(f"{RUN}/report.html", height=1300),
-    "gallery/live-page.png": Shot(),
     "gallery/cache-hits.png": Shot("runs/rawhfl_cache-seed1/report.html", "figure:has(#cache-hits-chart)"),
     "gallery/bound.png": File("reproduced/whfl/quick/fig4.png"),
 }
@@ -108,17 +104,6 @@ def call(line: str, here: Path) -> None:
     )
 
 
-@contextmanager
-def served(line: str, here: Path) -> Iterator[str]:
-    """The address of the page that a command serves, until it is left."""
-    print(f"$ {line}", flush=True)
-    words = [sys.executable, "-m", "fedradio", *shlex.split(line)[1:]]
-    with subprocess.Popen(words, cwd=here, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.send_signal(signal.SIGINT)
-
-
 def photograph(address: str, shot: Shot) -> bytes:
     """A page in Chromium, as PNG; charts are drawn first."""
     from playwright.sync_api import sync_playwright
@@ -155,11 +140,6 @@ def small(data: bytes) -> bytes:
 def make(name: str, every: dict[str, list[str]], here: Path) -> bytes:
     """The bytes of a picture, with all that it needs run in a folder."""
     source, lines = SOURCES[name], needed(name, every)
-    if isinstance(source, Shot) and not source.path:
-        for line in lines[:-1]:
-            call(line, here)
-        with served(lines[-1], here) as address:
-            return small(photograph(address, source))
     for line in lines:
         call(line, here)
     if isinstance(source, Shot):

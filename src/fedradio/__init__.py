@@ -53,7 +53,6 @@ if TYPE_CHECKING:
         Piece as Piece,
         Placement as Placement,
         Policy as Policy,
-        Prices as Prices,
         Reason as Reason,
         ReceiverRule as ReceiverRule,
         RoundRecord as RoundRecord,

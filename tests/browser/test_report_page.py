@@ -10,6 +10,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from fedradio.report.page import page as page_of
+from fedradio.report.page.document import Refresh
+from fedradio.results.folder_state import folder_state
 from fedradio.runs.run import run
 from fedradio.spec.spec import Spec, load_spec
 from fedradio.sweeps.grid import plan_sweep
@@ -306,4 +308,42 @@ def test_paper_is_light_and_shows_every_chart(context: BrowserContext, files: di
     )
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert visit.wrong == []
+
+
+def test_a_page_reloads_itself_until_the_run_is_complete(
+    tmp_path: Path, context: BrowserContext, files: dict[str, Path]
+) -> None:
+    folder, file = files["run"].with_name("run"), tmp_path / "page.html"
+    file.write_text(page_of(folder, refresh=Refresh(1, folder_state(folder))), encoding="utf-8")
+    visit = _visit(context, file)
+    visit.page.wait_for_event("load")  # again, after a second
+    file.write_text(page_of(folder), encoding="utf-8")  # the end of the run
+    visit.page.locator(".state").wait_for(state="detached")
+    assert visit.wrong == []
+
+
+def test_what_is_scrolled_chosen_and_unfolded_survives_reloads(
+    tmp_path: Path, context: BrowserContext, files: dict[str, Path]
+) -> None:
+    """Also the last one, to the final page; reloaded by hand, that one is not restored by the page's script."""
+    folder, file = files["run"].with_name("run"), tmp_path / "page.html"
+    file.write_text(page_of(folder, refresh=Refresh(3600, folder_state(folder))), encoding="utf-8")
+    visit = _visit(context, file)
+    place = (
+        "() => [scrollY, document.querySelector('details').open, document.querySelector('#learning-view-2').checked]"
+    )
+    visit.page.locator("#learning-view-2").check()
+    visit.page.evaluate("() => { document.querySelector('details').open = true; }")
+    visit.page.evaluate("scrollTo({ top: 700, behavior: 'instant' })")
+    assert visit.page.evaluate(place) == [700, True, True]
+    visit.page.reload()
+    assert visit.page.evaluate(place) == [700, True, True]
+    file.write_text(page_of(folder), encoding="utf-8")
+    visit.page.reload()
+    top, unfolded, chosen = visit.page.evaluate(place)
+    assert (unfolded, chosen) == (True, True)
+    assert 600 < top <= 700  # the line at the top is gone
+    visit.page.reload()
+    assert visit.page.evaluate(place)[1] is False
     assert visit.wrong == []

@@ -153,7 +153,7 @@ def test_damaged_records_of_caches_are_refused(requesting: Make, tmp_path: Path)
         ("cache.file_bits=[3e8, 1e8]", "cache.file_bits", "lowest"),
         ("cache.top=3", "cache.top", "sharing: top"),
         ("cache.every=week", "cache.every", "'slot'"),
-        ("cache.prices={gbit: 1}", "cache.prices.gbit", "unknown key"),
+        ("cache.gbit=1", "cache.gbit", "unknown key"),
         ("data.stream=static", "cache", "no requests are made"),
         ("algorithm=central", "cache", "no edges"),
     ],

@@ -203,9 +203,9 @@ def test_an_interruption_says_how_to_go_on(
     said = " ".join(capsys.readouterr().err.split())
     assert "resume with: fedradio reproduce whfl table1 fig2 --scale quick --seeds 2 --jobs 3 --out 'my runs'" in said
     with pytest.raises(KeyboardInterrupt):
-        reproduce_command.reproduce("whfl", ["table1"], seeds="4,2", world_seed=6)
+        reproduce_command.reproduce("whfl", ["table1"], seeds="4,2")
     said = " ".join(capsys.readouterr().err.split())
-    assert "resume with: fedradio reproduce whfl table1 --scale quick --seeds 4,2 --world-seed 6" in said
+    assert "resume with: fedradio reproduce whfl table1 --scale quick --seeds 4,2" in said
 
 
 def test_an_item_ends_with_its_claims(here: Path) -> None:
@@ -238,14 +238,12 @@ def test_claims_are_listed_with_what_is_known(here: Path, made: list[str]) -> No
     assert len(made) == count
 
 
-def test_seeds_and_the_world_can_be_chosen(here: Path, made: list[str]) -> None:
-    done = fedradio("whfl", "table1", "--seeds", "4,9", "--world-seed", "6")
+def test_seeds_can_be_chosen(here: Path, made: list[str]) -> None:
+    done = fedradio("whfl", "table1", "--seeds", "4,9")
     assert done.exit_code == 0, done.output
-    assert made[:2] == ["tiny.yaml world_seed=6 seed 4", "tiny.yaml world_seed=6 seed 9"]
-    assert "2 seeds in world 6" in done.stdout
-    plain = json.loads((here / "reproductions/whfl/quick/world6/table1.json").read_text())
-    assert (plain["seeds"], plain["world_seed"]) == ([4, 9], 6)
-    assert not (here / "reproductions/whfl/quick/table1.json").exists()
+    assert made[:2] == ["tiny.yaml seed 4", "tiny.yaml seed 9"]
+    plain = json.loads((here / "reproductions/whfl/quick/table1.json").read_text())
+    assert (plain["seeds"], plain["world_seed"]) == ([4, 9], None)
 
 
 @pytest.mark.parametrize("seeds", ["1,,2", "0", "-1", "-1,2", "2,2", "", ",", "two", "1.5"])
@@ -255,10 +253,6 @@ def test_wrong_seeds_are_refused(here: Path, made: list[str], seeds: str) -> Non
     assert "--seeds" in str(refused.exception)
     assert "1,2,7" in str(refused.exception)
     assert not made
-
-
-def test_a_wrong_world_is_refused(here: Path) -> None:
-    assert fedradio("whfl", "table1", "--world-seed=-1").exit_code == 2
 
 
 def test_all_items_are_made_in_order_of_cost(here: Path, made: list[str]) -> None:

@@ -26,12 +26,6 @@ GONE = ROOT / "docs" / "from_0_2.md"
 DOCS = [page for page in sorted((ROOT / "docs").glob("*.md")) if page != GONE]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SUPPORT.md", *DOCS)
 
-FROM_BEFORE = ROOT / "docs" / "from_0_2.md"
-"""The page whose tables name what is gone in their first column, and what to do instead in the second."""
-
-FIRST_CELL = re.compile(r"^\|(?:[^|\\]|\\.)*\|", re.MULTILINE)
-"""The first cell of a line of a table."""
-
 FENCED = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 SHELLS = ("", "console", "bash", "sh")
 INLINE = re.compile(r"`([^`\n]+)`")
@@ -52,9 +46,9 @@ def fenced(page: Path) -> list[str]:
 
 
 def inline(page: Path) -> list[str]:
-    """The pieces of code inside of a page's lines, but those that name what is gone."""
+    """The pieces of code inside of a page's lines."""
     outside = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return INLINE.findall(FIRST_CELL.sub("|", outside) if page == FROM_BEFORE else outside)
+    return INLINE.findall(outside)
 
 
 @cache

@@ -27,7 +27,6 @@ def shelf(name: str, knows: Any = "counts", **numbers: Any) -> ShelfSummary:
         "rival": None,
         "payback": None,
         "break_even_bits": None,
-        "revenue": None,
         "late": 0,
     }
     return ShelfSummary(**values | numbers)

@@ -22,7 +22,6 @@ def shipped_of(item: Item, values: Mapping[str, Sequence[float]], **more: Any) -
         item=item.name,
         scale="quick",
         seeds=seeds,
-        world_seed=None,
         command=f"fedradio reproduce {item.paper} {item.name}",
         fedradio=("1.2",),
         commits=("a" * 40,),

@@ -1,4 +1,4 @@
-"""The application: its table of commands, its consoles, and the arguments that several commands share.
+"""The application: its table of commands and its consoles.
 
 A command's module is imported only when that command is called, so that ``--help``, ``--version`` and mistyped commands
 respond immediately.
@@ -18,7 +18,6 @@ import typer
 from typer.core import TyperGroup
 
 from fedradio._version import __version__
-from fedradio.cli import completion
 from fedradio.cli.logs import attach
 from fedradio.core.errors import suggest
 from fedradio.report.terminal.console import SafeConsole, say
@@ -54,14 +53,11 @@ COMMANDS = {
     ),
     "figures": CommandEntry("Draw every figure that these runs allow, or only those you choose, at column width."),
     "plan": CommandEntry(
-        "Plan one slot without training: map, which clients are eligible and why, local steps, CPU, power, energy.",
+        "Plan one slot without training: which clients are eligible and why, local steps, CPU, power, energy.",
         parts=True,
     ),
     "report": CommandEntry(
         "Write a self-contained HTML page for a run or sweep: learning curves, map, participation, energy, spec."
-    ),
-    "watch": CommandEntry(
-        "Serve the live page of a run or sweep on this machine; it updates itself while runs are in progress."
     ),
     "reproduce": CommandEntry(
         "Reproduce tables and figures of the four papers, next to the published numbers, and test their claims.",
@@ -129,15 +125,20 @@ def load_parts(files: Iterable[Path]) -> None:
 
     for path in files:
         file = load_part_file(path)
-        if completion.completing():
-            continue
         say(err, f"parts from {path}: {file.named} (sha256 {file.sha256[:12]})")
         for each in file.neighbours:
             say(err, f"  imports {each.name} from the same folder (sha256 {each.sha256[:12]})")
 
 
-def _load_given(files: list[Path] | None) -> list[Path] | None:
-    load_parts(files or ())
+def completing() -> bool:
+    """Whether a shell is asking for completions, in which case no part is loaded and nothing else is printed."""
+    return "_FEDRADIO_COMPLETE" in os.environ
+
+
+def load_given(files: list[Path] | None) -> list[Path] | None:
+    """Load the files of the option ``--parts``."""
+    if not completing():
+        load_parts(files or ())
     return files
 
 
@@ -147,11 +148,10 @@ def load_command(name: str) -> Any:
     command.name = name
     command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help or "")  # the terminal decides where lines end
     _escape_help(command)
-    if COMMANDS[name].parts:
+    if COMMANDS[name].parts and not completing():
         from fedradio.core.registry import load_plugins
 
-        failures = load_plugins()
-        for failure in () if completion.completing() else failures:
+        for failure in load_plugins():
             say(err, ("warning", "yellow"), f" {failure}")
         load_parts(Path(each) for each in os.environ.get(PARTS_VARIABLE, "").split(os.pathsep) if each)
     attach(command, err)
@@ -196,37 +196,6 @@ def open_streams() -> None:
 open_streams()
 out = SafeConsole()
 err = SafeConsole(stderr=True)
-
-SpecArgument = Annotated[
-    str,
-    typer.Argument(help="a YAML file, or a shipped spec (see `fedradio ls spec`)", autocompletion=completion.specs),
-]
-PartFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--parts",
-        metavar="FILE",
-        is_eager=True,
-        callback=_load_given,
-        help="a Python file that registers your own parts; the file is executed. Can be repeated; "
-        "FEDRADIO_PARTS=FILE loads it in every command",
-    ),
-]
-Seed = Annotated[int | None, typer.Option(help="override the spec's seed")]
-Rounds = Annotated[int | None, typer.Option(help="override the spec's number of rounds")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="override spec values with key=value, such as rule.lr=0.05 or data.source=mnist",
-        autocompletion=completion.overrides,
-    ),
-]
-
-
-def changes(overrides: list[str] | None, seed: int | None, rounds: int | None) -> list[str]:
-    """The overrides, including those given as options."""
-    options = {"seed": seed, "rounds": rounds}
-    return [*(overrides or ()), *(f"{key}={value}" for key, value in options.items() if value is not None)]
 
 
 def _version(wanted: bool) -> None:

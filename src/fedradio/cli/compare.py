@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.reading import Folders, print_drawings, read_runs
+from fedradio.cli.options import FolderArguments
+from fedradio.cli.reading import print_drawings, read_runs
 from fedradio.report.terminal.comparison import comparison_view
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.compare import compare as compare_runs
@@ -23,7 +24,7 @@ app = one_command()
 
 @app.command()
 def compare(
-    folders: Folders,
+    folders: FolderArguments,
     metric: Annotated[str, typer.Option(help="evaluation metric to compare, such as loss")] = "accuracy",
     baseline: Annotated[
         str | None,

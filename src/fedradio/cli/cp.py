@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli import completion
 from fedradio.cli.app import one_command, out
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.files import write_text
@@ -25,7 +24,7 @@ app = one_command()
 
 @app.command("cp")
 def copy(
-    spec: Annotated[str, typer.Argument(help="name of a shipped spec", autocompletion=completion.shipped_specs)],
+    spec: Annotated[str, typer.Argument(help="name of a shipped spec")],
     file: Annotated[Path, typer.Argument(help="file or folder to copy it to")],
 ) -> None:
     """Copy a shipped spec as a starting point for your own."""

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from fedradio.cli.app import err, one_command, out
+from fedradio.cli.options import FolderArgument, quiet_option
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
@@ -23,7 +24,7 @@ HELP = "tables: csv, parquet (pip install 'fedradio[parquet]'); trackers: tensor
 
 @app.command()
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="RUN|SWEEP", help="run folder or sweep folder")],
+    folder: FolderArgument,
     to: Annotated[Literal["csv", "parquet", "tensorboard", "mlflow"], typer.Option("--to", help=HELP)] = "csv",
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="folder for the tables or the tracker's files; default: FOLDER/export")
@@ -31,7 +32,7 @@ def export(
     follow: Annotated[
         bool, typer.Option("--follow", help="for trackers: keep exporting until the run has ended or you press Ctrl-C")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors")] = False,
+    quiet: Annotated[bool, quiet_option()] = False,
 ) -> None:
     """Export the records of a run or of all runs of a sweep as flat tables, or to TensorBoard or MLflow."""
     if to == "tensorboard" or to == "mlflow":

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.reading import Folders, print_drawings, read_runs
+from fedradio.cli.options import FolderArguments, quiet_option
+from fedradio.cli.reading import print_drawings, read_runs
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, names_of, split_labels
 from fedradio.report.figures.gallery import FORMATS, write
@@ -23,7 +24,7 @@ app = one_command()
 
 @app.command()
 def figures(
-    folders: Folders,
+    folders: FolderArguments,
     out_dir: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="output folder; default: figures/ in the run or sweep")
     ] = None,
@@ -53,7 +54,7 @@ def figures(
             help='rename a variant in the legend, such as fedprox="FedProx ($\\mu=0.01$)"; can be repeated',
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the files")] = False,
+    quiet: Annotated[bool, quiet_option("errors and the files")] = False,
 ) -> None:
     """Draw every figure that these runs allow, or only those you choose, at column width.
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import PartFiles, err, one_command, out
+from fedradio.cli.app import err, one_command, out
+from fedradio.cli.options import PartFiles
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 

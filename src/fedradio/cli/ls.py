@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from fedradio.cli import completion
-from fedradio.cli.app import PartFiles, one_command, out
+from fedradio.cli.app import one_command, out
+from fedradio.cli.options import PartFiles
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parts_table
@@ -23,7 +23,7 @@ app = one_command()
 def list_parts(
     family: Annotated[
         str | None,
-        typer.Argument(help="one family of parts, or `spec` for the shipped specs", autocompletion=completion.families),
+        typer.Argument(help="one family of parts, or `spec` for the shipped specs"),
     ] = None,
     beginning: Annotated[
         str,

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fedradio.cli.app import Overrides, PartFiles, SpecArgument, one_command, out
+from fedradio.cli.app import one_command, out
+from fedradio.cli.options import Overrides, PartFiles, SpecArgument, quiet_option
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.studies import air
 from fedradio.policies.joint import ALGORITHM_2
@@ -46,19 +47,18 @@ def plan(
     epsilon: Annotated[
         float, typer.Option(min=0, max=1, help="weight in OSAFL's objective (5); the paper does not state its value")
     ] = EPSILON,
-    figure: Annotated[Path | None, typer.Option(help="also draw the map to this PNG or PDF file")] = None,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="print one row per client (or mode) as CSV, in SI units")
-    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(help="also draw the map of the network to this PNG or PDF file")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON, in SI units")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only cells and objectives")] = False,
+    quiet: Annotated[bool, quiet_option("cells and objectives")] = False,
 ) -> None:
-    """Plan one slot without training: map, which clients are eligible and why, local steps, CPU, power, energy.
+    """Plan one slot without training: which clients are eligible and why, local steps, CPU, power, energy.
 
     For the policies joint (RawHFL) and per_client (OSAFL), the objective of the paper's optimisation problem is also
     shown, at the plan and at the exact optimum.
     """
-    _check_options(figure, as_csv, as_json)
+    _check_figure(figure)
     checked = load_spec(spec, overrides or ())
     policy = checked.plain["hops"][0]["policy"]
     if compare is not None and "mode" not in policy:
@@ -72,30 +72,25 @@ def plan(
         modes = compare.split(",")
         specs = {mode: _with_mode(checked, mode) for mode in modes}
         rows = [_mode_row(mode, _planned(by_mode, slot, epsilon)) for mode, by_mode in specs.items()]
-        if as_csv or as_json:
-            text = slot_rows.as_csv(rows) if as_csv else _json({"slot": slot, "modes": rows})
-            typer.echo(text, nl=False)
+        if as_json:
+            typer.echo(_json({"slot": slot, "modes": rows}), nl=False)
         else:
             out.print(plan_report.columns_table("mode", {row.pop("mode"): row for row in rows}))
         return
     found = _planned(checked, slot, epsilon)
-    if as_csv:
-        typer.echo(slot_rows.as_csv(slot_rows.client_rows(*found[:2])), nl=False)
-    elif as_json:
+    if as_json:
         typer.echo(_json(_document(checked, slot, found)), nl=False)
     else:
         _show(checked, slot, found, quiet)
     if figure is not None:
-        _draw(checked, found, figure, quiet or as_csv or as_json)
+        _draw(checked, found, figure, quiet or as_json)
 
 
-def _check_options(figure: Path | None, as_csv: bool, as_json: bool) -> None:
+def _check_figure(figure: Path | None) -> None:
     if figure is not None and (figure.suffix.lower() not in (".png", ".pdf") or not figure.parent.is_dir()):
         raise SpecError(
             Problem("--figure", "not a supported image file", "a .png or .pdf file in an existing folder", figure.name)
         )
-    if as_csv and as_json:
-        raise SpecError(Problem("--csv", "--csv and --json cannot be combined", "use one of them"))
 
 
 def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
@@ -103,7 +98,6 @@ def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
     sim, planned, points, _ = found
     if not quiet:
         say(out, (spec.name, "bold"), f"  edge round {slot}, policy {spec.plain['hops'][0]['policy']['kind']}")
-        out.print(plan_report.map_text(sim.topology, planned))
     out.print(plan_report.rows_table(slot_rows.cell_rows(sim, planned)))
     if not quiet:
         out.print(plan_report.rows_table(slot_rows.client_rows(sim, planned)))

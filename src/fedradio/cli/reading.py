@@ -1,12 +1,10 @@
-"""Arguments and output shared by ``compare`` and ``figures``: runs with their records, and drawn figures."""
+"""Runs and output shared by ``compare`` and ``figures``: runs with their records, and drawn figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from fedradio.cli.app import out
 from fedradio.core.errors import StoreError
@@ -16,8 +14,6 @@ from fedradio.results.run import LeftOut, Run, open_all
 
 if TYPE_CHECKING:
     from fedradio.report.figures.gallery import Drawing
-
-Folders = Annotated[list[Path], typer.Argument(metavar="RUN|SWEEP", help="run folders and sweep folders")]
 
 
 def read_runs(folders: Sequence[Path], progress: Progress, exchanges: bool = False) -> tuple[list[Run], list[LeftOut]]:

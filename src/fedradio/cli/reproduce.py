@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli import completion
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.where import RAY_HELP, Place, pool_on
+from fedradio.cli.options import RAY_HELP, Jobs, Place, quiet_option, seeds_option
+from fedradio.cli.where import pool_on
 from fedradio.core.errors import DivergenceError, Problem, SpecError
 from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
@@ -74,7 +74,6 @@ def reproduce(
         typer.Argument(
             metavar="PAPER",
             help="rawhfl, osafl, whfl or fedcpsl; if omitted, all papers are listed",
-            autocompletion=completion.papers,
         ),
     ] = None,
     names: Annotated[
@@ -82,22 +81,11 @@ def reproduce(
         typer.Argument(
             metavar="ITEM",
             help="one or more items, such as table4, or fig9 for all its panels; if omitted, they are listed",
-            autocompletion=completion.items,
         ),
     ] = None,
     scale: Annotated[Scale, typer.Option(help="quick: minutes on a laptop; paper: the published setting")] = "quick",
-    seeds: Annotated[
-        str | None, typer.Option(help="5 means seeds 1 to 5, 1,2,7 means exactly these; default: the item's own")
-    ] = None,
-    world_seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=2**63 - 1, help="use the world of this seed for all runs; default: the specs' own worlds"
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="number of runs at a time; default: 1, or as many as fit on a cluster")
-    ] = None,
+    seeds: Annotated[str | None, seeds_option("item")] = None,
+    jobs: Jobs = None,
     on: Annotated[Place, typer.Option("--on", help=f"where to run (does not affect results); {RAY_HELP}")] = "local",
     out_dir: Annotated[Path, typer.Option("--out", help="folder for runs and results")] = OUT,
     claims: Annotated[
@@ -116,7 +104,7 @@ def reproduce(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="list what would be run and how long it would take")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the result files")] = False,
+    quiet: Annotated[bool, quiet_option("errors and the result files")] = False,
 ) -> None:
     """Reproduce tables and figures of the four papers, next to the published numbers, and test their claims.
 
@@ -128,17 +116,16 @@ def reproduce(
     chosen = None if seeds is None else parse_seeds(seeds)
     listed = items(paper) if paper is None or not asked else matching(paper, *asked)
     if claims:
-        out.print(known_view(known_claims(listed, out_dir, chosen, world_seed)))
+        out.print(known_view(known_claims(listed, out_dir, chosen)))
     elif published_results:
         _show_shipped(listed, bool(asked))
     elif not asked and not every:
         costs = [
-            (item, {size: cost(plan_reproduction(item, size, chosen, out_dir, world_seed)) for size in SCALES})
-            for item in listed
+            (item, {size: cost(plan_reproduction(item, size, chosen, out_dir)) for size in SCALES}) for item in listed
         ]
         out.print(list_view(costs, out_dir))
     else:
-        plans = [plan_reproduction(item, scale, chosen, out_dir, world_seed) for item in listed]
+        plans = [plan_reproduction(item, scale, chosen, out_dir) for item in listed]
         if dry_run:
             _show_plans(plans, every)
             return

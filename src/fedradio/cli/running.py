@@ -1,14 +1,12 @@
-"""Terminal output shared by ``run``, ``resume`` and ``sweep``: progress, summary, live page, how to resume."""
+"""Terminal output shared by ``run``, ``resume`` and ``sweep``: progress, summary, how to resume."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fedradio.cli.app import err, out
-from fedradio.report.live.companion import Companion
 from fedradio.report.terminal.caches import cache_table, cache_warnings
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.run_progress import RunProgress
@@ -53,11 +51,3 @@ def show_run(
         say(err, ("warning", "yellow"), f" {warning}; to see which clients are out and why: {command}")
     say(out, f"run folder: {folder}")
     say(out, f"report page: {shlex.join(['fedradio', 'report', str(folder)])}")
-
-
-@contextmanager
-def live_page(folder: Path) -> Iterator[None]:
-    """Serve the live page of a run or sweep that is about to start, until it ends in any way."""
-    with Companion(folder) as page:
-        say(err, f"live page: {page.url}")
-        yield

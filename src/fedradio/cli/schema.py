@@ -6,7 +6,8 @@ import json
 
 import typer
 
-from fedradio.cli.app import PartFiles, one_command
+from fedradio.cli.app import one_command
+from fedradio.cli.options import PartFiles
 from fedradio.spec.json_schema import json_schema
 
 app = one_command()

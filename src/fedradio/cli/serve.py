@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes, err, one_command, out
+from fedradio.cli.app import err, one_command, out
+from fedradio.cli.options import Overrides, PartFiles, Rounds, RunOut, Seed, SpecArgument, changes
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.run_progress import RunProgress
@@ -25,7 +26,7 @@ app = one_command()
 def serve(
     spec: SpecArgument,
     overrides: Overrides = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="run folder; default: runs/NAME-seedN")] = None,
+    out_dir: RunOut = None,
     bind: Annotated[str, typer.Option(help="address to listen on; any address beyond this machine requires --tls")] = (
         "127.0.0.1"
     ),

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fedradio.cli import completion
-from fedradio.cli.app import PartFiles, one_command, out
+from fedradio.cli.app import one_command, out
+from fedradio.cli.options import PartFiles
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.report.terminal.catalog import parameters_table, parts_table
@@ -23,7 +23,6 @@ def show(
         str,
         typer.Argument(
             help="a part by its kind, such as fedprox, or by family/kind; a family, such as link; or a shipped spec",
-            autocompletion=completion.parts_and_specs,
         ),
     ],
     files: PartFiles = None,

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from fedradio.cli import completion
-from fedradio.cli.app import PartFiles, SpecArgument, err, one_command, out
-from fedradio.cli.running import live_page
-from fedradio.cli.where import RAY_HELP, pool_on
+from fedradio.cli.app import err, one_command, out
+from fedradio.cli.options import (
+    RAY_HELP,
+    Device,
+    Jobs,
+    PartFiles,
+    Rounds,
+    SpecArgument,
+    WorkersPerRun,
+    quiet_option,
+    seeds_option,
+)
+from fedradio.cli.where import pool_on
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
@@ -46,26 +54,15 @@ app = one_command()
 @app.command(epilog=SWEEP_CODES)
 def sweep(
     spec: SpecArgument,
-    changes: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES, autocompletion=completion.overrides)
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(help="5 means seeds 1 to 5, 1,2,7 means exactly these; default: the spec's own")
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=10_000,
-            help="number of runs at a time; does not affect results; default: 1, or as many as fit on a cluster",
-        ),
-    ] = None,
+    changes: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE,...", help=AXES)] = None,
+    seeds: Annotated[str | None, seeds_option("spec")] = None,
+    jobs: Jobs = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out", help="sweep folder, either new or one to resume; default: sweeps/NAME")
     ] = None,
-    rounds: Annotated[int | None, typer.Option(help="override the spec's number of rounds")] = None,
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="device to train on")] = "cpu",
-    workers: Annotated[int | None, typer.Option(min=1, help="threads per run; default: all cores, shared")] = None,
+    rounds: Rounds = None,
+    device: Device = "cpu",
+    workers: WorkersPerRun = None,
     on: Annotated[
         Literal["local", "ray", "slurm"],
         typer.Option(
@@ -76,11 +73,8 @@ def sweep(
         str, typer.Option("--sbatch", metavar="OPTIONS", help="with --on slurm: options for sbatch, such as '-p short'")
     ] = "",
     parts: PartFiles = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="also serve its live page on this machine; see `fedradio watch`")
-    ] = False,
     only_list: Annotated[bool, typer.Option("--list", help="list the variants without running them")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the sweep folder")] = False,
+    quiet: Annotated[bool, quiet_option("errors and the sweep folder")] = False,
 ) -> None:
     """Run a spec with every combination of the given values, on the same seeds; completed runs are not repeated."""
     chosen = None if seeds is None else parse_seeds(seeds)
@@ -94,18 +88,13 @@ def sweep(
     check_outside_sweeps(folder)
     if sbatch and on != "slurm":
         raise SpecError(Problem("--sbatch", "only works with Slurm", "add --on slurm", sbatch))
-    if watch and on == "slurm":
-        raise SpecError(
-            Problem("--watch", "nothing runs on this machine", f"submit the script, then run fedradio watch {folder}")
-        )
     options = _options(seeds, rounds, jobs, device, workers, on, folder)
     command = _resume_command([spec, *(changes or ())], options, parts or ())
     _check(plan, folder, device, quiet)
     if on == "slurm":
         _write_array(plan, folder, jobs, workers, sbatch, parts or [])
         return
-    page = live_page(folder) if watch else nullcontext()
-    with page, pool_on(on, jobs, device) as pool, BatchProgress(err) as progress:
+    with pool_on(on, jobs, device) as pool, BatchProgress(err) as progress:
         try:
             observer = None if quiet else progress
             result = run_sweep(plan, folder, device=device, workers=workers, observer=observer, pool=pool)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import PartFiles, err, one_command, out
+from fedradio.cli.app import err, one_command, out
+from fedradio.cli.options import PartFiles, RunArgument
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.bounds.assess import assess
 from fedradio.report.terminal.bound import assessment_view
@@ -23,7 +23,7 @@ SET = (
 
 @app.command()
 def theory(
-    run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
+    run_dir: RunArgument,
     paper: Annotated[str | None, typer.Option(metavar="NAME", help=PAPER)] = None,
     replay: Annotated[int, typer.Option(help="number of rounds to rerun for estimates and measurements")] = 3,
     constants: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=SET)] = None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fedradio.cli.app import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes, one_command, out
+from fedradio.cli.app import one_command, out
+from fedradio.cli.options import Overrides, PartFiles, Rounds, Seed, SpecArgument, changes
 from fedradio.report.terminal.console import say
 from fedradio.spec.build import build
 from fedradio.spec.spec import load_spec

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.reading import Folders
+from fedradio.cli.options import FolderArguments, quiet_option
 from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.progress import Progress
 from fedradio.report.terminal.console import say
@@ -42,9 +42,9 @@ class Finding:
 
 @app.command()
 def verify(
-    folders: Folders,
+    folders: FolderArguments,
     as_json: Annotated[bool, typer.Option("--json", help="print the findings as JSON")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and damaged folders")] = False,
+    quiet: Annotated[bool, quiet_option("errors and damaged folders")] = False,
 ) -> None:
     """Check that the files of runs and sweeps are unchanged; checksums cover every byte."""
     with LateProgress(err) as progress:

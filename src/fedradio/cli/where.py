@@ -1,31 +1,17 @@
-"""Where runs are made: on this machine or on a Ray cluster; options shared by several commands."""
+"""Where runs are made: on this machine or on a Ray cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Literal
-
-import typer
 
 from fedradio.cli.app import err
+from fedradio.cli.options import Place
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.runs.run import BackendOf
 from fedradio.sweeps.processes import LocalPool
 from fedradio.sweeps.tasks import Pool
-
-Place = Literal["local", "ray"]
-
-RAY_HELP = "ray: the cluster at RAY_ADDRESS, or Ray on this machine if that is not set"
-
-On = Annotated[Place, typer.Option("--on", help=f"where to train (does not affect results); {RAY_HELP}")]
-Actors = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=4096, help="with --on ray: number of processes that train and evaluate; default: one per CPU"
-    ),
-]
 
 
 @contextmanager

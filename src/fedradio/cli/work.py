@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from fedradio.cli.app import PartFiles, err, one_command, out
+from fedradio.cli.app import err, one_command, out
+from fedradio.cli.options import Device, PartFiles, WorkersPerRun, quiet_option
 from fedradio.core.errors import DivergenceError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.sweep import BatchProgress, trouble_lines
@@ -27,10 +28,10 @@ app = one_command()
 def work(
     sweep: Annotated[Path, typer.Argument(metavar="SWEEP", help="sweep folder")],
     jobs: Annotated[int, typer.Option(min=1, max=256, help="number of runs at a time; does not affect results")] = 1,
-    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="device to train on")] = "cpu",
-    workers: Annotated[int | None, typer.Option(min=1, help="threads per run; default: all cores, shared")] = None,
+    device: Device = "cpu",
+    workers: WorkersPerRun = None,
     parts: PartFiles = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print only errors and the sweep folder")] = False,
+    quiet: Annotated[bool, quiet_option("errors and the sweep folder")] = False,
 ) -> None:
     """Make the runs of a sweep that no other process is making; start as many workers as you like, on any machine
     that mounts the folder."""

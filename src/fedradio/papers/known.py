@@ -43,22 +43,20 @@ class Known:
     left_s: float
 
 
-def known_claims(
-    items: Sequence[Item], out: Path = OUT, seeds: Sequence[int] | None = None, world_seed: int | None = None
-) -> list[Known]:
+def known_claims(items: Sequence[Item], out: Path = OUT, seeds: Sequence[int] | None = None) -> list[Known]:
     """What is known of every claim of these items from all stored seeds, or from these seeds alone."""
-    return [known for item in items if item.claims for known in _known(item, out, seeds, world_seed)]
+    return [known for item in items if item.claims for known in _known(item, out, seeds)]
 
 
-def _known(item: Item, out: Path, seeds: Sequence[int] | None, world_seed: int | None) -> list[Known]:
+def _known(item: Item, out: Path, seeds: Sequence[int] | None) -> list[Known]:
     by_scale: dict[Scale, tuple[tuple[int, ...], tuple[JudgedClaim, ...]]] = {}
     for scale in SCALES:
-        chosen = stored_seeds(item, scale, out, world_seed)
+        chosen = stored_seeds(item, scale, out)
         chosen = chosen if seeds is None else tuple(seed for seed in chosen if seed in seeds)
         if chosen:
-            plan = plan_reproduction(item, scale, chosen, out, world_seed)
+            plan = plan_reproduction(item, scale, chosen, out)
             by_scale[scale] = chosen, judge(collect(plan, outdated(plan, load_specs(plan.units))))
-    return [_best(item, number, by_scale, out, world_seed) for number in range(len(item.claims))]
+    return [_best(item, number, by_scale, out) for number in range(len(item.claims))]
 
 
 def _best(
@@ -66,7 +64,6 @@ def _best(
     number: int,
     by_scale: Mapping[Scale, tuple[tuple[int, ...], tuple[JudgedClaim, ...]]],
     out: Path,
-    world_seed: int | None,
 ) -> Known:
     """The most telling of a claim's judgements, that of the published scale where both tell as much."""
     claim = item.claims[number]
@@ -79,7 +76,7 @@ def _best(
             judged, scale, seeds = claims[number], at, of
     if judged.judgement in ("holds", "does not hold") or any(test.why and test.values for test in judged.tests):
         return Known(item, judged, scale, seeds, "", 0.0)
-    command, left_s = _deciding(item, judged, seeds, out, world_seed)
+    command, left_s = _deciding(item, judged, seeds, out)
     return Known(item, judged, scale, seeds, command, left_s)
 
 
@@ -87,16 +84,14 @@ def _worth(judgement: Judgement) -> int:
     return max(1, WORTH.index(judgement))
 
 
-def _deciding(
-    item: Item, judged: JudgedClaim, seeds: tuple[int, ...], out: Path, world_seed: int | None
-) -> tuple[str, float]:
+def _deciding(item: Item, judged: JudgedClaim, seeds: tuple[int, ...], out: Path) -> tuple[str, float]:
     """The command that could decide a claim, and about how long it takes."""
     claim = judged.claim
     at = scale_of(item, claim)
     enough = item.size(at).seeds
     if any(not test.exact for test in claim.tests or ()):
         enough = max(enough, FEW, 2 * len(seeds) if judged.judgement == "undecided" else 0)
-    plan = plan_reproduction(item, at, enough, out, world_seed)
+    plan = plan_reproduction(item, at, enough, out)
     return reproduce_command(plan), cost(plan).left_s
 
 

@@ -38,8 +38,7 @@ def load_specs(units: Iterable[Unit]) -> dict[Path, Spec]:
         except SpecError as error:
             problems += [replace(problem, path=f"{unit.source.spec}: {problem.path}") for problem in error.problems]
             continue
-        world = {} if unit.world_seed is None else {"world_seed": unit.world_seed}
-        specs[unit.path] = Spec(loaded[unit.source].plain | {"seed": unit.seed} | world)
+        specs[unit.path] = Spec(loaded[unit.source].plain | {"seed": unit.seed})
     if problems:
         raise SpecError(problems)
     return specs

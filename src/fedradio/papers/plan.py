@@ -1,8 +1,7 @@
 """Plan of a reproduction: the runs and studies that a published table or figure needs, and what they cost.
 
 Everything lies under ``<out>/<paper>/<scale>/``: ordinary run folders in ``runs/``, studies' findings in ``studies/``,
-shared by all items of a paper; an item's results beside them. What was asked for with a world seed lies in a folder of
-its own, ``world<N>/``, of the same form.
+shared by all items of a paper; an item's results beside them.
 """
 
 from __future__ import annotations
@@ -64,12 +63,10 @@ class Unit:
     seed: int
     study: str | None
     path: Path
-    world_seed: int | None = None
 
     @property
     def label(self) -> str:
-        world = [] if self.world_seed is None else [f"world_seed={self.world_seed}"]
-        what = " ".join([str(self.source.spec), *self.source.set, *world])
+        what = " ".join([str(self.source.spec), *self.source.set])
         return f"{what} seed {self.seed}" if self.study is None else f"study {self.study} of {what} seed {self.seed}"
 
     def stored(self) -> Stored | None:
@@ -101,21 +98,17 @@ class ScaledRow:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A published item to be reproduced at a scale, with all runs and studies it needs, in ``folder`` below ``out``.
-
-    ``world_seed`` replaces that of the specs; None leaves theirs.
-    """
+    """A published item to be reproduced at a scale, with all runs and studies it needs, in ``folder`` below ``out``."""
 
     item: Item
     scale: Scale
     seeds: tuple[int, ...]
-    world_seed: int | None
     out: Path
     rows: tuple[ScaledRow, ...]
 
     @property
     def folder(self) -> Path:
-        return scale_folder(self.out, self.item, self.scale, self.world_seed)
+        return scale_folder(self.out, self.item, self.scale)
 
     @property
     def units(self) -> list[Unit]:
@@ -124,9 +117,7 @@ class Reproduction:
 
     @property
     def world(self) -> int | None:
-        """The one world of all its runs and studies, as asked for or as their specs have it; None if there are more."""
-        if self.world_seed is not None:
-            return self.world_seed
+        """The one world of all its runs and studies, if their specs name one; None if there are more."""
         worlds = {source.load(self.seeds[0]).plain["world_seed"] for source in {unit.source for unit in self.units}}
         return worlds.pop() if len(worlds) == 1 else None
 
@@ -147,13 +138,10 @@ class Cost:
 
 
 def plan_reproduction(
-    item: Item, scale: Scale, seeds: int | Sequence[int] | None = None, out: Path = OUT, world_seed: int | None = None
+    item: Item, scale: Scale, seeds: int | Sequence[int] | None = None, out: Path = OUT
 ) -> Reproduction:
-    """The reproduction of an item with seeds 1 to ``seeds``, or with these, by default the item's; no spec is read.
-
-    ``world_seed`` puts all of it into that world.
-    """
-    folder = scale_folder(out, item, scale, world_seed)
+    """The reproduction of an item with seeds 1 to ``seeds``, or with these, by default the item's; no spec is read."""
+    folder = scale_folder(out, item, scale)
     chosen = item.size(scale).seeds if seeds is None else seeds
     numbers = numbered(chosen) if isinstance(chosen, int) else tuple(chosen)
     rows = []
@@ -164,18 +152,17 @@ def plan_reproduction(
             names = {seed: folder_name(source, seed) for seed in numbers}
             if item.trains(row):
                 paths = {seed: folder / "runs" / name for seed, name in names.items()}
-                runs = {seed: Unit(source, seed, None, path, world_seed) for seed, path in paths.items()}
+                runs = {seed: Unit(source, seed, None, path) for seed, path in paths.items()}
             for study in item.studied(row):
                 files = {seed: folder / "studies" / f"{study}-{name}.json" for seed, name in names.items()}
-                studies[study] = {seed: Unit(source, seed, study, file, world_seed) for seed, file in files.items()}
+                studies[study] = {seed: Unit(source, seed, study, file) for seed, file in files.items()}
         rows.append(ScaledRow(row, source, runs, studies))
-    return Reproduction(item, scale, numbers, world_seed, out, tuple(rows))
+    return Reproduction(item, scale, numbers, out, tuple(rows))
 
 
-def scale_folder(out: Path, item: Item, scale: Scale, world_seed: int | None = None) -> Path:
-    """The folder of all items of a paper at a scale, in the specs' own worlds or in another."""
-    folder = out / item.paper / scale
-    return folder if world_seed is None else folder / f"world{world_seed}"
+def scale_folder(out: Path, item: Item, scale: Scale) -> Path:
+    """The folder of all items of a paper at a scale."""
+    return out / item.paper / scale
 
 
 def numbered(count: int) -> tuple[int, ...]:
@@ -193,9 +180,9 @@ def _stem(source: Source) -> str:
     return "-".join([str(source.spec).replace("/", "_"), *([changes] if source.set else [])])
 
 
-def stored_seeds(item: Item, scale: Scale, out: Path = OUT, world_seed: int | None = None) -> tuple[int, ...]:
+def stored_seeds(item: Item, scale: Scale, out: Path = OUT) -> tuple[int, ...]:
     """All seeds of which a run or a study of an item is stored."""
-    folder = scale_folder(out, item, scale, world_seed)
+    folder = scale_folder(out, item, scale)
     places = [place for place in (folder / "runs", folder / "studies") if place.is_dir()]
     names = [path.name for place in places for path in place.iterdir()]
     found = set()
@@ -221,12 +208,11 @@ def reproduce_all_command(reproduction: Reproduction, paper: str | None, jobs: i
 
 
 def _options(reproduction: Reproduction, jobs: int) -> list[str]:
-    """The options of a command that asks for these seeds, this world and this folder."""
+    """The options of a command that asks for these seeds and this folder."""
     words, seeds = [], reproduction.seeds
     if reproduction.changed_seeds:
         count = seeds == numbered(len(seeds))
         words += ["--seeds", str(len(seeds)) if count else ",".join(map(str, seeds)) + "," * (len(seeds) == 1)]
-    words += [] if reproduction.world_seed is None else ["--world-seed", str(reproduction.world_seed)]
     words += ["--jobs", str(jobs)] if jobs > 1 else []
     return words + (["--out", str(reproduction.out)] if reproduction.out != OUT else [])
 

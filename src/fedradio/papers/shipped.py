@@ -88,7 +88,6 @@ class ShippedResult(Frame):
     item: Text
     scale: Scale
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
-    world_seed: int | None
     command: Text
     fedradio: tuple[Text, ...]
     commits: tuple[Text, ...]
@@ -143,7 +142,7 @@ def _json_files(folder: Traversable) -> list[Traversable]:
 
 def planned(item: Item, shipped: ShippedResult) -> Reproduction:
     """The plan of the runs and studies that a shipped result is about, as the item has them today."""
-    return plan_reproduction(item, shipped.scale, shipped.seeds, NOWHERE, shipped.world_seed)
+    return plan_reproduction(item, shipped.scale, shipped.seeds, NOWHERE)
 
 
 def restored(item: Item, shipped: ShippedResult) -> Result:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -114,15 +112,6 @@ def objective_points(
         overlap=policy.overlap,
         before=torch.zeros_like(alloc.active) if before is None else before,
     )
-
-
-def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV with a header; undefined values are empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _at(values: Tensor | None, i: int, on: bool) -> float | None:

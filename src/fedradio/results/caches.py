@@ -13,7 +13,7 @@ from fedradio.results.variants import Variant
 from fedradio.runs.cache_summary import CacheSummary, ShelfSummary
 from fedradio.spec.spec import Spec
 
-COMPARED = ("hit_ratio", "net_bits", "seconds", "revenue")
+COMPARED = ("hit_ratio", "net_bits", "seconds")
 """Quantities of a shelf that are compared over seeds."""
 
 

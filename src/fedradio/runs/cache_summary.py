@@ -31,7 +31,7 @@ TOTALS = ("hits", "misses", "moved", "expected", "miss_bits", "moved_bits", "sec
 class RunningCache:
     """The balance of a run so far; plain numbers, for checkpoints.
 
-    ``totals[shelf]`` as in :data:`TOTALS`, with ``report_bits`` and the ``stored`` bits of edge rounds;
+    ``totals[shelf]`` as in :data:`TOTALS`, with ``report_bits``;
     ``above[shelf][other]`` is the last round after which a shelf's net bits were above another's. ``late``: edge rounds
     in which what a shelf prefetched would have taken longer than the deadline.
     """
@@ -39,7 +39,6 @@ class RunningCache:
     requests: float = 0.0
     wanted: float = 0.0
     files: int = 0
-    edge_rounds: int = 0
     control_bits: float = 0.0
     access_bits: float = 0.0
     learning_bits: float | None = 0.0
@@ -66,15 +65,13 @@ class RunningCache:
         self.requests += sum(record.requests)
         self.wanted += sum(record.wanted)
         self.files = record.files
-        self.edge_rounds += 1
         self.control_bits += record.control_bits
         self.access_bits += record.access_bits
         for label, shelf in record.shelves.items():
-            totals = self.totals.setdefault(label, dict.fromkeys((*TOTALS, "report_bits", "stored"), 0.0))
+            totals = self.totals.setdefault(label, dict.fromkeys((*TOTALS, "report_bits"), 0.0))
             for name in TOTALS:
                 totals[name] += sum(getattr(shelf, name))
             totals["report_bits"] += shelf.report_bits
-            totals["stored"] += sum(shelf.stored_bits)
             totals[FETCH] = totals.get(FETCH, 0.0) + (shelf.fetch_bits or 0.0)
             if deadline_s is not None and max(shelf.moved_bits, default=0.0) / cache.backhaul_bps > deadline_s:
                 self.late[label] = self.late.get(label, 0) + 1
@@ -123,7 +120,6 @@ class ShelfSummary:
     rival: str | None
     payback: int | None
     break_even_bits: float | None
-    revenue: float | None
     late: int
 
     __pydantic_config__ = STRICT
@@ -150,7 +146,7 @@ def stored_cache(plain: Mapping[str, Any] | None) -> CacheSummary | None:
     )
 
 
-def summarised(cache: Cache, running: RunningCache, rounds: int, edge_rounds: int, catalogue: int) -> CacheSummary:
+def summarised(cache: Cache, running: RunningCache, rounds: int, catalogue: int) -> CacheSummary:
     """The summary of so many ``rounds``."""
     borne = bearers(cache)
     net = {label: running.net_bits(label, bears) for label, bears in borne.items() if label in running.totals}
@@ -179,7 +175,6 @@ def summarised(cache: Cache, running: RunningCache, rounds: int, edge_rounds: in
             rival=rival,
             payback=_payback(running, label, rival, rounds),
             break_even_bits=_break_even(cache, running, label, rival),
-            revenue=_revenue(cache, running, label, net[label], edge_rounds),
             late=running.late.get(label, 0),
         )
     return CacheSummary(int(running.requests), running.files, catalogue, shelves)
@@ -215,14 +210,3 @@ def _break_even(cache: Cache, running: RunningCache, label: str, rival: str | No
     )
     even = running.learning_bits / fewer - (FETCH_BITS if cache.protocol else 0) if fewer > 0 else 0.0
     return even if even > 0 else None
-
-
-def _revenue(cache: Cache, running: RunningCache, label: str, net_bits: float | None, edge_rounds: int) -> float | None:
-    """Income of all requests less the prices of the backhaul and of what was stored, at the end of every edge round."""
-    if cache.prices is None or net_bits is None:
-        return None
-    prices = cache.prices
-    stored = running.totals[label]["stored"] / edge_rounds  # bits times rounds
-    return (
-        prices.request * running.requests - (prices.backhaul_gbit * net_bits + prices.storage_gbit_round * stored) / 1e9
-    )

@@ -303,4 +303,4 @@ def _cache_summary(session: Session) -> CacheSummary | None:
     sim, running = session.sim, session.running.cache
     if sim.cache is None:
         return None
-    return summarised(sim.cache, running or RunningCache(), session.state.t, sim.edge_rounds, sim.stream.classes)
+    return summarised(sim.cache, running or RunningCache(), session.state.t, sim.stream.classes)

@@ -133,7 +133,6 @@ class Description(Frame):
 
     parts: dict[str, dict[str, DescribedPart]]
     keys: Keys
-    shipped: list[str] | None
     metrics: dict[str, dict[str, str]] = {}
     part_files: list[StoredPartFile] = []
     sources: list[StoredSource] = []

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from fedradio.core.contracts import Backend, Cache, Hop, Prices, Samples, Stream, Tapes, Topology
+from fedradio.core.contracts import Backend, Cache, Hop, Samples, Stream, Tapes, Topology
 from fedradio.core.contracts.placement import TOP
 from fedradio.core.errors import DataError, FedradioError, Problem, SpecError
 from fedradio.core.part_files import reason_in
@@ -224,7 +224,6 @@ def _cache(builder: _Builder, plain: Plain | None, files: int, rng: Rng) -> Cach
         tuple(capacity) if isinstance(capacity, list) else (capacity,),
         file_bits=size,
         top=TOP if plain["top"] is None else plain["top"],
-        prices=None if plain["prices"] is None else Prices(**plain["prices"]),
         **options,
     )
 

@@ -18,7 +18,7 @@ from typing import Any
 from fedradio.core.registry import FAMILIES, PART_LISTS
 
 Table = Mapping[str, Mapping[str, Any]]
-"""Defaults by key, in sections: ``spec``, ``hops``, ``data``, ``cache``, ``prices`` and ``family/kind``."""
+"""Defaults by key, in sections: ``spec``, ``hops``, ``data``, ``cache`` and ``family/kind``."""
 
 FILE = "defaults.json"
 
@@ -56,7 +56,7 @@ def with_defaults(plain: Any, table: Table | None = None, name: str = "spec") ->
 
 def _nested(name: str) -> bool:
     """Whether the value of a key has keys of the table."""
-    return _is_part(name) or name in ("spec", "hops", "data", "cache", "prices")
+    return _is_part(name) or name in ("spec", "hops", "data", "cache")
 
 
 def _is_part(name: str) -> bool:

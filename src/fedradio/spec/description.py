@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, get_args
 
-from fedradio.core.errors import FedradioError, SpecError
+from fedradio.core.errors import SpecError
 from fedradio.core.part_files import PartFile, part_files
 from fedradio.core.registry import FAMILIES, PART_LISTS, part
-from fedradio.spec.files import shipped, shipped_text
-from fedradio.spec.spec import COMPOSED, Spec, load_spec
-from fedradio.spec.yaml import Plain, flatten
+from fedradio.spec.spec import COMPOSED, Spec
+from fedradio.spec.yaml import Plain
 
 if TYPE_CHECKING:
     from fedradio.core.contracts import Metric
-
-MOST_OVERRIDES = 8
-"""A shipped spec with more changes than this is no shorter way to say it."""
 
 
 def describe(spec: Spec) -> Plain:
@@ -27,8 +22,7 @@ def describe(spec: Spec) -> Plain:
     ``parts[family][kind]``: the ``summary`` of every part and, by keyword, its ``unit`` and meaning (``doc``);
     ``metrics[name]``: ``unit`` and direction (``better``, more or less) of every score of the spec's metrics;
     ``keys``: the meaning of the keys beside them, of the spec, of a ``hop``, its ``data`` and ``cache``;
-    ``shipped``: the arguments of ``fedradio run`` that make the same run from a shipped spec, null where there are
-    none; ``part_files``: the user's own files that parts came from, with their text.
+    ``part_files``: the user's own files that parts came from, with their text.
     """
     from fedradio.spec.schema import spec_schema
 
@@ -43,9 +37,8 @@ def describe(spec: Spec) -> Plain:
             "spec": _meanings(fields),
             "hop": _meanings(type(fields["hops"].default[0]).model_fields),
             "data": _meanings(type(fields["data"].default).model_fields),
-            **({} if spec.plain.get("cache") is None else {"cache": _cache_meanings(fields["cache"])}),
+            **({} if spec.plain.get("cache") is None else {"cache": _meanings(_inner(fields["cache"]))}),
         },
-        "shipped": None if COMPOSED in spec.plain else from_shipped(spec),
         "part_files": [_part_file(file) for file in used_part_files(spec)],
     }
 
@@ -65,51 +58,6 @@ def _part_file(file: PartFile) -> Plain:
         "source": file.source,
     }
     return plain | ({"neighbours": [asdict(each) for each in file.neighbours]} if file.neighbours else {})
-
-
-def from_shipped(spec: Spec) -> list[str] | None:
-    """``[NAME, KEY=VALUE, ...]``: a shipped spec and the overrides that give the same fingerprint, where few do."""
-    wanted = _leaves(spec.plain)
-    candidates = [[name, *changes] for name in shipped_as(spec.name) if (changes := _changes(name, wanted)) is not None]
-    shortest = min(candidates, key=len, default=None)
-    if shortest is None:
-        return None
-    try:
-        return shortest if load_spec(shortest[0], shortest[1:]).sha256() == spec.sha256() else None
-    except FedradioError:  # a part of a package that is not installed here
-        return None
-
-
-def shipped_as(name: str) -> list[str]:
-    """The shipped specs that give their runs this name; only those whose own name allows it are read."""
-    near = (each for each in shipped() if name in (each.replace("/", "_"), each.rpartition("/")[2]))
-    return [each for each in near if f"name: {name}\n" in shipped_text(each)]
-
-
-def override_value(value: Any) -> str:
-    """A value on a command line: a plain word as it is, everything else as JSON, which is YAML too."""
-    plain = (
-        isinstance(value, str) and value.isidentifier() and value.lower() not in ("null", "true", "false", "yes", "no")
-    )
-    return str(value) if plain else json.dumps(value)
-
-
-def _leaves(plain: Plain) -> dict[str, Any]:
-    """Values by dotted key; lists of parts, which differ in length, are values."""
-    return dict(flatten(plain, whole=PART_LISTS))
-
-
-def _changes(name: str, wanted: Mapping[str, Any]) -> list[str] | None:
-    """Overrides that turn a shipped spec into the wanted one; None where there is no short list of them."""
-    try:
-        given = _leaves(load_spec(name).plain)
-    except FedradioError:
-        return None
-    ignored = {"name", "about"}
-    if given.keys() - wanted.keys() - ignored:
-        return None
-    differ = [key for key, value in wanted.items() if key not in ignored and (key not in given or given[key] != value)]
-    return None if len(differ) > MOST_OVERRIDES else [f"{key}={override_value(wanted[key])}" for key in differ]
 
 
 def named_parts(plain: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
@@ -147,11 +95,10 @@ def _metrics(listed: Sequence[Plain]) -> dict[str, dict[str, str]]:
     return known
 
 
-def _cache_meanings(field: Any) -> dict[str, str]:
-    """The meaning of the keys of caches, those of prices under dotted names."""
-    fields = get_args(field.annotation)[0].model_fields
-    prices = _meanings(get_args(fields["prices"].annotation)[0].model_fields)
-    return _meanings(fields) | {f"prices.{key}": meaning for key, meaning in prices.items()}
+def _inner(field: Any) -> Mapping[str, Any]:
+    """The keys of a mapping that may be null."""
+    fields: Mapping[str, Any] = get_args(field.annotation)[0].model_fields
+    return fields
 
 
 def _meanings(fields: Mapping[str, Any]) -> dict[str, str]:

@@ -97,13 +97,6 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
 
 def _cache_schema() -> type[BaseModel]:
     """The keys of caches."""
-    prices = create_model(
-        "Prices",
-        __config__=FRAME,
-        backhaul_gbit=_field(float, 0.0, "price per Gbit on the backhaul", ge=0, le=1e12),
-        storage_gbit_round=_field(float, 0.0, "price per Gbit stored for a round", ge=0, le=1e12),
-        request=_field(float, 0.0, "revenue per request", ge=0, le=1e12),
-    )
     several: Any = int | tuple[int, ...]
     size: Any = float | tuple[float, float]
     schemas = {part.kind: part_schema(part) for part in parts("placement")}
@@ -132,7 +125,6 @@ def _cache_schema() -> type[BaseModel]:
             le=1000,
         ),
         protocol=_field(bool, False, "count the control bits of the privacy protocol"),
-        prices=_field(Optional[prices], None, "prices, to compute the revenue of every placement; null: none"),  # noqa: UP045
     )
 
 

@@ -124,9 +124,8 @@ def _known_keys(path: Sequence[str], data: Any) -> list[str]:
         inner = fields[rest[0]].default
         fields = type(inner[0] if rest[0] == "hops" else inner).model_fields
         rest = rest[2:] if rest[0] == "hops" else rest[1:]
-    for name in ("cache", "prices") if rest[:1] == ["cache"] else ():
-        if rest[:1] == [name]:
-            fields, rest = get_args(fields[name].annotation)[0].model_fields, rest[1:]
+    if rest[:1] == ["cache"]:
+        fields, rest = get_args(fields["cache"].annotation)[0].model_fields, rest[1:]
     family = _family(rest)
     if family is None:
         return list(fields)

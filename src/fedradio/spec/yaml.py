@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import yaml
@@ -197,16 +197,14 @@ def _check_position(node: Any, names: Sequence[str], place: int) -> None:
     raise LookupError(f"the list has positions 0 to {len(node) - 1}: there is no {name!r}", remedy)
 
 
-def flatten(value: Any, path: str = "", whole: Container[str] = ()) -> Iterator[tuple[str, Any]]:
-    """Leaves of nested plain data with their dotted path; values of keys in ``whole`` are leaves."""
-    if path.rpartition(".")[2] in whole:
-        yield path, value
-    elif isinstance(value, Mapping):
+def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves of nested plain data with their dotted path."""
+    if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from flatten(inner, f"{path}.{key}" if path else str(key), whole)
+            yield from flatten(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
         for number, inner in enumerate(value):
-            yield from flatten(inner, f"{path}.{number}", whole)
+            yield from flatten(inner, f"{path}.{number}")
     else:
         yield path, value
 

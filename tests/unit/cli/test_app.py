@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +21,7 @@ from fedradio._version import __version__
 from fedradio.cli.app import COMMANDS, app, load_command
 from fedradio.core import registry
 
-SHARED = {"__init__", "app", "completion", "logs", "reading", "running", "where"}
+SHARED = {"__init__", "app", "logs", "options", "reading", "running", "where"}
 """Modules of the package that hold no command."""
 
 
@@ -101,3 +103,18 @@ def test_help_shows_every_word_as_it_is_written(name: str, call: Call, monkeypat
         for line in text.splitlines():
             assert re.sub(r"[^\w\[\]]", "", line) in letters, line
     assert re.findall(r"<[a-z]+>", shown) == []
+
+
+def test_options_that_several_commands_have_in_common_are_declared_in_one_module() -> None:
+    """Each text of help stands once in the package: two commands that share an option take it from ``options``."""
+    folder = Path(fedradio.cli.__file__).parent
+    helps = [
+        ast.unparse(word.value)
+        for path in folder.glob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("typer.Option", "typer.Argument")
+        for word in call.keywords
+        if word.arg == "help"
+    ]
+    assert len(helps) > 50
+    assert [text for text, number in Counter(helps).items() if number > 1] == []

@@ -1,8 +1,5 @@
-"""What shells are told after the Tab key."""
+"""What shells are offered for the Tab key."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +7,12 @@ import typer
 from click.shell_completion import ShellComplete
 
 from fedradio.cli.app import app
+from fedradio.core import registry
 
-PROGRAM = "import sys; sys.argv = ['fedradio']; from fedradio.cli import main; main()"
+
+@pytest.fixture(autouse=True)
+def asked_by_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_FEDRADIO_COMPLETE", "complete_bash")
 
 
 def offered(line: str) -> list[str]:
@@ -22,56 +23,22 @@ def offered(line: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("line", "some"),
+    ("line", "words"),
     [
-        ("fedradio wat", ["watch"]),
-        ("fedradio run rawhf", ["rawhfl"]),
-        ("fedradio cp digits_", ["digits_central", "digits_flat"]),
-        ("fedradio show fedpro", ["fedprox"]),
-        ("fedradio show algorithm/fedpro", ["algorithm/fedprox"]),
-        ("fedradio ls alg", ["algorithm"]),
-        ("fedradio reproduce raw", ["rawhfl"]),
-        ("fedradio reproduce rawhfl table4", ["table4", "table4_energy"]),
-        ("fedradio run demo rule.l", ["rule.lr="]),
-        ("fedradio run demo hops.0.pol", ["hops.0.policy=", "hops.0.policy.steps=", "hops.0.policy.epochs="]),
-        ("fedradio run demo algorithm = fedpro", ["fedprox"]),  # so bash splits it
-        ("fedradio run demo algorithm=fedpro", ["algorithm=fedprox"]),
-        ("fedradio sweep demo hops.0.link=dig", ["hops.0.link=digital"]),
-        ("fedradio run no_such_spec rule.", []),
+        ("fedradio rep", ["report", "reproduce"]),
+        ("fedradio nothing", []),
+        ("fedradio run demo --see", ["--seed"]),
+        ("fedradio run --device c", ["cpu", "cuda"]),
     ],
 )
-def test_words_that_fit(line: str, some: list[str]) -> None:
-    found = offered(line)
-    assert set(some) <= set(found)
-    last = line.rsplit(" ", 1)[-1]
-    assert all(word.startswith(last) for word in found)
-    assert bool(some) == bool(found)
+def test_commands_options_and_fixed_values(line: str, words: list[str]) -> None:
+    assert offered(line) == words
 
 
-def test_files_of_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "specs").mkdir()
-    for name in ("mine.yaml", "mine.txt", "specs/mine_too.yml"):
-        (tmp_path / name).touch()
-    assert offered("fedradio run mi") == ["mine.yaml"]
-    assert offered("fedradio run specs/") == ["specs/mine_too.yml"]
-    assert offered(f"fedradio run {tmp_path}/m") == [f"{tmp_path}/mine.yaml"]
-    assert offered("fedradio run nowhere/") == []
-
-
-def test_a_shell_gets_parts_of_the_users_own_and_nothing_else(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.py"
-    mine.write_text(
-        "from fedradio import register\nfrom fedradio.algorithms.fedavg import FedAvg\n\n\n"
-        '@register("algorithm", "zzz_mine")\ndef mine() -> FedAvg:\n    """Mine."""\n    return FedAvg()\n'
-    )
-    asked = {"_FEDRADIO_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "fedradio show zzz"}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ | asked | {"FEDRADIO_PARTS": str(mine)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    assert '"zzz_mine":"Mine."' in done.stdout
+def test_no_part_is_loaded_for_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text("print('loaded')\n")
+    monkeypatch.setattr(registry, "load_plugins", lambda: print("loaded"))
+    assert offered(f"fedradio run --parts {tmp_path / 'mine.py'} --dev") == ["--device"]
+    assert capsys.readouterr() == ("", "")

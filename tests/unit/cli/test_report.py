@@ -1,12 +1,15 @@
 """``fedradio report``: where the page goes, and what is refused."""
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 from support.batches import sweep_here
+from support.commands import exit_code
+from support.pages import Outline, words_of
 from typer.testing import CliRunner
 
 from fedradio.cli import app
@@ -43,6 +46,59 @@ def test_the_command_opens_a_browser_when_asked(made: Path, monkeypatch: pytest.
     assert shown.exit_code == 0
     assert shown.output.strip().replace("\n", "") == str(target)
     assert opened == [target.as_uri()]
+
+
+def period(file: Path) -> list[str | None]:
+    """The period in seconds at which a page reloads itself; empty if it does not."""
+    found = Outline(file.read_text(encoding="utf-8")).names("meta")
+    return [one["content"] for one in found if one.get("http-equiv") == "refresh"]
+
+
+def test_a_page_is_rewritten_until_the_run_is_complete(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At first the run has no round, and is killed; then it ends. Another one is stopped with Ctrl-C."""
+    whole = {name: (made / name).read_bytes() for name in ("records.jsonl", "summary.json")}
+    shutil.rmtree(made / "checkpoints")
+    (made / "summary.json").unlink()
+    (made / "records.jsonl").write_bytes(whole["records.jsonl"].splitlines(True)[0])
+    opened: list[str] = []
+    periods: list[list[str | None]] = []
+
+    def end(seconds: float) -> None:
+        periods.append(period(made / "report.html"))
+        assert "No edge round is on record" in words_of((made / "report.html").read_text(encoding="utf-8"))
+        for name, data in whole.items():
+            (made / name).write_bytes(data)
+
+    monkeypatch.setattr(reporting_module.webbrowser, "open", opened.append)
+    monkeypatch.setattr("fedradio.cli.report.sleep", end)
+    assert exit_code("report", made, "--every", "5", "--open") == 0
+    assert periods == [["5"]]
+    assert (made / "report.html").read_text(encoding="utf-8") == page(made)
+    assert opened == [(made / "report.html").as_uri()]
+    told = capsys.readouterr()
+    assert told.out.count("report.html") == 1
+
+
+def test_ctrl_c_ends_with_130_and_a_whole_page(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ctrl_c(_: float) -> None:
+        assert period(made / "report.html") == ["5"]
+        raise KeyboardInterrupt
+
+    (made / "summary.json").unlink()
+    monkeypatch.setattr("fedradio.cli.report.sleep", ctrl_c)
+    assert exit_code("report", made, "--every", "5", "--quiet") == 130
+    assert (made / "report.html").read_text(encoding="utf-8") == page(made)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "3601", "1.5", "soon"])
+def test_a_wrong_period_is_refused(made: Path, seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("report", made, f"--every={seconds}") == 2
+    told = capsys.readouterr().err
+    assert "--every" in told
+    assert seconds in told
+    assert not (made / "report.html").exists()
 
 
 def links(text: str) -> list[str]:

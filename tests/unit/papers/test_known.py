@@ -63,14 +63,6 @@ def test_all_stored_seeds_are_used_and_nothing_is_run(
     assert judgements(item, out, seeds=(4,))["above"] == "not run"
 
 
-def test_worlds_are_kept_apart(item: Item, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    made(plan_reproduction(item, "quick", 1, out, world_seed=6))
-    assert judgements(item, out)["small"] == "not run"
-    assert judgements(item, out, world_seed=6)["small"] == "holds"
-    assert "--world-seed 6" in known_claims([item], out, world_seed=6)[0].command
-
-
 def test_the_published_scale_tells_more_than_the_quick_one(item: Item, tmp_path: Path) -> None:
     out = tmp_path / "out"
     made(plan_reproduction(item, "quick", 1, out))

@@ -86,24 +86,20 @@ def test_a_stored_run_is_read_once_until_it_changes(
     assert read == [unit.path] * 2
 
 
-def test_seeds_may_be_listed_and_worlds_are_stored_apart(make: Make, tmp_path: Path) -> None:
-    plan = plan_reproduction(make(), "quick", (7, 3), tmp_path, world_seed=6)
+def test_seeds_may_be_listed(make: Make, tmp_path: Path) -> None:
+    plan = plan_reproduction(make(), "quick", (7, 3), tmp_path)
     assert plan.seeds == (7, 3)
-    assert plan.folder == tmp_path / "whfl" / "quick" / "world6"
+    assert plan.folder == tmp_path / "whfl" / "quick"
     assert plan.rows[0].runs[7].path.parent == plan.folder / "runs"
-    assert plan.rows[0].runs[7].label.endswith("one.yaml world_seed=6 seed 7")
-    assert {(spec.seed, spec.world_seed) for spec in load_specs(plan.units).values()} == {(7, 6), (3, 6)}
-    own = plan_reproduction(make(), "quick", None, tmp_path)
-    assert own.folder == tmp_path / "whfl" / "quick"
-    assert {spec.plain["world_seed"] for spec in load_specs(own.units).values()} == {None}
-    assert (plan.world, own.world) == (6, None)
+    assert plan.rows[0].runs[7].label.endswith("one.yaml seed 7")
+    assert {(spec.seed, spec.world_seed) for spec in load_specs(plan.units).values()} == {(7, 7), (3, 3)}
+    assert plan.world is None
 
 
 def test_a_world_that_the_specs_share_is_known(make: Make, tmp_path: Path) -> None:
-    """Seeds of OSAFL's specs are trials in world 6, also where nobody asks for it."""
+    """Seeds of OSAFL's specs are trials in world 6."""
     osafl = matching("osafl", "fig2")[0]
     assert plan_reproduction(osafl, "quick", 2, tmp_path).world == 6
-    assert plan_reproduction(osafl, "quick", 2, tmp_path, world_seed=4).world == 4
     mixed = [row(tmp_path, "one"), row(tmp_path, "one", "world_seed=5", label="again")]
     assert plan_reproduction(make(rows=mixed), "quick", 2, tmp_path).world is None
 
@@ -112,15 +108,13 @@ def test_a_world_that_the_specs_share_is_known(make: Make, tmp_path: Path) -> No
     ("seeds", "words"),
     [(None, ""), (1, ""), (3, " --seeds 3"), ((2, 5), " --seeds 2,5"), ((7,), " --seeds 7,"), ((1, 2), " --seeds 2")],
 )
-def test_the_command_that_goes_on_keeps_seeds_and_world(
-    make: Make, seeds: int | tuple[int, ...] | None, words: str
-) -> None:
+def test_the_command_that_goes_on_keeps_the_seeds(make: Make, seeds: int | tuple[int, ...] | None, words: str) -> None:
     assert reproduce_command(plan_reproduction(make(), "quick", seeds)) == (
         f"fedradio reproduce whfl fig9 --scale quick{words}"
     )
-    other = plan_reproduction(make(), "paper", seeds or 2, Path("my runs"), world_seed=0)
+    other = plan_reproduction(make(), "paper", seeds or 2, Path("my runs"))
     assert reproduce_command(other, ["fig", "table1"], 3).startswith("fedradio reproduce whfl fig table1 --scale paper")
-    assert reproduce_command(other, ["fig"], 3).endswith("--world-seed 0 --jobs 3 --out 'my runs'")
+    assert reproduce_command(other, ["fig"], 3).endswith("--jobs 3 --out 'my runs'")
 
 
 def test_stored_seeds_are_found(make: Make, tmp_path: Path) -> None:
@@ -132,4 +126,3 @@ def test_stored_seeds_are_found(make: Make, tmp_path: Path) -> None:
     (plan.folder / "runs" / "other-seed5").mkdir()
     assert stored_seeds(item, "quick", tmp_path) == (2, 12)
     assert stored_seeds(item, "paper", tmp_path) == ()
-    assert stored_seeds(item, "quick", tmp_path, world_seed=6) == ()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-import pytest
 import torch
 
-from fedradio.core.contracts import Cache, CacheRecord, Prices, RoundRecord, ShelfRecord
+from fedradio.core.contracts import Cache, CacheRecord, RoundRecord, ShelfRecord
 from fedradio.placements.kinds import cell_popular, lru, oracle, predicted
 from fedradio.runs.cache_summary import CacheSummary, RunningCache, stored_cache, summarised
 from fedradio.runs.records import cache_row
@@ -16,7 +15,7 @@ from fedradio.runs.records import cache_row
 SIZE = 10.0
 
 
-def shelf(misses: int, moved: int = 0, stored: float = 0.0) -> ShelfRecord:
+def shelf(misses: int, moved: int = 0) -> ShelfRecord:
     """Four requests of two edges, of which so many are missed at the first."""
     return ShelfRecord(
         hits=[4 - misses, 0],
@@ -26,7 +25,7 @@ def shelf(misses: int, moved: int = 0, stored: float = 0.0) -> ShelfRecord:
         miss_bits=[SIZE * misses, 0.0],
         moved_bits=[SIZE * moved, 0.0],
         seconds=[2.0, 0.0],
-        stored_bits=[stored, stored],
+        stored_bits=[0.0, 0.0],
         report_bits=7.0,
     )
 
@@ -44,7 +43,7 @@ def run(
         each = CacheRecord(t, 0, 1, [4, 0], [2.0, 1.0], 3, down, 5.0, 2.0, shelves)
         record = RoundRecord(t, None, None, None, [], [100.0, up], None, caches=(each,))
         running.count(cache, record, deadline)
-    return summarised(cache, running, len(rounds), 1, 12)
+    return summarised(cache, running, len(rounds), 12)
 
 
 TWO = Cache((predicted(), cell_popular()), file_bits=SIZE)
@@ -75,7 +74,7 @@ def test_control_of_requests_and_of_fetched_files_by_hand() -> None:
         )
         running = RunningCache()
         running.count(cache, RoundRecord(0, None, None, None, [], [100.0, 0.0], None, caches=(each,)), None)
-        return summarised(cache, running, 1, 1, 12)
+        return summarised(cache, running, 1, 12)
 
     own, other = balance(30.0).shelves["predicted"], balance(30.0).shelves["cell_popular"]
     assert (own.control_bits, other.control_bits) == (46_560, 47_872)
@@ -134,19 +133,7 @@ def test_rivals_have_the_same_capacity() -> None:
 def test_without_bits_or_requests_there_is_no_balance() -> None:
     found = run(TWO, [{"predicted": shelf(1), "cell_popular": shelf(3)}], up=None).shelves["predicted"]
     assert (found.net_bits, found.learning_bits, found.payback, found.break_even_bits) == (None, None, None, None)
-    assert summarised(TWO, RunningCache(), 0, 1, 12).shelves == {}
-
-
-def test_revenue() -> None:
-    """Two requests' worth: 4 at 3 each, less 42 bits of backhaul and two stored Gbit for half a round each."""
-    prices = Prices(backhaul_gbit=1e9, storage_gbit_round=5.0, request=3.0)
-    cache = Cache((cell_popular(),), file_bits=SIZE, prices=prices)
-    running = RunningCache()
-    each = CacheRecord(0, 0, 1, [4, 0], [2.0, 1.0], 3, 0.0, 0.0, 2.0, {"cell_popular": shelf(4, stored=1e9)})
-    running.count(cache, RoundRecord(0, None, None, None, [], [0.0], None, caches=(each,)), None)
-    found = summarised(cache, running, 1, 2, 12).shelves["cell_popular"]
-    assert found.revenue == pytest.approx(12 - 42 - 5)
-    assert run(TWO, [{"predicted": shelf(1), "cell_popular": shelf(1)}]).shelves["predicted"].revenue is None
+    assert summarised(TWO, RunningCache(), 0, 12).shelves == {}
 
 
 def test_moves_that_take_longer_than_the_edge_round() -> None:

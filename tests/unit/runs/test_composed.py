@@ -100,7 +100,6 @@ def test_the_description_has_units_and_sentences() -> None:
     found = described(composed_spec(sim, rounds=1), sim)
     assert found["parts"]["algorithm"]["Odd"]["summary"] == "Remembers what no checkpoint keeps."
     assert found["metrics"]["macro_f1"]["better"] == "more"
-    assert found["shipped"] is None
 
 
 def test_options_are_checked() -> None:

@@ -31,7 +31,7 @@ def test_a_text_that_is_not_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: list[PartFile], other: OtherFile | None
 ) -> None:
     keys: dict[str, dict[str, str]] = {"spec": {}, "hop": {}, "data": {}}
-    document = {"parts": {}, "keys": keys, "shipped": None, "part_files": [STORED]}
+    document = {"parts": {}, "keys": keys, "part_files": [STORED]}
     (tmp_path / "description.json").write_text(json.dumps(document))
     monkeypatch.setattr(own_parts, "part_files", lambda: now)
     assert other_part_file(tmp_path) == other

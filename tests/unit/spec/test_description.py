@@ -1,4 +1,4 @@
-"""Descriptions of specs: what values mean without the code of their parts, and the shortest way to make a run again."""
+"""Descriptions of specs: what values mean without the code of their parts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from fedradio.core.registry import FAMILIES, part
-from fedradio.spec.description import describe, from_shipped, override_value, shipped_as
-from fedradio.spec.files import read_spec, shipped, shipped_text
+from fedradio.spec.description import describe
 from fedradio.spec.spec import Spec, load_spec
 
 
@@ -65,54 +64,3 @@ def test_a_part_that_is_not_installed_keeps_its_values() -> None:
         "summary": FAMILIES["algorithm"],
         "keywords": {},
     }
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [[], ["rounds=7"], ["rule.momentum=0.5", "seed=9"], ["rule.lr=0.03", "hops.0.period=2"], ["metrics=[top]"]],
-    ids=" ".join,
-)
-def test_the_shipped_command_makes_the_same_run(overrides: list[str]) -> None:
-    spec = load_spec("demo", overrides)
-    arguments = from_shipped(spec)
-    assert arguments is not None
-    assert arguments[0] == "demo"
-    assert load_spec(arguments[0], arguments[1:]).sha256() == spec.sha256()
-    assert len(arguments) <= 1 + 8
-
-
-def test_a_run_of_another_name_or_with_many_changes_has_no_short_command() -> None:
-    assert from_shipped(load_spec("demo", ["name=mine"])) is None
-    many = ["rounds=3", "seed=5", "rule.lr=0.3", "rule.batch=7", "eval_every=2", "rule.momentum=0.5", "hops.0.period=9"]
-    assert from_shipped(load_spec("demo", [*many, "rule.updates_per_step=2", "model.hidden=[5]"])) is None
-    assert from_shipped(load_spec("demo", ["algorithm=scaffold"])) is None  # fedavg's keywords are not scaffold's
-
-
-def test_names_of_shipped_specs() -> None:
-    assert "demo" in shipped_as("demo")
-    assert shipped_as("no such name") == []
-    assert set(shipped_as("demo")) <= set(shipped())
-
-
-def test_only_specs_that_can_have_the_name_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = []
-
-    def noted(name: str) -> str:
-        read.append(name)
-        return shipped_text(name)
-
-    monkeypatch.setattr("fedradio.spec.description.shipped_text", noted)
-    assert shipped_as("z4") == ["rawhfl/paper/z4", "rawhfl/quick/z4"] == read
-    assert shipped_as("osafl_quick_fedavg") == ["osafl/quick/fedavg"] == read[2:]
-
-
-def test_every_shipped_spec_is_found_by_the_name_of_its_runs() -> None:
-    missing = [name for name in shipped() if name not in shipped_as(str(read_spec(name)["name"]))]
-    assert missing == []
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [("adam", "adam"), ("null", '"null"'), ("two words", '"two words"'), (0.5, "0.5"), ([1], "[1]")]
-)
-def test_values_on_a_command_line(value: Any, text: str) -> None:
-    assert override_value(value) == text

@@ -73,7 +73,6 @@ if TYPE_CHECKING:
         CacheView as CacheView,
         Foresight as Foresight,
         Placement as Placement,
-        Prices as Prices,
     )
     from fedradio.core.contracts.radio import (
         SUPERPOSITION as SUPERPOSITION,

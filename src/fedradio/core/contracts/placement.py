@@ -125,16 +125,6 @@ class Placement(Protocol):
 
 
 @dataclass(frozen=True)
-class Prices:
-    """Prices of any currency: of a Gbit on the backhaul, of a Gbit stored for a round; ``request`` is the income of a
-    request."""
-
-    backhaul_gbit: float
-    storage_gbit_round: float
-    request: float
-
-
-@dataclass(frozen=True)
 class Cache:
     """Caches of the edges: ``capacity`` files each, one or several side by side, under every placement.
 
@@ -153,7 +143,6 @@ class Cache:
     sharing: Sharing = "summed"
     top: int = TOP
     protocol: bool = False
-    prices: Prices | None = None
 
     def shelves(self) -> Iterator[tuple[str, int, int]]:
         """Label, placement (its number) and capacity of everything that is served side by side."""

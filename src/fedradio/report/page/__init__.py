@@ -11,7 +11,7 @@ from fedradio.report.charts.notes import notes
 from fedradio.report.charts.run_charts import energy_charts, map_chart, participation_charts
 from fedradio.report.charts.spread import spread
 from fedradio.report.page.chart import chart_section
-from fedradio.report.page.document import document
+from fedradio.report.page.document import Refresh, document
 from fedradio.report.page.html import Html, paragraph, section, tag
 from fedradio.report.page.numbers import spec_yaml
 from fedradio.report.page.sections.cache import cache
@@ -37,33 +37,33 @@ def page(
     progress: Progress = silent,
     note: Callable[[str], None] = unheard,
     beside: Path | None = None,
-    live: Html | None = None,
+    refresh: Refresh | None = None,
 ) -> str:
     """The page of a run folder or a sweep; damaged runs are marked and reported to ``note``.
 
     A sweep's page links to the pages of its runs, if they exist, relative to the folder ``beside`` (default: the
-    sweep's). ``live`` is the status line at the top of a served page while the run is in progress.
+    sweep's). With ``refresh`` the page reloads itself and says whether the run is in progress.
     """
     if is_sweep(folder):
         data = read_sweep_data(folder, progress, beside)
         for damaged in data.damaged():
             note(f"{damaged.trouble}: {damaged.folder}")
-        return sweep_page(data if live is None else data.without_links(), live)
+        return sweep_page(data, refresh)
     run = open_run(folder)
     if run.damage:
         note(f"{run.trouble}: {run.folder}")
-    return run_page(run, progress, live)
+    return run_page(run, progress, refresh)
 
 
-def run_page(run: Run, progress: Progress = silent, live: Html | None = None) -> str:
-    """The page of a run."""
+def run_page(run: Run, progress: Progress = silent, refresh: Refresh | None = None) -> str:
+    """The page of a run; with ``refresh`` it reloads itself."""
     progress("Records", 0.0)
     sections: dict[str, tuple[str, Html]] = {}
     makers = _sections(run)
     for number, (identity, title, make) in enumerate(makers):
         progress(title, number / len(makers))
         sections[identity] = title, make()
-    return document(f"{_title(run)} - fedradio", [_header(run)], sections, live=live)
+    return document(f"{_title(run)} - fedradio", [_header(run)], sections, refresh=refresh)
 
 
 def _sections(run: Run) -> list[tuple[str, str, Callable[[], Html]]]:

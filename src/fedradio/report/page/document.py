@@ -6,11 +6,13 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 
 from fedradio._version import __version__
 from fedradio.report.page.html import Html, Piece, join, paragraph, tag
 from fedradio.report.page.palette import variables
+from fedradio.results.folder_state import FolderState
 
 FIRST = """
 let chosen = null;
@@ -20,13 +22,18 @@ document.documentElement.dataset.theme = dark ? "dark" : "light";
 """
 """Script that runs before anything is drawn: sets the mode chosen last time, or the system's."""
 
-SERVED = ("plotly.js", "page.js", "live.js")
-"""Scripts that a live page loads from its server."""
+
+@dataclass(frozen=True)
+class Refresh:
+    """The reloads of a page in progress: seconds between them, and the state of the run or sweep that it shows."""
+
+    seconds: int
+    now: FolderState
 
 
-def asset(name: str, package: str = "fedradio.report.page") -> str:
-    """The text of a file of this package, or of another one."""
-    return (resources.files(package) / name).read_text(encoding="utf-8")
+def asset(name: str) -> str:
+    """The text of a file of this package."""
+    return (resources.files("fedradio.report.page") / name).read_text(encoding="utf-8")
 
 
 def document(
@@ -34,19 +41,18 @@ def document(
     header: Sequence[Piece],
     sections: Mapping[str, tuple[str, Html]],
     extra_css: str = "",
-    live: Html | None = None,
+    refresh: Refresh | None = None,
 ) -> str:
     """A whole page. ``sections`` are ``id -> (title for the contents, markup)``; ``extra_css`` is appended.
 
-    The page of a run in progress has a status line ``live``. It is served with separate scripts
-    (:mod:`fedradio.report.live`); every other page is a single file.
+    With ``refresh`` the page reloads itself, and a line at its top says whether the run or sweep is in progress.
     """
-    scripts = [FIRST] if live is not None else [FIRST, plotly_script(), asset("page.js")]
-    policy = content_policy(scripts, served=live is not None)
+    scripts = [FIRST, plotly_script(), asset("page.js")]
     head = join(
         [
             tag("meta", charset="utf-8"),
-            tag("meta", http_equiv="Content-Security-Policy", content=policy),
+            tag("meta", http_equiv="Content-Security-Policy", content=content_policy(scripts)),
+            *([] if refresh is None else [tag("meta", http_equiv="refresh", content=str(refresh.seconds))]),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("meta", name="color-scheme", content="light dark"),
             tag("meta", name="referrer", content="no-referrer"),
@@ -61,14 +67,14 @@ def document(
     body = join(
         [
             tag("a", "Skip to the content", href="#content", class_="skip"),
-            tag("header", *header, _mode_button(), live, class_="top"),
+            tag("header", *header, _mode_button(), None if refresh is None else _state_line(refresh), class_="top"),
             tag(
                 "div",
                 _contents(sections),
                 tag("main", join((inner for _, inner in sections.values()), "\n"), id="content", tabindex="-1"),
                 class_="columns",
             ),
-            _footer(served=live is not None),
+            _footer(),
             Html(f"<!--\n{asset('plotly-licence.txt')}-->"),
         ],
         "\n",
@@ -76,10 +82,7 @@ def document(
     colours = sorted(set(re.findall(r"@c([0-9a-f]{6})\b", body)))
     own = _raw("style", variables({f"c{colour}": f"#{colour}" for colour in colours}))
     start = f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n{own}\n</head>\n<body>\n{body}\n'
-    if live is None:
-        pieces = [piece for script in scripts[1:] for piece in (*_element("script", script), "\n")]
-    else:
-        pieces = [f"{tag('script', src=name)}\n" for name in SERVED]
+    pieces = [piece for script in scripts[1:] for piece in (*_element("script", script), "\n")]
     return "".join((start, *pieces, "</body>\n</html>\n"))  # at once: plotly.js is long
 
 
@@ -90,16 +93,12 @@ def plotly_script() -> str:
     return str(get_plotlyjs())
 
 
-def content_policy(scripts: Sequence[str], served: bool = False) -> str:
-    """Content security policy: only these scripts run, and nothing is loaded from elsewhere.
-
-    A ``served`` page may also load scripts from its own server and ask it for updates.
-    """
+def content_policy(scripts: Sequence[str]) -> str:
+    """Content security policy: only these scripts run, and nothing is loaded from elsewhere."""
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
-    allowed = " ".join([*(f"'sha256-{digest}'" for digest in digests), *(["'self'"] if served else [])])
-    connect = "connect-src 'self'; " if served else ""
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
     return (
-        f"default-src 'none'; script-src {allowed}; {connect}style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -125,10 +124,15 @@ def _contents(sections: Mapping[str, tuple[str, Html]]) -> Html:
     return tag("nav", tag("ul", *links), aria_label="Contents", class_="contents")
 
 
-def _footer(served: bool) -> Html:
-    where = "This page is served by this machine" if served else "This page is a single file"
+def _state_line(refresh: Refresh) -> Html:
+    every = "every second" if refresh.seconds == 1 else f"every {refresh.seconds} s"
+    words = f"{refresh.now.sentence} This page reloads {every}."
+    return tag("p", words, class_="state", data_state=refresh.now.state)
+
+
+def _footer() -> Html:
     text = (
-        f"Made by fedradio {__version__}. {where} and loads nothing from the network. "
+        f"Made by fedradio {__version__}. This page is a single file and loads nothing from the network. "
         "Charts: plotly.js, MIT licence (its text is in this file)."
     )
     script = tag("noscript", paragraph("Charts need JavaScript; the numbers are in the table below each chart."))

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from fedradio.core.units import show, show_count, show_number, show_percent, show_seconds
+from fedradio.core.units import show, show_count, show_percent, show_seconds
 from fedradio.report.page.html import DASH, UNDEFINED
 from fedradio.results import statistics
 from fedradio.results.quantity import Quantity
@@ -37,11 +37,6 @@ def seconds(value: float | None) -> str:
 def count(value: float | None) -> str:
     """A count, whole or a mean."""
     return UNDEFINED if value is None else show_count(value)
-
-
-def number(value: float | None) -> str:
-    """A number with four digits."""
-    return UNDEFINED if value is None else show_number(value)
 
 
 def text_of(quantity: Quantity, value: float | None) -> str:

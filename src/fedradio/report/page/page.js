@@ -1,5 +1,5 @@
 "use strict";
-const page = (() => {
+(() => {
   const root = document.documentElement;
   const prefers = matchMedia("(prefers-color-scheme: dark)");
   const touch = matchMedia("(pointer: coarse)").matches;
@@ -149,34 +149,43 @@ const page = (() => {
   let before;
   addEventListener("beforeprint", () => {
     before = root.dataset.theme;
-    document.querySelectorAll(".plot").forEach((plot) => drawn.add(plot));
+    all(".plot").forEach((plot) => drawn.add(plot));
     show("light");
   });
   addEventListener("afterprint", () => show(before));
 
-  // ---- parts of the page: all of it at first, later what a live page has put in place of older parts
+  // ---- a page that reloads itself: what was scrolled to, chosen and unfolded before is so again
 
-  function attach(part) {
-    part.querySelectorAll(".copy").forEach((one) => one.addEventListener("click", () => copy(one)));
-    part.querySelectorAll(".save").forEach((one) => one.addEventListener("click", () => save(one)));
-    for (const fieldset of part.querySelectorAll(".switch")) {
-      fieldset.addEventListener("change", () => choose(fieldset));
-      choose(fieldset);
-    }
-    for (const plot of part.querySelectorAll(".plot")) {
-      known.delete(plot);
-      if (drawn.has(plot)) draw(plot);
-      else near.observe(plot);
-    }
+  const PLACE = `fedradio-place ${location.pathname}`;
+  const all = (selector) => [...document.querySelectorAll(selector)];
+
+  function keep() {
+    const place = { top: scrollY, chosen: all("input:checked").map((one) => one.id), open: all("details").map((one) => one.open) };
+    try { sessionStorage.setItem(PLACE, JSON.stringify(place)); } catch { /* not allowed here: the page begins at its top */ }
   }
 
-  function discard(plot) {
-    near.unobserve(plot);
-    known.delete(plot);
-    if (drawn.delete(plot)) Plotly.purge(plot);
+  function kept() {
+    try {
+      const place = JSON.parse(sessionStorage.getItem(PLACE));
+      sessionStorage.removeItem(PLACE);
+      return place;
+    } catch { return null; }
   }
+
+  if (document.querySelector("meta[http-equiv=refresh]")) addEventListener("pagehide", keep);
+  const place = kept();
+  all("input[type=radio]").forEach((one) => { if (place?.chosen.includes(one.id)) one.checked = true; });
+  all("details").forEach((one, at) => { one.open = place?.open[at] ?? one.open; });
+
+  // ---- all of the page
 
   show(root.dataset.theme);
-  attach(document);
-  return { attach, discard };
+  all(".copy").forEach((one) => one.addEventListener("click", () => copy(one)));
+  all(".save").forEach((one) => one.addEventListener("click", () => save(one)));
+  for (const fieldset of all(".switch")) {
+    fieldset.addEventListener("change", () => choose(fieldset));
+    choose(fieldset);
+  }
+  all(".plot").forEach((plot) => near.observe(plot));
+  if (place) scrollTo({ top: place.top, behavior: "instant" });
 })();

@@ -91,14 +91,6 @@ class SweepData:
         runs = [run for variant in self.variants for run in variant.runs.values()]
         return [run for run in runs if run is not None and run.trouble]
 
-    def without_links(self) -> SweepData:
-        """The same without links to pages of runs, for a page that is served and has no files beside it."""
-        variants = [
-            replace(one, runs={seed: run and replace(run, page="") for seed, run in one.runs.items()})
-            for one in self.variants
-        ]
-        return replace(self, variants=variants)
-
     def colours(self) -> dict[str, str]:
         """The colour of every variant by its identity."""
         return {variant.identity: variant.style.colour for variant in self.variants}

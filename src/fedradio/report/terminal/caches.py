@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from fedradio.core.units import show, show_number, show_percent, show_seconds
+from fedradio.core.units import show, show_percent, show_seconds
 from fedradio.report.terminal.words import count, plain_table
 from fedradio.results.caches import CacheRow
 from fedradio.results.statistics import LEVEL, Interval
@@ -20,13 +20,12 @@ STATIONARY = "the request distribution never changes here, which favours countin
 
 def cache_table(found: CacheSummary, stationary: bool) -> Table:
     """Hits, backhaul and delivery time of every placement of a run, and whether learning paid for its own traffic."""
-    priced = any(shelf.revenue is not None for shelf in found.shelves.values())
-    titles = ["hits", "net backhaul", "delivery", "payback", "break-even", *(["revenue"] if priced else [])]
+    titles = ["hits", "net backhaul", "delivery", "payback", "break-even"]
     rows: list[list[str]] = []
     for label, shelf in found.shelves.items():
         cells = [show_percent(shelf.hit_ratio), show(shelf.net_bits, "bit"), show_seconds(shelf.seconds)]
         cells += [payback_text(shelf), show(shelf.break_even_bits, "bit")]
-        rows.append([label, *cells, *([show_number(shelf.revenue)] if priced else [])])
+        rows.append([label, *cells])
     caption = (
         f"{found.requests} requests for {found.files} of {found.catalogue} files; net backhaul: missed and prefetched "
         "files, control messages, and for model-based placements the model's own traffic in both directions"
@@ -54,7 +53,6 @@ def cache_warnings(found: CacheSummary) -> list[str]:
 def cache_comparison(rows: Sequence[CacheRow]) -> Table:
     """Placements over seeds: means with intervals, and paired differences from counting."""
     several = len({row.variant for row in rows}) > 1
-    priced = any(row.means["revenue"] is not None for row in rows)
     titles = ["seeds", "hits %", "minus counting", "net Gbit", "minus counting", "seconds", "paid back"]
     lines: list[list[str]] = []
     for row in rows:
@@ -68,13 +66,12 @@ def cache_comparison(rows: Sequence[CacheRow]) -> Table:
             "-" if row.paid_back is None else f"{row.paid_back} of {len(row.seeds)}",
         ]
         label = f"{row.variant}: {row.shelf}" if several else row.shelf
-        lines.append([label, *cells, *([_text(row.means["revenue"], 1)] if priced else [])])
+        lines.append([label, *cells])
     than = ", ".join(dict.fromkeys(row.than for row in rows if row.than))
     starred = f"* the {100 * LEVEL:g} % confidence interval of the difference excludes 0"
     marked = f"counting: {than}, paired by seed; {starred}"
     caption = "; ".join([marked] * bool(than) + [STATIONARY] * any(row.stationary for row in rows))
-    head = ["cache", *titles, *(["revenue"] if priced else [])]
-    return plain_table(head, lines, caption, left=1, wide=False)
+    return plain_table(["cache", *titles], lines, caption, left=1, wide=False)
 
 
 def _text(mean: Interval | None, scale: float, signed: bool = False) -> str:

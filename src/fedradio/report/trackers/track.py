@@ -10,10 +10,10 @@ from typing import Literal
 
 from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress, silent, unheard
-from fedradio.report.live.watched import standing
 from fedradio.report.trackers.mlflow import Mlflow, check_mlflow, store_uri
 from fedradio.report.trackers.points import Tracker, points
 from fedradio.report.trackers.tensorboard import TensorBoard, check_tensorboard
+from fedradio.results.folder_state import folder_state
 from fedradio.results.run import Run, open_all
 from fedradio.results.sweep_file import is_sweep, read_sweep_file
 
@@ -123,9 +123,9 @@ def _advance(tracking: Tracking, follow: bool, progress: Progress) -> None:
     """One pass over the records; with ``follow`` another one whenever they have grown, until the end."""
     seen = ""
     while True:
-        now = standing(tracking.folder)
+        now = folder_state(tracking.folder)
         began = time.monotonic()
-        last = not follow or now.state in ("ended", "gone")
+        last = not follow or now.state in ("complete", "stopped", "gone")
         if now.version != seen:
             tracking.update(progress, growing=not last)
         seen = now.version

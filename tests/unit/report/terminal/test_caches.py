@@ -32,11 +32,6 @@ def test_a_line_for_every_placement() -> None:
     assert "flatters" not in shown(cache_table(balance(PAID), stationary=False), width=200)
 
 
-def test_revenue_where_there_are_prices() -> None:
-    assert "revenue" not in shown(cache_table(balance(PAID), True))
-    assert "12.5" in shown(cache_table(balance(shelf("lru", revenue=12.5)), True))
-
-
 def test_late_moves_are_warned_of() -> None:
     assert cache_warnings(balance(PAID)) == []
     (warning,) = cache_warnings(balance(PAID, shelf("oracle", late=3)))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from support.terminal import shown
 
 from fedradio.report.slot_rows import cell_rows, client_rows, mode_row, objective_points, placement
-from fedradio.report.terminal.slot_plan import columns_table, map_text, rows_table
+from fedradio.report.terminal.slot_plan import columns_table, rows_table
 from fedradio.rounds.planning import plan_slots
 from fedradio.rounds.round import begin
 from fedradio.spec.build import build
@@ -16,16 +16,15 @@ def test_a_slot_for_people(cells: Callable[..., Spec]) -> None:
     """RawHFL's slot fits 80 columns, a network without radio shows dashes."""
     sim = build(load_spec("rawhfl", ["hops.0.policy.mode=paper"]))
     plan = next(plan_slots(sim, begin(sim), 1))
-    text = shown(
-        map_text(sim.topology, plan), rows_table(client_rows(sim, plan)), rows_table(cell_rows(sim, plan)), width=80
-    )
+    text = shown(rows_table(client_rows(sim, plan)), rows_table(cell_rows(sim, plan)), width=80)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     places = placement(plan)
-    drawn = "\n".join(lines[: next(i for i, line in enumerate(lines) if "selected" in line)])
     assert places.count("selected") == 16
-    assert drawn.count("▲") == 4
-    assert 0 < drawn.count("●") <= 16
+    for place, line in zip(places, lines[1 : 1 + len(places)], strict=True):
+        words = {"selected": " selected", "eligible": " not selected", "out": " energy"}
+        assert words[place] in line
+        assert (place == "selected") == (len(line.split()) == 10)
     assert text.count("energy") == places.count("out")
     assert "…" not in text
     plain = build(cells())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fedradio.report.charts.cache import caches
 from fedradio.report.page.chart import chart_section
 from fedradio.report.page.html import Html, join, paragraph, section, table
-from fedradio.report.page.numbers import number, percent, quantity, seconds
+from fedradio.report.page.numbers import percent, quantity, seconds
 from fedradio.results.caches import ServedRounds, served_rounds, stationary
 from fedradio.results.run import Run
 from fedradio.runs.cache_summary import CacheSummary
@@ -44,7 +44,6 @@ def _balance(found: CacheSummary | None) -> Html | None:
     """The table of the overall balance, from the summary."""
     if found is None:
         return None
-    priced = any(shelf.revenue is not None for shelf in found.shelves.values())
     head = ["placement", "hits", "expected", "net backhaul", "delivery", "reports", "payback", "break-even"]
     rows = []
     for name, s in found.shelves.items():
@@ -52,8 +51,8 @@ def _balance(found: CacheSummary | None) -> Html | None:
         paid = "" if not learns else "never" if s.payback is None else f"round {s.payback}"
         size = "" if s.break_even_bits is None else quantity(s.break_even_bits, "bit")
         cells = [name, percent(s.hit_ratio), percent(s.expected), quantity(s.net_bits, "bit"), seconds(s.seconds)]
-        rows.append([*cells, quantity(s.report_bits, "bit"), paid, size, *([number(s.revenue)] if priced else [])])
-    return table("Balance of each placement over the run", [*head, *(["revenue"] if priced else [])], rows)
+        rows.append([*cells, quantity(s.report_bits, "bit"), paid, size])
+    return table("Balance of each placement over the run", head, rows)
 
 
 def _edges(served: ServedRounds) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 from collections.abc import Mapping
@@ -9,8 +10,7 @@ from typing import Any
 
 from fedradio.report.page.html import DASH, Html, Piece, command, copied, paragraph, section, table, tag
 from fedradio.results.run import Run
-from fedradio.spec.description import override_value, shipped_as
-from fedradio.spec.files import read_spec
+from fedradio.spec.files import read_spec, shipped, shipped_text
 from fedradio.spec.spec import COMPOSED
 from fedradio.sweeps.grid import SweepPlan
 
@@ -25,14 +25,11 @@ def reproduce(run: Run) -> Html:
     """Commands that reproduce the run."""
     if COMPOSED in run.spec.plain:
         return _composed(run)
-    arguments = run.description.get("shipped")
-    short = shlex.join(["fedradio", "run", *map(str, arguments)]) if isinstance(arguments, list) else None
     return section(
         "reproduce",
         "Reproduce",
         paragraph("With the spec in the run folder, from its parent folder:"),
         command(f"fedradio run {place(run)}/spec.yaml"),
-        *([paragraph("The same, from a shipped spec and without any files:"), command(short)] if short else []),
         paragraph(
             "Results depend only on the spec and the versions below, not on the number of threads. Fingerprint of "
             "everything that determines them (sha256 of the complete spec without name and about): ",
@@ -83,6 +80,20 @@ def sweep_command(plan: SweepPlan) -> tuple[str, bool] | None:
     seeds = ["--seeds", ",".join(map(str, plan.seeds)) + "," * (len(plan.seeds) == 1)]
     name = f"{plan.name}.yaml" if source is None else source
     return shlex.join(["fedradio", "sweep", name, *arguments, *seeds]), source is None
+
+
+def shipped_as(name: str) -> list[str]:
+    """The shipped specs that give their runs this name; only those whose own name allows it are read."""
+    near = (each for each in shipped() if name in (each.replace("/", "_"), each.rpartition("/")[2]))
+    return [each for each in near if f"name: {name}\n" in shipped_text(each)]
+
+
+def override_value(value: Any) -> str:
+    """A value on a command line: a plain word as it is, everything else as JSON, which is YAML too."""
+    plain = (
+        isinstance(value, str) and value.isidentifier() and value.lower() not in ("null", "true", "false", "yes", "no")
+    )
+    return str(value) if plain else json.dumps(value)
 
 
 def spec_text(yaml: str, composed: bool = False) -> Html:

@@ -11,7 +11,7 @@ from fedradio.report.charts.costs import cost_of_common_target, costs
 from fedradio.report.charts.differences import differences
 from fedradio.report.charts.energy import energy
 from fedradio.report.page.chart import chart_section, charts, numbers_table
-from fedradio.report.page.document import document
+from fedradio.report.page.document import Refresh, document
 from fedradio.report.page.html import UNDEFINED, Html, Piece, command, copied, paragraph, section, table, tag
 from fedradio.report.page.numbers import count, percent, plus_minus, seconds, spec_yaml, text_of, value_words
 from fedradio.report.page.palette import variables
@@ -26,8 +26,8 @@ from fedradio.results.statistics import Interval
 from fedradio.spec.yaml import flatten
 
 
-def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
-    """The page of a sweep; ``live`` is the status line at the top of a served page."""
+def sweep_page(sweep: SweepData, refresh: Refresh | None = None) -> str:
+    """The page of a sweep; with ``refresh`` it reloads itself."""
     name, groups = sweep.plan.name, [variant.group for variant in sweep.variants]
     header = tag(
         "div",
@@ -49,7 +49,7 @@ def sweep_page(sweep: SweepData, live: Html | None = None) -> str:
         "spec": ("Spec and axes", _spec(sweep)),
         "environment": ("Environment", _environment(sweep)),
     }
-    return document(f"{name} - fedradio sweep", [header], sections, variables(sweep.colours()), live)
+    return document(f"{name} - fedradio sweep", [header], sections, variables(sweep.colours()), refresh)
 
 
 def known_quantities(sweep: SweepData) -> list[Quantity]:

@@ -1,6 +1,6 @@
-"""A run or sweep folder that is being watched: whether its files have changed, and whether a process works in it.
+"""The state of a run or sweep folder: whether it is complete, whether a process works in it, whether its files changed.
 
-Nothing is written and no lock is taken, so a run never waits for those who watch it.
+Nothing is written and no lock is taken, so a run never waits for a command that follows it.
 """
 
 from __future__ import annotations
@@ -14,30 +14,33 @@ from pathlib import Path
 from typing import Literal
 
 from fedradio.core.errors import StoreError
-from fedradio.core.files import LOCK_FILE
+from fedradio.core.files import LOCK_FILE, parse_json, read_bytes
 from fedradio.results.sweep_file import MARKER, is_sweep, listed_runs
 from fedradio.runs.folder import RECORDS_FILE, SPEC_FILE, SUMMARY_FILE, is_run
 
 LOCKS = Path("/proc/locks")
 """Where Linux lists the locks that processes hold."""
 
-State = Literal["waiting", "running", "ended", "gone", "unknown"]
-"""Not started; a process works in it; it has its summary; no process works in it; the system cannot say."""
+State = Literal["waiting", "running", "complete", "stopped", "gone", "unknown"]
+"""Not started; a process works in it; complete or diverged; interrupted or failed; killed; the system cannot say.
+
+``complete`` is final: a diverged run diverges again. A run that is ``stopped`` or ``gone`` can be resumed.
+"""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The state of a run or sweep, one sentence about it, and an identifier for exactly these contents."""
+class FolderState:
+    """The state of a run or sweep, one sentence about it, and an identifier of exactly these files."""
 
     state: State
     sentence: str
     version: str
 
 
-def standing(folder: Path) -> Standing:
-    """The current state of a run or sweep folder, from the sizes and times of its files, without reading them."""
+def folder_state(folder: Path) -> FolderState:
+    """The current state of a run or sweep folder, from its summaries and the sizes and times of its files."""
     state, sentence, files = _of_sweep(folder) if is_sweep(folder) else _of_run(folder)
-    return Standing(state, sentence, _version(state, files))
+    return FolderState(state, sentence, _version(state, files))
 
 
 def _of_run(folder: Path) -> tuple[State, str, list[Path]]:
@@ -47,7 +50,8 @@ def _of_run(folder: Path) -> tuple[State, str, list[Path]]:
     sentences: dict[State, str] = {
         "waiting": "The run has not started yet.",
         "running": f"The run is in progress; {last}.",
-        "ended": f"The run has ended; {last}.",
+        "complete": "The run has ended.",
+        "stopped": f"The run stopped before its end; {last}.",
         "gone": f"No process on this machine is working on this run: it was killed or is running elsewhere; {last}.",
         "unknown": f"The {last}.",
     }
@@ -60,13 +64,22 @@ def _of_sweep(folder: Path) -> tuple[State, str, list[Path]]:
     except StoreError as error:
         return "unknown", str(error), [folder / MARKER]
     states = [run_state(run) for run in runs]
-    running, ended, gone = (states.count(state) for state in ("running", "ended", "gone"))
-    parts = [f"{ended} of {len(runs)} runs have ended"]
+    complete, running, stopped, gone = (states.count(each) for each in ("complete", "running", "stopped", "gone"))
+    parts = [f"{complete} of {len(runs)} runs have ended"]
     parts += [f"{running} {'is' if running == 1 else 'are'} in progress"] * (running > 0)
+    parts += [f"{stopped} stopped before {'its' if stopped == 1 else 'their'} end"] * (stopped > 0)
     parts += [f"{gone} {'has' if gone == 1 else 'have'} no process on this machine"] * (gone > 0)
-    state: State = "ended" if ended == len(runs) else "running" if running else "unknown"
     files = [run / name for run in runs for name in (RECORDS_FILE, SUMMARY_FILE)]
-    return state, f"{'; '.join(parts)}.", [folder / MARKER, *files]
+    return _joint(states), f"{'; '.join(parts)}.", [folder / MARKER, *files]
+
+
+def _joint(states: list[State]) -> State:
+    """The state of a sweep whose runs have these states."""
+    if "running" in states:
+        return "running"
+    if "stopped" in states and set(states) <= {"complete", "stopped"}:
+        return "stopped"
+    return "complete" if set(states) <= {"complete"} else "unknown"
 
 
 def run_state(folder: Path) -> State:
@@ -74,9 +87,18 @@ def run_state(folder: Path) -> State:
     if not is_run(folder):
         return "waiting"
     if (folder / SUMMARY_FILE).exists():
-        return "ended"
+        return "complete" if _status(folder) in ("complete", "diverged") else "stopped"
     locked = is_locked(folder)
     return "unknown" if locked is None else "running" if locked else "gone"
+
+
+def _status(folder: Path) -> object:
+    """The status in the summary of a run; None if it cannot be read."""
+    path = folder / SUMMARY_FILE
+    try:
+        return parse_json(read_bytes(path), path).get("status")
+    except StoreError:
+        return None
 
 
 def is_locked(folder: Path, locks: Path = LOCKS) -> bool | None:

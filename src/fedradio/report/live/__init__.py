@@ -1,1 +1,0 @@
-"""The live page: the page of a run or sweep, served on this machine and updated without reloading."""
