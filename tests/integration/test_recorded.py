@@ -23,6 +23,9 @@ def before() -> dict[str, Any]:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     recorded.unpack(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(
+        "COLUMNS", "160"
+    )  # a narrow terminal, such as that of xdist's workers, cuts numbers of wide tables
     return tmp_path
 
 
