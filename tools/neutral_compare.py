@@ -2,7 +2,8 @@
 
 Specs are compared without the keys that have their defaults, hence fingerprints are not compared. Left out are also the
 number of the format, the sentence that describes a spec, and what the clock and the machine decide: wall-clock seconds,
-seconds spent on checkpoints, memory, disk, and checksums of files in which these stand.
+seconds and octets of a federation's letters, seconds spent on checkpoints, memory, disk, and checksums of files in
+which these stand.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from fedradio.spec.defaults import without_defaults
 MODEL, RECORDS, SUMMARY, SPEC = "model.safetensors", "records.jsonl", "summary.json", "spec.yaml"
 ALL = (SPEC, RECORDS, MODEL, SUMMARY)
 """What a run leaves."""
-CLOCK = frozenset({"wall_s", "measured_s", "train_s"})
+CLOCK = frozenset({"wall_s", "measured_s", "train_s", "wire_bits"})
+"""What the clock decides; a device writes its seconds into its letter, whose length depends on their digits."""
 MACHINE = CLOCK | {"cpu_s", "checkpoint_s", "disk_bytes", "memory_bytes", "files", "sha256"}
 DESCRIPTION = frozenset({"about"})
 FINGERPRINT = frozenset({"spec_sha256"})
