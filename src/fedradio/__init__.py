@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from fedradio.report.figures.plot import plot
     from fedradio.report.page import page
     from fedradio.results.compare import compare
+    from fedradio.results.diagnosis import Diagnosis, RoundDiagnosis, diagnose
     from fedradio.results.export import export
     from fedradio.results.made import resume, run
     from fedradio.results.run import Run, open_run, open_runs
@@ -121,6 +122,7 @@ __all__ = [
     "Cohort",
     "DataError",
     "Delivery",
+    "Diagnosis",
     "DivergenceError",
     "Effort",
     "Epochs",
@@ -151,6 +153,7 @@ __all__ = [
     "Reason",
     "ReceiverRule",
     "Rng",
+    "RoundDiagnosis",
     "RoundRecord",
     "Run",
     "Samples",
@@ -180,6 +183,7 @@ __all__ = [
     "compose",
     "curves",
     "data",
+    "diagnose",
     "digits",
     "dirichlet",
     "effort",
@@ -257,6 +261,7 @@ __getattr__ = lazy(
         "Cohort": "fedradio.core.contracts",
         "DataError": "fedradio.core.errors",
         "Delivery": "fedradio.core.contracts",
+        "Diagnosis": "fedradio.results.diagnosis",
         "DivergenceError": "fedradio.core.errors",
         "Effort": "fedradio.policies.effort",
         "Epochs": "fedradio.policies.effort",
@@ -287,6 +292,7 @@ __getattr__ = lazy(
         "Reason": "fedradio.core.contracts",
         "ReceiverRule": "fedradio.core.contracts",
         "Rng": "fedradio.core.rng",
+        "RoundDiagnosis": "fedradio.results.diagnosis",
         "RoundRecord": "fedradio.core.contracts.records",
         "Run": "fedradio.results.run",
         "Samples": "fedradio.core.contracts",
@@ -315,6 +321,7 @@ __getattr__ = lazy(
         "compose": "fedradio.rounds.simulation",
         "curves": "fedradio.report.figures.lines",
         "data": "fedradio.data:",
+        "diagnose": "fedradio.results.diagnosis",
         "digits": "fedradio.data.sources",
         "dirichlet": "fedradio.data.partition",
         "effort": "fedradio.policies.effort",
