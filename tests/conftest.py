@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,9 @@ from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import apply_overrides
 
 heed_ending_signals()
+os.environ.pop(
+    "COLUMNS", None
+)  # workers of xdist have 80: commands print as into a pipe, however the tests are started
 
 settings.register_profile("quick", max_examples=QUICK, deadline=None, derandomize=True)
 settings.register_profile("wide", max_examples=WIDE, deadline=None, derandomize=True)

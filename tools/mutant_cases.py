@@ -38,6 +38,10 @@ class Mutant:
 
 
 ACCOUNTS = ("rounds/test_accounts.py",)
+DIAGNOSIS = (
+    "results/test_diagnosis.py::test_loss_drop_smoothness_and_divergence_by_hand",
+    "results/test_diagnosis.py::test_divergence_of_edges_by_hand",
+)
 EXCHANGE = ("rounds/test_exchange.py",)
 RANDOMNESS = ("rounds/test_round.py::test_no_two_parts_share_a_generator_and_none_draws_twice_from_one",)
 SCAFFOLD = ("algorithms/test_scaffold.py",)
@@ -692,5 +696,26 @@ MUTANTS = (
         "self._stopped = self._stopped or stopped",
         "self._stopped = stopped",
         ("remote/test_courier.py",),
+    ),
+    Mutant(
+        "results/diagnosis.py",
+        "the mean gradient forgets the clients' weights",
+        "+= weight[i] * before.cpu().double()",
+        "+= before.cpu().double() / len(losses)",
+        DIAGNOSIS,
+    ),
+    Mutant(
+        "results/diagnosis.py",
+        "gradients of edges are not divided by their share",
+        "(squared_norm(sums) / share.clamp(min=1e-300))",
+        "(squared_norm(sums) * share)",
+        DIAGNOSIS,
+    ),
+    Mutant(
+        "results/diagnosis.py",
+        "samples that arrive before a round are left out",
+        "stream = _arrived(sim, recall(state.parts, STREAM), t)",
+        "stream = recall(state.parts, STREAM)",
+        ("results/test_diagnosis.py::test_data_at_the_start_of_a_round",),
     ),
 )

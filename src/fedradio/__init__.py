@@ -103,6 +103,11 @@ if TYPE_CHECKING:
     from fedradio.report.figures.plot import plot as plot
     from fedradio.report.page import page as page
     from fedradio.results.compare import compare as compare
+    from fedradio.results.diagnosis import (
+        Diagnosis as Diagnosis,
+        RoundDiagnosis as RoundDiagnosis,
+        diagnose as diagnose,
+    )
     from fedradio.results.export import export as export
     from fedradio.results.made import resume as resume, run as run
     from fedradio.results.run import Run as Run, open_run as open_run, open_runs as open_runs

@@ -36,10 +36,6 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 FACES = ("README.md", "CONTRIBUTING.md", "SUPPORT.md", "SECURITY.md", "DATA.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md")
 
 
-TODAY = [page for page in PAGES if page.name != "from_0_2.md"]
-"""Pages but the one that names what is gone."""
-
-
 def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
@@ -72,7 +68,7 @@ def test_what_is_wrong_is_found() -> None:
 def test_options_inside_of_lines_exist() -> None:
     known = options() | FOREIGN
     unknown = set()
-    for page in TODAY:
+    for page in PAGES:
         for text in inline(page):
             if text.startswith(("fedradio ", "--")) or re.fullmatch(r"-[a-zA-Z]", text):
                 unknown |= {(named(page), option) for option in OPTION.findall(text) if option not in known}
@@ -83,7 +79,7 @@ def test_options_inside_of_lines_exist() -> None:
 
 def test_commands_inside_of_lines_are_understood() -> None:
     wrong = []
-    for page in TODAY:
+    for page in PAGES:
         for text in inline(page):
             whole = text.replace("\\|", "|")
             if re.match(r"fedradio [a-z]", whole) and not re.search(r"[\[…]|\.\.\.|&&|; | > |[.= ]$", whole):

@@ -121,17 +121,20 @@ def test_runs_are_read_without_the_file(here: Path, tmp_path: Path, monkeypatch:
     assert exit_code("compare", here / "whole", here / "whole") == 0
 
 
-def test_theory_runs_rounds_again_and_wants_the_same_file(here: Path) -> None:
-    without = fedradio(here, "theory", "whole")
+def test_diagnose_runs_rounds_again_and_wants_the_same_file(here: Path) -> None:
+    without = fedradio(here, "diagnose", "whole")
     assert without.returncode == 5
-    assert "fedradio theory whole --parts parts.py" in without.stderr
+    assert "fedradio diagnose whole --parts parts.py" in without.stderr
     (here / "another.py").write_text(HALVED + "# changed\n")
-    changed = fedradio(here, "theory", "whole", "--parts", "another.py")
+    changed = fedradio(here, "diagnose", "whole", "--parts", "another.py")
     assert changed.returncode == 5
     assert "another.py is not the file that this run was made with" in changed.stderr.replace("\n", " ")
-    told = fedradio(here, "theory", "whole", "--parts", "parts.py")
-    assert "unknown algorithm" not in told.stderr
-    assert "no theorem covers this run" in told.stderr or told.returncode == 0
+    told = fedradio(here, "diagnose", "whole", "--parts", "parts.py", "--json")
+    assert told.returncode == 0, told.stderr
+    found = json.loads(told.stdout)
+    first, second = found["rounds"][:2]
+    assert (found["algorithm"], len(found["rounds"])) == ("shortened", 3)
+    assert first["loss"] - first["drop"] == pytest.approx(second["loss"], rel=1e-5)
 
 
 def test_a_file_that_was_changed_between_runs_is_told(here: Path) -> None:

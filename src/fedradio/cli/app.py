@@ -67,8 +67,9 @@ COMMANDS = {
     "resume": CommandEntry(
         "Resume a run that was interrupted or killed; the result is the same as if it had never stopped.", parts=True
     ),
-    "theory": CommandEntry(
-        "Evaluate a paper's convergence bounds on a run, next to what the run measured.", parts=True
+    "diagnose": CommandEntry(
+        "Measure smoothness, gradient noise, client divergence and drop of the loss of a run, round by round.",
+        parts=True,
     ),
     "sweep": CommandEntry(
         "Run a spec with every combination of the given values, on the same seeds; completed runs are not repeated.",

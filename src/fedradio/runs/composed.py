@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fedradio.core.contracts import Constant, Hop
 from fedradio.core.errors import Problem, SpecError, StoreError
@@ -68,9 +68,14 @@ def _start(simulation: Simulation) -> Plain:
     return {} if given is None else {"start": {"sha256": given.sha256, "reason": given.reason}}
 
 
-def same_composition(stored: Spec, simulation: Simulation | None, folder: Path) -> Simulation:
-    """The simulation of a run that was composed in Python, if it is the one that the run was made with."""
-    line = f"fedradio.resume({str(folder)!r}, simulation=...)"
+def same_composition(
+    stored: Spec, simulation: Simulation | None, folder: Path, function: Literal["resume", "diagnose"] = "resume"
+) -> Simulation:
+    """The simulation of a run that was composed in Python, if it is the one that the run was made with.
+
+    ``function`` of fedradio is named in messages.
+    """
+    line = f"fedradio.{function}({str(folder)!r}, simulation=...)"
     if simulation is None:
         remedy = f"compose the same simulation in Python and continue there: {line}"
         raise StoreError(f"{folder} was composed in Python and cannot be built by a command; {remedy}")
@@ -78,7 +83,7 @@ def same_composition(stored: Spec, simulation: Simulation | None, folder: Path) 
         raise StoreError(f"{folder} is the run of a spec and is built from it: leave simulation= out")
     if stateful := stored.plain[COMPOSED]["stateful"]:
         reason = f"{', '.join(stateful)}: keeps state that is not in the checkpoint"
-        raise StoreError(f"{folder} cannot be resumed, {reason}; draw from the rng that is passed to the part")
+        raise StoreError(f"{folder} cannot be {function}d, {reason}; draw from the rng that is passed to the part")
     options = {key: stored.plain[key] for key in ("name", "about", "rounds", "eval_every")}
     now = composed_spec(simulation, **options)
     if now.sha256() != stored.sha256():

@@ -77,7 +77,7 @@ def resume(
         else:
             sim = build(spec, before.get("device", "cpu"), workers)
         sim = sim if backend is None else replace(sim, backend=backend(spec))
-        _refuse_other_files(before.get("files", {}), sim.files)
+        refuse_other_files(before.get("files", {}), sim.files)
         if done is not None and _mended(folder, verdict, start_files(spec, sim, before), observer):
             return _nothing_to_do(folder, done, observer)
         checkpoint, refused = last_good(folder.path, spec, form(begin(sim)))
@@ -118,7 +118,7 @@ def _refuse_other_clients(folder: Path, before: Mapping[str, Any], simulation: S
         raise StoreError(f"{folder} was not made with these devices")
 
 
-def _refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> None:
+def refuse_other_files(before: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Refuse to go on with a file that is not the one that the run was made with."""
     for path, sha256 in before.items():
         if now.get(path, sha256) != sha256:

@@ -1,1 +1,1 @@
-"""Convergence bounds of the papers as plain functions, and estimators of the constants that they assume."""
+"""Convergence bounds of the papers as printed, as plain functions, with their errata."""

@@ -34,13 +34,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
-
-from fedradio.core.contracts import LocalRule
-
-REINFORCED_BELOW = (math.sqrt(5.0) - 1.0) / 2.0
-"""Below this ``rho = alpha_r / alpha_p`` pseudo-labels reinforce themselves: the root of ``rho (1 + rho) = 1``."""
 
 
 @dataclass(frozen=True)
@@ -79,38 +73,6 @@ class Setting:
         return self.lr * self.global_lr
 
 
-def setting_of(
-    rule: LocalRule,
-    clients: int,
-    sampled: int,
-    updates: tuple[int, int],
-    *,
-    mixture: float = 0.75,
-    share: Tensor | None = None,
-    pseudo_lr: float = 0.0,
-) -> Setting:
-    """The setting of an algorithm's local rule, with ``updates`` from least to most a round.
-
-    ``eta_g`` is the mean of the two, as for clients that draw their numbers uniformly.
-    """
-    least, most = rule.effective_steps(torch.tensor(updates)).tolist()
-    cost = rule.objective
-    equal = torch.full((clients,), 1.0 / clients, dtype=torch.float64)
-    return Setting(
-        clients=clients,
-        sampled=sampled,
-        lr=rule.lr,
-        global_lr=sum(updates) / 2,
-        own_lr=rule.lr * (1.0 if cost is None else cost.lr_factor),
-        pseudo_lr=pseudo_lr,
-        most=most,
-        least=least,
-        batch=rule.batch + (0 if cost is None else cost.unlabelled_batch),
-        share=equal if share is None else share.double(),
-        mixture=torch.full((clients,), mixture, dtype=torch.float64),
-    )
-
-
 @dataclass(frozen=True)
 class Condition:
     """A condition ``quantity <= term`` of an equation, in numbers ``value <= limit``."""
@@ -128,18 +90,6 @@ class Condition:
     def __str__(self) -> str:
         sign = "within" if self.holds else "above"
         return f"{self.equation}: {self.quantity} = {self.value:.3g} is {sign} {self.term} = {self.limit:.3g}"
-
-
-def step_weights(updates: int, momentum: float) -> Tensor:
-    """Weights ``b [Q] = (1 - gamma^(Q-t)) / (1 - gamma)`` of the gradients of steps ``t`` in the change (21)."""
-    left = torch.arange(updates, 0, -1, dtype=torch.float64)
-    return (1 - momentum**left) / (1 - momentum)
-
-
-def effective_steps(updates: int, momentum: float) -> float:
-    """Effective steps ``Qt = Q/(1-gamma) - gamma (1-gamma^Q)/(1-gamma)^2`` (15), the sum of :func:`step_weights`."""
-    gam = momentum
-    return updates / (1 - gam) - gam * (1 - gam**updates) / (1 - gam) ** 2
 
 
 def d_0(setting: Setting, constants: Constants) -> float:
@@ -183,16 +133,6 @@ def conditions_36_to_38(setting: Setting, constants: Constants, *, corrected: bo
     last, unit = ("11mL/(2N)", smooth) if corrected else ("11m/(2N)", 1.0)
     limit = 11 * smooth / 8 + 11 * m * unit / (2 * n)
     return [*conditions, Condition("(38)", "D_0", f"11L/8 + {last}", d0, limit)]
-
-
-def violated(conditions: list[Condition]) -> list[Condition]:
-    """Conditions that do not hold; if there are any, the bound says nothing."""
-    return [condition for condition in conditions if not condition.holds]
-
-
-def largest_rate(setting: Setting, constants: Constants) -> float:
-    """The largest ``eta`` that (34) allows."""
-    return min(condition.limit for condition in conditions_34(setting, constants) if condition.quantity == "eta")
 
 
 def corollary_1(setting: Setting, rounds: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""OSAFL's convergence bound and the score it suggests: Theorem 1 (eq. (24)), Remark 4 ((25), (26)), (30), (34), (35).
+"""OSAFL's convergence bound and the score it suggests: Theorem 1 (eq. (24)) and (34).
 
 The theorem bounds ``1/T sum_t E|grad f(w^t|D^t)|^2`` for the surrogate loss ``f = sum_u alpha_u Delta_u f_u`` (18) of
 clients that take ``kappa_u`` SGD steps of rate ``eta`` and of a server that moves by
@@ -41,9 +41,8 @@ scores near 0 make it small by themselves; and "rho_1 = 1 for identical clients"
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 
@@ -110,25 +109,6 @@ def bound_24(rounds: Rounds, constants: Constants, lr: float, global_lr: float, 
     )
 
 
-def bound_25(rounds: Rounds, constants: Constants, lr: float, global_lr: float, drops: Tensor) -> Bound:
-    """Bound (25), without scores: all are 1, whatever ``rounds.score`` says."""
-    return bound_24(replace(rounds, score=torch.ones_like(rounds.score)), constants, lr, global_lr, drops)
-
-
-def bound_26(rounds: Rounds, constants: Constants, lr: float, global_lr: float, drops: Tensor) -> Bound:
-    """Bound (26) as printed: identical clients with equal steps and scores 1, hence lambda = rho_1 = 1 and delta = 0.
-
-    It lacks the quotient ``1/A^t`` of (25), ``A^t = 1 - 16 (beta eta kappa)^2``, and is too small by it.
-    """
-    if bool((rounds.steps != rounds.steps[:, :1]).any()):
-        raise ValueError("(26) is for equal numbers of local steps; use bound_25")
-    ones = torch.ones_like(rounds.score)
-    identical = replace(rounds, score=ones, similarity=ones, divergence=torch.zeros_like(rounds.divergence))
-    _check(identical)
-    noise, shift, _ = _terms(identical, constants, lr, global_lr)
-    return Bound(float((2 * drops.double() / (lr * global_lr)).mean()), float(noise.mean()), float(shift.mean()), 0.0)
-
-
 def rate_limits(rounds: Rounds, constants: Constants, global_lr: float) -> tuple[float, float]:
     """The condition on eta as printed, ``min(1/(beta eta_g), 1/(2 sqrt2 beta kappa))`` with the largest kappa, and the
     one that (24) needs as well for ``A^t > 0``, ``1/(4 beta sqrt(rho_1 sum_u alpha_u kappa_u^2 B_u))`` (Remark 3)."""
@@ -138,11 +118,6 @@ def rate_limits(rounds: Rounds, constants: Constants, global_lr: float) -> tuple
     printed = min(1 / (beta * global_lr), 1 / (2 * math.sqrt(2) * beta * float(rounds.steps.max())))
     most = constants.rho_1 * float(_spread(rounds).max())
     return printed, min(printed, 1 / (4 * beta * math.sqrt(most)) if most > 0 else math.inf)
-
-
-def objective_30(rounds: Rounds, constants: Constants, lr: float, global_lr: float, psi: float = 1.0) -> Tensor:
-    """Objective (30) of the scores, ``[T]``: the terms of (24) but the first, less ``psi A^t``, to be minimised."""
-    return sum(_terms(rounds, constants, lr, global_lr), start=-psi * a_t(rounds, constants, lr))
 
 
 def c_u(rounds: Rounds, constants: Constants, lr: float, psi: float = 1.0) -> Tensor:
@@ -171,11 +146,6 @@ def score_34(rounds: Rounds, constants: Constants, lr: float, global_lr: float, 
     ``psi`` stands for the value of (24): set to it, the score minimises (24) itself for a given first term.
     """
     return coefficient_34(rounds, constants, lr, global_lr, psi) * rounds.similarity.double()
-
-
-def score_35(rounds: Rounds) -> Tensor:
-    """The approximation ``Delta_u = lambda_u`` that OSAFL uses, since the server knows no constant of (34)."""
-    return rounds.similarity.double()
 
 
 def _spread(rounds: Rounds) -> Tensor:

@@ -1,4 +1,4 @@
-"""RawHFL's convergence bound: Theorem 1 (eq. (21), in the supplement (50)), Corollary 1, (26), (27) and the best rate.
+"""RawHFL's convergence bound: Theorem 1 (eq. (21), in the supplement (50)) and Corollary 1.
 
 The theorem bounds ``1/K sum_k E|grad f(w^k)|^2`` over K rounds of E edge rounds, in which client u of edge b takes
 ``L_u`` SGD steps of rate ``eta`` and its accumulated gradient enters with ``alpha_b alpha_u 1_sc / p_sc`` (15), (17).
@@ -20,8 +20,8 @@ Corollary 1 is (21) at equal steps. Four steps before that are not:
    ``beta w^2 / 2`` has (21) over measured ``= (1 - (1 - beta eta)^(2 E L)) / (beta eta E L)``, whatever K. That is
    below 1 from ``beta eta E L = .8`` on, which the printed condition allows for E >= 4; at .99 it is about .87.
 4. (57) step (b) sets a client's gradient equal to the mean over clients. With unequal ``L_u`` the model goes to a
-   stationary point of the step-weighted loss, not of f, and the left side keeps a floor (see
-   :func:`fedradio.theory.estimate.step_bias`) that no term of (21) contains.
+   stationary point of the step-weighted loss, not of f, and the left side keeps a floor ``|grad f - grad f'|^2``, with
+   f' the loss weighted by ``alpha L_u`` in place of ``alpha``, that no term of (21) contains.
 
 So a run can exceed (21) inside the printed range; outside it nothing is claimed at all.
 """
@@ -62,11 +62,6 @@ class Shares:
     steps: Tensor
     p_sc: Tensor
     gradient_sq: Tensor
-
-    def only(self, rounds: slice) -> Shares:
-        """The participation of a part of the rounds."""
-        tensors = (tensor[rounds] for tensor in (self.alpha_b, self.alpha_u, self.steps, self.p_sc, self.gradient_sq))
-        return Shares(self.edge, *tensors)
 
     @property
     def rounds(self) -> int:
@@ -145,35 +140,6 @@ def corollary_1(part: Shares, constants: Constants, lr: float, gap: float) -> Bo
     )
 
 
-def bound_26(part: Shares, constants: Constants, lr: float, gap: float) -> Bound:
-    """Bound (26): Corollary 1 without losses, whatever ``part.p_sc`` says."""
-    return corollary_1(_lossless(part), constants, lr, gap)
-
-
-def dominant_27(lr: float, gap: float, smoothness: float, variance: float, steps: float, spread: float) -> float:
-    """Dominant terms (27) of the bound: ``2 F/(eta E K L) + 2 beta eta sigma^2 sum_b alpha_b^2 sum_u alpha_u^2``.
-
-    They are those of lowest order in eta.
-    ``steps`` is ``E K L``, ``spread`` the sum of squared weights: ``1/(B U)`` for B edges of U clients of equal weight.
-    Unequal steps: our reading takes ``sum_k Omega^k`` and the mean spread, which are the same where all are equal.
-    """
-    return 2 * gap / (lr * steps) + 2 * smoothness * lr * variance * spread
-
-
-def rate_27(gap: float, smoothness: float, variance: float, steps: float, spread: float) -> float:
-    """Minimiser of (27), ``eta* = sqrt(F / (E K L beta sigma^2 sum_b alpha_b^2 sum_u alpha_u^2))`` (Remark 3).
-
-    Infinite without gradient noise: (27) then decreases in eta.
-    """
-    noise = smoothness * variance * spread
-    return math.sqrt(gap / (steps * noise)) if noise > 0 else math.inf
-
-
-def spread(part: Shares) -> float:
-    """Sum of squared weights ``sum_b alpha_b^2 sum_u alpha_u^2``, the mean over all edge rounds."""
-    return float((part.alpha**2).sum(dim=2).mean())
-
-
 def even_drops(gap: float, rounds: int) -> Tensor:
     """Equal drops ``[K]`` that sum to a known gap ``f(w^0) - f_inf``.
 
@@ -190,33 +156,6 @@ def rate_limits(smoothness: float, edge_rounds: int, steps: int) -> tuple[float,
         return math.inf, math.inf
     printed = min(1 / (2 * math.sqrt(5) * smoothness * steps), 1 / (smoothness * edge_rounds * steps))
     return printed, 1 / (2 * math.sqrt(5) * smoothness * edge_rounds * steps)
-
-
-def best_rate(part: Shares, constants: Constants, gap: float) -> float:
-    """Minimiser of (21) over the rate, for a given gap and everything else fixed.
-
-    (21) is ``a/eta`` plus a polynomial in eta without negative coefficients, hence convex: a search by thirds in the
-    logarithm finds its only minimum. Infinite where nothing speaks against large steps, NaN where (21) is infinite at
-    every rate. It may exceed the limits.
-    """
-    drops = even_drops(gap, part.rounds)
-    if gap <= 0:
-        raise ValueError("there is no loss gap to close, so no rate is better than not moving at all")
-
-    def height(log_rate: float) -> float:
-        return bound_21(part, constants, math.exp(log_rate), drops).total
-
-    if not math.isfinite(height(0.0)):
-        return math.nan
-    low, high = math.log(1e-12), math.log(1e12)
-    while high - low > 1e-9:
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        if height(left) < height(right):
-            high = right
-        else:
-            low = left
-    rate = math.exp((low + high) / 2)
-    return rate if rate < 1e11 else math.inf
 
 
 def _n_1(part: Shares, beta: float, eta: float) -> Tensor:
@@ -238,12 +177,6 @@ def _losses(part: Shares, beta: float, eta: float) -> Tensor:
     counts = (alpha_u > 0) & (part.gradient_sq > 0)
     lost = torch.where(counts, (1 / part.p_sc.double() - 1) * part.gradient_sq.double(), 0.0)
     return (part.alpha * n_u * lost).sum(dim=(1, 2))
-
-
-def _lossless(part: Shares) -> Shares:
-    """The same participation with arrival probabilities of 1."""
-    certain = torch.ones_like(part.p_sc)
-    return Shares(part.edge, part.alpha_b, part.alpha_u, part.steps, certain, part.gradient_sq)
 
 
 def _check(part: Shares, omega: Tensor) -> None:

@@ -9,8 +9,8 @@ iterations and one global one, given what was sent. With ``w_c = beta_edge,c / S
 with the mean of the gains as normaliser; with their sum, as printed, the first hop's ``U_c`` is over M and ``V_c`` over
 M^2, the second hop's estimate over C.
 
-**The paper's, as printed**: :func:`distance_31`, :func:`loss_33`, :func:`lines_34`, :func:`loss_35`; and, derived from
-it and printed nowhere, its limit of one hop of air, :func:`one_hop_32`. Show it, do not trust it:
+**The paper's, as printed**: :func:`distance_31` and :func:`loss_33`; and, derived from it and printed nowhere, its
+limit of one hop of air, :func:`one_hop_32`. Show it, do not trust it:
 
 1. With M = C = I = 1 the coefficient of A in (40) should be ``(K+1)(K'+1)/(K K')`` and reads ``2 (K'+1)/(K K')``; with
    M = I = 1 and C = 2 Lemma 10 has 2 in place of ``K + 1``.
@@ -21,8 +21,8 @@ it and printed nowhere, its limit of one hop of air, :func:`one_hop_32`. Show it
    Lemma 1 bounds a square from above by less than 0. With the printed sum every hop shrinks the update by 1/M or 1/C,
    Lemma 3's zero mean fails, and a quadratic without noise stays above (31). Both are tests.
 5. Foreign gains: (8) writes the source first, (24)-(60) the receiver. We take the gain at the receiver that (24) means.
-6. Corollary 2 follows from (32) with the sum of the gains alone. Its first line has K in front of the noise for K', and
-   P_IS for its square.
+6. Corollary 2, (34) and (35), follows from (32) with the sum of the gains alone. The first line of (34) has K in front
+   of the noise for K', and P_IS for its square.
 """
 
 from __future__ import annotations
@@ -252,31 +252,6 @@ def distance_31(
 def loss_33(s: Printed, eta: Tensor, amplitude: Tensor | None = None, edge_amplitude: Tensor | None = None) -> Tensor:
     """Bound (33) as printed on the loss above its minimum, ``L/2`` times (31), t = 0..T."""
     return s.smoothness / 2 * distance_31(s, eta, amplitude, edge_amplitude)
-
-
-def lines_34(s: Printed, eta: float, amplitude: float, edge_amplitude: float) -> tuple[float, float, float]:
-    """The three lines of (34) as printed, Y(t) of Corollary 2, each coarser than the one before.
-
-    ``I = tau = 1`` and equal gains, which have gone from the formula: they are 1. The first line's K in front of the
-    noise should be K', and its ``1/P_IS`` a square.
-    """
-    c, m, k, k2 = len(s.edge_gain), s.gain.shape[1] // len(s.edge_gain), s.antennas, s.edge_antennas
-    learnt, noise = eta**2 * s.gradient_sq, s.noise * (s.d / 2) / s.sigma_h2
-    third = noise / (k * m**3 * c**3 * amplitude**2)
-    relayed = (k2 + 1) / (k * m**3 * amplitude**2) + (c - 1) / (edge_amplitude**2 * m**2)
-    return (
-        learnt / (k * k2 * m**3 * c**3) * m * c * k2
-        + 2 * learnt * (1 - 1 / (m * c))
-        + noise / (k * c**3) * (1 / edge_amplitude + relayed),
-        learnt / (k * m**2 * c**2) + 2 * learnt + third,
-        2 * learnt + third,
-    )
-
-
-def loss_35(s: Printed, eta: float, amplitude: float, rounds: int) -> float:
-    """Bound (35) as printed, from the third line of (34): constant rate and power, strong edges."""
-    left, floor = (1 - s.mu * eta) ** rounds, lines_34(s, eta, amplitude, torch.inf)[2] / (s.mu * eta)
-    return s.smoothness / 2 * (left * s.start_sq + floor * (1 - left))
 
 
 def _air(gain: Tensor, parent: Tensor, amplitude: float, noise: float, antennas: int, bar: Normaliser) -> Air:

@@ -272,37 +272,6 @@ def test_fig_4_puts_the_flat_bound_below_the_clusters() -> None:
     assert float(whfl.loss_33(flat, eta)[-1]) == pytest.approx(0.2117, abs=1e-3)  # error-free
 
 
-def test_the_lines_of_34_by_hand() -> None:
-    """M = 5, C = 4, K = 100, K' = 50, eta = .1, sigma^2 = 10, N = 3925, P = 2, P_IS = 20."""
-    setting = Printed(torch.ones(4, 20), torch.ones(4), edge_antennas=50)
-    first, second, third = whfl.lines_34(setting, 0.1, 2.0, 20.0)
-    assert third == pytest.approx(0.02 + 39250 / (100 * 125 * 64 * 4))
-    assert second == pytest.approx(third + 0.01 / (100 * 400))
-    noise = 39250 / (100 * 64) * (1 / 20 + 51 / (100 * 125 * 4) + 3 / (400 * 25))
-    assert first == pytest.approx(0.01 * 20 / (100 * 125 * 64) + 0.02 * 0.95 + noise)
-
-
-def test_corollary_2_fits_the_sum_alone() -> None:
-    """Equal gains, no foreign ones, strong edges: (32) is near (34) with sums; means have 400 times its noise."""
-    gain = torch.eye(4, dtype=torch.float64).repeat_interleave(5, dim=1)
-    y = {}
-    for bar in ("sum", "mean"):
-        setting = Printed(gain, torch.ones(4).double(), bar=bar)  # type: ignore[arg-type]
-        terms = whfl.air_32(setting, doubles(0.05), doubles(1.0), doubles(1e6))
-        y[bar] = float(whfl.learning_32(setting, doubles(0.05)) + sum(terms.values()))
-        noise = float(terms["noise"])
-        assert noise == pytest.approx((1 if bar == "sum" else 400) * 10 * 3925 / (100 * 125 * 64) * 1.01, rel=1e-3)
-    assert y["sum"] == pytest.approx(whfl.lines_34(setting, 0.05, 1.0, 1e9)[2], rel=0.02)
-
-
-def test_corollary_2_at_its_ends() -> None:
-    """At T = 0 the start, ever after the floor L/(2 mu eta) (2 eta^2 G^2 + sigma^2 N/(K M^3 C^3 P^2))."""
-    setting = Printed(torch.ones(4, 20), torch.ones(4))
-    assert whfl.loss_35(setting, 0.05, 1.0, 0) == pytest.approx(5000.0)
-    floor = 10 / (2 * 0.05) * (2 * 0.05**2 + 10 * 3925 / (100 * 125 * 64))
-    assert whfl.loss_35(setting, 0.05, 1.0, 10_000) == pytest.approx(floor)
-
-
 def test_with_means_the_printed_lemma_is_negative() -> None:
     """Flaw 4: an upper bound below 0 of a squared error, in Fig. 4's own setting."""
     gain, _, edge, _ = world(0)

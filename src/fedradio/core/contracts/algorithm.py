@@ -150,7 +150,7 @@ class Algorithm(Protocol):
 
     @property
     def averaging(self) -> Averaging | None:
-        """How it averages, if it does nothing else: what theorems on averaging cover. None for all others."""
+        """How it averages, if it does nothing else; None for all others."""
         return None
 
     @property

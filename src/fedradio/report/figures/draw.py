@@ -31,7 +31,18 @@ from fedradio.report.charts.chart import (
     Wires,
     name_lines,
 )
-from fedradio.report.figures.axes import CLOCK, LETTERS, column, legend, line, literal, printed, scaled, whole_numbers
+from fedradio.report.figures.axes import (
+    CLOCK,
+    COLUMN_IN,
+    LETTERS,
+    column,
+    legend,
+    line,
+    literal,
+    printed,
+    scaled,
+    whole_numbers,
+)
 from fedradio.report.style import Dash, Style
 
 PALETTE = {
@@ -58,6 +69,9 @@ FEW = 300
 NAME_LETTERS = 24
 """Most letters of a line of a name on an axis."""
 
+PANEL_IN = 2.0
+"""Height of a panel, in inches."""
+
 FEW_BARS = 12
 """Most bars that are drawn apart."""
 
@@ -75,23 +89,43 @@ def draw(plot: Plot, names: Mapping[str, str] | None = None) -> Figure:
     """The figure of a plot; ``names`` replace labels in its legend, and their formulas are typeset."""
     with printed():
         figure, axes = column(_height(plot))
-        x_ends, y_ends = _ends(plot.layers, "x"), _ends(plot.layers, "y")
-        (x_factor, x_unit), (y_factor, y_unit) = _unit(plot.x, x_ends[1]), _unit(plot.y, y_ends[1])
-        for place, layer in enumerate(plot.layers):
-            add(layer, axes, (x_factor, y_factor), place / len(plot.layers))
-        axes.set_xlabel(_title(plot.x.title, x_unit))
-        axes.set_ylabel(_title(plot.y.title, y_unit))
-        _scale(axes, "x", plot.x, x_factor, x_ends[0])
-        _scale(axes, "y", plot.y, y_factor, y_ends[0])
-        _name_ticks(axes, plot, names or {})
-        if plot.equal:
-            axes.grid(visible=False)
-            axes.set_aspect("equal")
-            axes.margins(0.04)
-            axes.tick_params(length=2)
-        _name_groups(axes, plot.layers)
+        _fill(axes, plot, names or {})
         legend(figure, axes, _keys(plot.layers), names or {})
     return figure
+
+
+def draw_panels(plots: Sequence[Plot], columns: int = 2) -> Figure:
+    """One figure with a panel for each plot, in ``columns``; a panel with several lines has its own legend."""
+    with printed():
+        rows = -(-len(plots) // columns)
+        figure = Figure(figsize=(COLUMN_IN * columns, PANEL_IN * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).flatten()
+        for axes, plot in zip(panels, plots, strict=False):
+            _fill(axes, plot, {})
+            if len(plot.layers) > 1:
+                axes.legend(frameon=False)
+        for axes in panels[len(plots) :]:
+            axes.remove()
+    return figure
+
+
+def _fill(axes: Axes, plot: Plot, names: Mapping[str, str]) -> None:
+    """Draw a plot into axes, without a legend."""
+    x_ends, y_ends = _ends(plot.layers, "x"), _ends(plot.layers, "y")
+    (x_factor, x_unit), (y_factor, y_unit) = _unit(plot.x, x_ends[1]), _unit(plot.y, y_ends[1])
+    for place, layer in enumerate(plot.layers):
+        add(layer, axes, (x_factor, y_factor), place / len(plot.layers))
+    axes.set_xlabel(_title(plot.x.title, x_unit))
+    axes.set_ylabel(_title(plot.y.title, y_unit))
+    _scale(axes, "x", plot.x, x_factor, x_ends[0])
+    _scale(axes, "y", plot.y, y_factor, y_ends[0])
+    _name_ticks(axes, plot, names)
+    if plot.equal:
+        axes.grid(visible=False)
+        axes.set_aspect("equal")
+        axes.margins(0.04)
+        axes.tick_params(length=2)
+    _name_groups(axes, plot.layers)
 
 
 def _height(plot: Plot) -> float:

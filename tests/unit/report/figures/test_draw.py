@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from fedradio.report.charts.chart import Area, Axis, Bars, Dot, Grid, Level, Line, Plot, Points, Wires, distribution
-from fedradio.report.figures.draw import PALETTE, draw
+from fedradio.report.figures.draw import PALETTE, draw, draw_panels
 from fedradio.report.style import style
 
 
@@ -110,3 +110,16 @@ def test_axes_have_units_of_a_fit_size(unit: str, most: float, factor: float, ti
     axes = draw(Plot(Axis("x", unit), Axis("y"), [Line("a", np.array([most]), np.zeros(1), style("fedavg"))])).axes[0]
     assert axes.get_xlabel() == title
     assert axes.lines[0].get_xdata()[0] == pytest.approx(most / factor)  # type: ignore[index]
+
+
+def test_panels_have_axes_and_legends_of_their_own() -> None:
+    x = np.array([1.0, 2.0])
+    line, other = (Line(name, x, y, style(name)) for name, y in (("fedavg", x), ("osafl", 2 * x)))
+    plots = [Plot(Axis("Round"), Axis("A", "J"), [line]), Plot(Axis("Round"), Axis("B", log=True), [line, other])]
+    figure = draw_panels([*plots, plots[0]])
+    assert [axes.get_ylabel() for axes in figure.axes] == ["A (J)", "B", "A (J)"]
+    assert [len(axes.lines) for axes in figure.axes] == [1, 2, 1]
+    legends = [axes.get_legend() for axes in figure.axes]
+    assert [legend is None for legend in legends] == [True, False, True]
+    assert [text.get_text() for text in legends[1].get_texts()] == ["fedavg", "osafl"]  # type: ignore[union-attr]
+    assert figure.axes[1].get_yscale() == "log"

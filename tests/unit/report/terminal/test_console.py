@@ -98,6 +98,7 @@ def test_there_is_no_other_way_to_the_terminal() -> None:
     allowed = {
         ("report/terminal/console.py", "TextColumn"): "the column that reads no markup",
         ("cli/compare.py", "typer.echo"): "JSON, which is ASCII",
+        ("cli/diagnose.py", "typer.echo"): "JSON, which is ASCII",
         ("cli/plan.py", "typer.echo"): "JSON, and CSV of numbers and of our own words",
         ("cli/schema.py", "typer.echo"): "JSON, which is ASCII",
         ("cli/verify.py", "typer.echo"): "JSON, which is ASCII",
