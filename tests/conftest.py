@@ -27,7 +27,7 @@ from fedradio.spec.yaml import apply_overrides
 heed_ending_signals()
 os.environ.pop(
     "COLUMNS", None
-)  # workers of xdist have 80: commands print as into a pipe, however the tests are started
+)  # 80 in workers of xdist; commands print as into a pipe
 
 settings.register_profile("quick", max_examples=QUICK, deadline=None, derandomize=True)
 settings.register_profile("wide", max_examples=WIDE, deadline=None, derandomize=True)
