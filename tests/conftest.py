@@ -25,9 +25,7 @@ from fedradio.spec.spec import Spec, check_spec
 from fedradio.spec.yaml import apply_overrides
 
 heed_ending_signals()
-os.environ.pop(
-    "COLUMNS", None
-)  # 80 in workers of xdist; commands print as into a pipe
+os.environ.pop("COLUMNS", None)  # 80 in workers of xdist; commands print as into a pipe
 
 settings.register_profile("quick", max_examples=QUICK, deadline=None, derandomize=True)
 settings.register_profile("wide", max_examples=WIDE, deadline=None, derandomize=True)
