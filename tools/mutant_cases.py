@@ -694,6 +694,27 @@ MUTANTS = (
         ("fleet/test_costs.py",),
     ),
     Mutant(
+        "runs/summary.py",
+        "the lowest frequency of those who do not train",
+        "if steps > 0]",
+        "if steps >= 0]",
+        ("runs/test_summary.py",),
+    ),
+    Mutant(
+        "report/floors.py",
+        "a floor of one's own is called none",
+        'cpu_hz < LEAST_CPU_HZ and not floors.get("cpu_min_hz")',
+        "cpu_hz < LEAST_CPU_HZ",
+        ("report/page/sections/test_headline.py",),
+    ),
+    Mutant(
+        "policies/budget.py",
+        "common steps that are too dear are made",
+        "eligible=on & ~over",
+        "eligible=on",
+        ("policies/test_budget.py",),
+    ),
+    Mutant(
         "fleet/costs.py",
         "an inefficient amplifier draws less",
         "radiated_j / fleet.pa_efficiency",
