@@ -346,8 +346,8 @@ MUTANTS = (
     Mutant(
         "policies/slot.py",
         "the upload takes nothing of the energy budget",
-        "(fleet.energy_j - up_j) / step_j",
-        "fleet.energy_j / step_j",
+        "left_j = fleet.energy_j - slot.idle_j - up_j",
+        "left_j = fleet.energy_j - slot.idle_j",
         SLOT,
     ),
     Mutant(
@@ -416,8 +416,8 @@ MUTANTS = (
     Mutant(
         "policies/budget.py",
         "all clients take as many steps as the richest can afford",
-        "offer.steps[active].min()",
-        "offer.steps[active].max()",
+        "offer.steps[on].min()",
+        "offer.steps[on].max()",
         ("policies/test_budget.py",),
     ),
     Mutant(
