@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         "rounds/accounts.py",
         "joules on the air without the circuit's",
-        "return tx_j + x.fleet.circuit_w * airtime.tx_s",
-        "return tx_j",
+        "sending = transmit_j(fleet, radiated_j, airtime.tx_s)",
+        "sending = radiated_j",
         ACCOUNTS,
     ),
     Mutant(
@@ -161,8 +161,22 @@ MUTANTS = (
     Mutant(
         "rounds/accounts.py",
         "plans of idle clients take joules",
-        "torch.where(x.alloc.active, computing + transmit_j(x.fleet, x.alloc.power_w, tx_s), 0.0)",
-        "computing + transmit_j(x.fleet, x.alloc.power_w, tx_s)",
+        "torch.where(x.alloc.active, total if energy.wait_j is None else total + energy.wait_j, 0.0)",
+        "total if energy.wait_j is None else total + energy.wait_j",
+        ACCOUNTS,
+    ),
+    Mutant(
+        "rounds/accounts.py",
+        "senders wait from the beginning",
+        "times[x.parent] - x.ready_s - airtime.tx_s",
+        "times[x.parent] - airtime.tx_s",
+        ACCOUNTS,
+    ),
+    Mutant(
+        "rounds/round.py",
+        "rounds without the joules of waiting",
+        "energy_j=add(add(compute, _sum(tx)), sum(wait))",
+        "energy_j=add(compute, _sum(tx))",
         ACCOUNTS,
     ),
     Mutant(
@@ -336,8 +350,8 @@ MUTANTS = (
     Mutant(
         "policies/slot.py",
         "the upload takes nothing of the energy budget",
-        "(fleet.energy_j - up_j) / step_j",
-        "fleet.energy_j / step_j",
+        "left_j = fleet.energy_j - slot.idle_j - up_j",
+        "left_j = fleet.energy_j - slot.idle_j",
         SLOT,
     ),
     Mutant(
@@ -406,8 +420,8 @@ MUTANTS = (
     Mutant(
         "policies/budget.py",
         "all clients take as many steps as the richest can afford",
-        "offer.steps[active].min()",
-        "offer.steps[active].max()",
+        "offer.steps[on].min()",
+        "offer.steps[on].max()",
         ("policies/test_budget.py",),
     ),
     Mutant(
@@ -679,9 +693,72 @@ MUTANTS = (
     Mutant(
         "fleet/costs.py",
         "sending takes no circuit power",
-        "(power_w + fleet.circuit_w) * tx_s",
-        "power_w * tx_s",
+        "return amplifier_j + fleet.circuit_w * tx_s if fleet.circuit_w else amplifier_j",
+        "return amplifier_j",
         ("fleet/test_costs.py",),
+    ),
+    Mutant(
+        "runs/summary.py",
+        "the lowest frequency of those who do not train",
+        "if steps > 0]",
+        "if steps >= 0]",
+        ("runs/test_summary.py",),
+    ),
+    Mutant(
+        "report/floors.py",
+        "a floor of one's own is called none",
+        'cpu_hz < LEAST_CPU_HZ and not floors.get("cpu_min_hz")',
+        "cpu_hz < LEAST_CPU_HZ",
+        ("report/page/sections/test_headline.py",),
+    ),
+    Mutant(
+        "policies/budget.py",
+        "common steps that are too dear are made",
+        "eligible=on & ~over",
+        "eligible=on",
+        ("policies/test_budget.py",),
+    ),
+    Mutant(
+        "fleet/costs.py",
+        "an inefficient amplifier draws less",
+        "radiated_j / fleet.pa_efficiency",
+        "radiated_j * fleet.pa_efficiency",
+        ("fleet/test_costs.py",),
+    ),
+    Mutant(
+        "fleet/costs.py",
+        "those who are late gain energy by waiting",
+        "fleet.idle_w * seconds.clamp(min=0.0)",
+        "fleet.idle_w * seconds",
+        ("fleet/test_costs.py",),
+    ),
+    Mutant(
+        "fleet/costs.py",
+        "waiting while computing costs nothing less",
+        "cpu_static_w=fleet.cpu_static_w - fleet.idle_w",
+        "cpu_static_w=fleet.cpu_static_w",
+        ("fleet/test_costs.py",),
+    ),
+    Mutant(
+        "policies/solvers.py",
+        "the slope knows no amplifier",
+        "slot.unit_w[:, None] / fleet.pa_efficiency * (power",
+        "slot.unit_w[:, None] * (power",
+        ("policies/test_solvers.py::test_plans_equal_enumeration",),
+    ),
+    Mutant(
+        "policies/solvers.py",
+        "plans do not count waiting",
+        "_computing_j(slot, n, computing) + slot.idle_j",
+        "_computing_j(slot, n, computing)",
+        ("policies/test_solvers.py::test_plans_equal_enumeration",),
+    ),
+    Mutant(
+        "policies/slot.py",
+        "the budget at full power does not pay for waiting",
+        "fleet.energy_j - slot.idle_j - up_j",
+        "fleet.energy_j - up_j",
+        ("policies/test_solvers.py::test_full_power_offers_where_waiting_costs_more_than_a_step",),
     ),
     Mutant(
         "sweeps/grid.py",

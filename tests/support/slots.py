@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from support.exchanges import exchange, realised
 from torch import Tensor
 
 from fedradio.core.contracts import ChannelState, Fleet, View
 from fedradio.core.rng import Rng
-from fedradio.fleet.costs import compute_j, compute_s, cycles_per_step, transmit_j
+from fedradio.fleet.costs import compute_s, cycles_per_step
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.links.rates import airtime_s
@@ -18,6 +19,19 @@ from fedradio.policies.slot import Offer, SlotProblem, slot_of
 
 RAWHFL_VALUES = 219_648
 FLOORS = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05}
+WAITING = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05, "idle_w": 2e-3}
+WAITING_DEARLY = {"cpu_min_hz": 1e7, "circuit_w": 2e-3, "cpu_static_w": 1e-3, "idle_w": 6e-3}
+"""Idle power below and above static and circuit power."""
+AMPLIFIER = {"pa_efficiency": 0.25}
+HARDWARE = {
+    "free": {},
+    "floors": FLOORS,
+    "amplifier": FLOORS | AMPLIFIER,
+    "waiting": WAITING | AMPLIFIER,
+    "waiting dearly": WAITING_DEARLY | AMPLIFIER,
+}
+"""Kinds of devices for which planners must be exact."""
+HARDWARE_KINDS = pytest.mark.parametrize("floors", HARDWARE.values(), ids=HARDWARE)
 VALUES, SAMPLE_BITS, SAMPLES = 1_026_772, 101_376, 160  # OSAFL's CNN on data set 1: five mini-batches of 32 a step
 
 
@@ -60,10 +74,14 @@ def one_client(budget_j: float = 1.0) -> View:
 
 
 def seconds_and_joules(slot: SlotProblem, steps: Tensor, f: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
-    """The plain cost of an allocation, from the cost functions alone."""
-    tau = airtime_s(slot.bits, slot.bandwidth_hz, p, slot.unit_w)
-    cycles = steps * slot.cycles
-    return compute_s(cycles, f) + tau, compute_j(slot.fleet, cycles, f) + transmit_j(slot.fleet, p, tau)
+    """Seconds of computing and sending, and joules with waiting for the deadline, written out; [S] or [S, n]."""
+    fleet = slot.fleet
+    unit, cycles = (each.view(-1, *[1] * (p.dim() - 1)) for each in (slot.unit_w, slot.cycles))
+    tau, n = airtime_s(slot.bits, slot.bandwidth_hz, p, unit), steps * cycles
+    busy = compute_s(n, f) + tau
+    joules = 0.5 * fleet.capacitance * n * f**2 + fleet.cpu_static_w * compute_s(n, f)
+    joules = joules + tau * (p / fleet.pa_efficiency + fleet.circuit_w)
+    return busy, joules + fleet.idle_w * (slot.deadline_s - busy).clamp(min=0.0)
 
 
 def cost_of(slot: SlotProblem, offer: Offer) -> tuple[Tensor, Tensor]:

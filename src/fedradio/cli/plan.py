@@ -43,6 +43,7 @@ def plan(
     compare: Annotated[
         str | None, typer.Option(help="compare these modes of the policy, such as paper,optimal")
     ] = None,
+    fleet: Annotated[str | None, typer.Option(help="compare these fleets on hop 0, such as handset,cellular")] = None,
     parts: PartFiles = None,
     epsilon: Annotated[
         float, typer.Option(min=0, max=1, help="weight in OSAFL's objective (5); the paper does not state its value")
@@ -59,6 +60,8 @@ def plan(
     shown, at the plan and at the exact optimum.
     """
     _check_figure(figure)
+    if compare is not None and fleet is not None:
+        raise SpecError(Problem("--fleet", "--compare and --fleet cannot be combined", "use one of them", fleet))
     checked = load_spec(spec, overrides or ())
     policy = checked.plain["hops"][0]["policy"]
     if compare is not None and "mode" not in policy:
@@ -72,10 +75,12 @@ def plan(
         modes = compare.split(",")
         specs = {mode: _with_mode(checked, mode) for mode in modes}
         rows = [_mode_row(mode, _planned(by_mode, slot, epsilon)) for mode, by_mode in specs.items()]
-        if as_json:
-            typer.echo(_json({"slot": slot, "modes": rows}), nl=False)
-        else:
-            out.print(plan_report.columns_table("mode", {row.pop("mode"): row for row in rows}))
+        _print_columns("mode", slot, rows, as_json)
+        return
+    if fleet is not None:
+        specs = {kind: _with_fleet(checked, kind) for kind in fleet.split(",")}
+        rows = [slot_rows.fleet_row(kind, _planned(each, slot, epsilon)[1]) for kind, each in specs.items()]
+        _print_columns("fleet", slot, rows, as_json)
         return
     found = _planned(checked, slot, epsilon)
     if as_json:
@@ -91,6 +96,14 @@ def _check_figure(figure: Path | None) -> None:
         raise SpecError(
             Problem("--figure", "not a supported image file", "a .png or .pdf file in an existing folder", figure.name)
         )
+
+
+def _print_columns(what: str, slot: int, rows: list[dict[str, Any]], as_json: bool) -> None:
+    """Print the modes or fleets that are compared, one column each."""
+    if as_json:
+        typer.echo(_json({"slot": slot, f"{what}s": rows}), nl=False)
+    else:
+        out.print(plan_report.columns_table(what, {row.pop(what): row for row in rows}))
 
 
 def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
@@ -140,6 +153,14 @@ def _document(spec: Spec, slot: int, found: Slotted) -> dict[str, Any]:
 
 def _json(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _with_fleet(spec: Spec, kind: str) -> Spec:
+    """The spec with a fleet on hop 0: its defaults, or the spec's own values if it is the fleet of the spec."""
+    hop, *others = spec.plain["hops"]
+    if hop["fleet"] is not None and hop["fleet"]["kind"] == kind:
+        return spec
+    return check_spec(spec.plain | {"hops": [hop | {"fleet": kind}, *others]})
 
 
 def _with_mode(spec: Spec, mode: str) -> Spec:

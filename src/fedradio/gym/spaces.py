@@ -33,7 +33,7 @@ def observation_of(view: View, age: NDArray[np.int64]) -> Arrays:
     if view.channel is not None:
         gain = view.channel.power[view.parent, torch.arange(view.senders)]
         found["gain_db"] = (10 * torch.log10(gain)).numpy()
-    if view.fleet is not None:
+    if view.fleet is not None and bool(view.fleet.energy_j.isfinite().any()):
         found["budget_j"] = view.fleet.energy_j.numpy()
     if view.cycles_per_step is not None:
         found["cycles_per_step"] = view.cycles_per_step.numpy()

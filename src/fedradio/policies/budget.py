@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 import torch
 
-from fedradio.core.contracts import Allocation, Noted, Policy, Slots, View
+from fedradio.core.contracts import Allocation, Noted, Policy, Reason, Slots, View
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.policies.joint import allocation
-from fedradio.policies.slot import SLOT_NEEDS, full_power_offer, slot_of
+from fedradio.policies.slot import ROUNDING, SLOT_NEEDS, Offer, SlotProblem, full_power_offer, slot_of
 
 Share = Literal["all_or_nothing", "common", "own"]
 
@@ -27,13 +27,25 @@ class Budget(Policy):
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         slot = slot_of(view)
         offer = full_power_offer(slot, self.max_steps)
+        if self.share != "own" and bool(offer.eligible.any()):
+            offer = _with_common_steps(slot, offer)
         active = offer.eligible
         if self.share == "all_or_nothing" and not bool(active.all()):
             active = torch.zeros_like(active)
-        if self.share != "own" and bool(active.any()):
-            offer = replace(offer, steps=torch.where(active, offer.steps[active].min(), offer.steps))
         eligible = torch.bincount(slot.parent[offer.eligible], minlength=slot.receivers)
         return allocation(offer, active, {"eligible": Noted("receiver", eligible)}), state
+
+
+def _with_common_steps(slot: SlotProblem, offer: Offer) -> Offer:
+    """The offers with the least steps of all eligible clients.
+
+    Where waiting costs more than computing, fewer steps may exceed the energy budget; such clients are not eligible.
+    """
+    on = offer.eligible
+    steps = torch.where(on, offer.steps[on].min(), offer.steps)
+    over = on & (slot.joules(steps, offer.cpu_hz, offer.power_w) > slot.fleet.energy_j * (1 + ROUNDING))
+    reason = torch.where(over, int(Reason.ENERGY), offer.reason)
+    return replace(offer, eligible=on & ~over, steps=steps, reason=reason)
 
 
 @register("policy", "budget", paper="RawHFL, section V: H-FedAvg-M1 (all_or_nothing) and H-FedAvg-M2 (common)")

@@ -15,7 +15,8 @@ fails: nothing keeps it near the point where the expansions hold, and it drives 
 - the result is rounded and made feasible, for an iterate satisfies the expansions only.
 
 Typos in the paper: beta in (35) and (36) is theta, and the squared logarithm of (37) and (39) divides. The weights
-``alpha`` are equal and left out. Static and circuit powers, where the fleet has them, are expanded with their times.
+``alpha`` are equal and left out. Static and circuit powers, where the fleet has them, are expanded with their times;
+waiting until the deadline costs ``1_u P_idle T`` less the idle power during these times.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import torch
 from torch import Tensor
 
 from fedradio.core.params import group_sum
-from fedradio.fleet.costs import compute_j, compute_s, transmit_j
+from fedradio.fleet.costs import compute_s, sender_j
 from fedradio.links.rates import airtime_s, power_for_w
 from fedradio.policies.slot import USUAL, Iteration, Offer, SlotProblem, Start, full_power_offer
 from fedradio.policies.solvers import least_energy_offer, select
@@ -158,8 +159,10 @@ def _expanded(slot: SlotProblem, point: Point, max_steps: int) -> tuple[Tensor, 
     none = torch.zeros_like(f)
     computing = torch.stack((none, step, -step * selected_steps, none))
     sending = torch.stack((tau, none, none, tau * share * slope))
-    joules = torch.stack((p * tau, joule, 2 * joule * selected_steps, p * tau * share * (1 + slope)))
-    return computing + sending, joules + slot.fleet.cpu_static_w * computing + slot.fleet.circuit_w * sending
+    fleet = slot.busy_fleet
+    up = p * tau / fleet.pa_efficiency
+    joules = torch.stack((up + slot.idle_j, joule, 2 * joule * selected_steps, up * share * (1 + slope)))
+    return computing + sending, joules + fleet.cpu_static_w * computing + fleet.circuit_w * sending
 
 
 class _Programme:
@@ -228,10 +231,10 @@ def _feasible(slot: SlotProblem, point: Point, start: Offer, max_steps: int) -> 
     power = torch.minimum(power, p_max)
     tau = airtime_s(slot.bits, slot.bandwidth_hz, power, unit)
     lowest = torch.minimum((n / (deadline - tau)).clamp(min=fleet.cpu_min_hz), f_max)
-    up_j = transmit_j(fleet, power, tau)
     cpu = torch.maximum(lowest, point.cpu_hz[:, None])
-    cpu = torch.where(up_j + compute_j(fleet, n, cpu) <= fleet.energy_j[:, None], cpu, lowest)
-    joules = up_j + compute_j(fleet, n, cpu)
+    affordable = sender_j(fleet, n, cpu, power, tau, deadline) <= fleet.energy_j[:, None]
+    cpu = torch.where(affordable, cpu, lowest)
+    joules = sender_j(fleet, n, cpu, power, tau, deadline)
     possible &= (joules <= fleet.energy_j[:, None]) & (compute_s(n, cpu) + tau <= deadline * (1 + 1e-13))
     best = (possible * steps).argmax(dim=1, keepdim=True)
     ok = possible.any(dim=1)

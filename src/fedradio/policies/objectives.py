@@ -60,10 +60,8 @@ class Plan:
     power_w: Tensor
 
     def joules(self, slot: SlotProblem) -> Tensor:
-        """Joules ``[S]`` of computing and sending; 0 for idle clients."""
-        tau = airtime_s(slot.bits, slot.bandwidth_hz, self.power_w, slot.unit_w)
-        spent = compute_j(slot.fleet, slot.cycles * self.steps, self.cpu_hz)
-        return torch.where(self.active, spent + transmit_j(slot.fleet, self.power_w, tau), 0.0)
+        """Joules ``[S]`` of computing, sending and waiting for the deadline; 0 for idle clients."""
+        return torch.where(self.active, slot.joules(self.steps, self.cpu_hz, self.power_w), 0.0)
 
 
 def rawhfl_points(
@@ -174,12 +172,12 @@ def _best_airtime(slot: SlotProblem, steps: int, epsilon: float) -> tuple[Tensor
 
 def _value_of_5(slot: SlotProblem, steps: int, tau: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
     """(5) for airtimes ``tau [S, n]``, -inf where the budget (5d) is exceeded; frequency and power."""
-    fleet = slot.fleet
+    fleet = slot.busy_fleet
     n = (steps * slot.cycles)[:, None]
     power = power_for_w(slot.bits, slot.bandwidth_hz, tau, slot.unit_w[:, None])
     power = torch.minimum(power, fleet.p_max_w[:, None]).clamp(min=fleet.tx_min_w)
     slowest = torch.minimum((n / (slot.deadline_s - tau)).clamp(min=fleet.cpu_min_hz), fleet.f_max_hz[:, None])
-    budget = fleet.energy_j[:, None] - transmit_j(fleet, power, tau)
+    budget = fleet.energy_j[:, None] - slot.idle_j - transmit_j(fleet, power * tau, tau)
     cpu = _within(slot, n, slowest, budget)
     first, second = terms_of_5(slot, torch.full_like(tau, steps), cpu, power)
     fits = compute_j(fleet, n.expand_as(cpu), cpu) <= budget
@@ -188,9 +186,9 @@ def _value_of_5(slot: SlotProblem, steps: int, tau: Tensor, epsilon: float) -> t
 
 def _within(slot: SlotProblem, n: Tensor, slowest: Tensor, budget: Tensor) -> Tensor:
     """The lowest frequency from ``slowest`` on whose joules keep the budget; with static power slower may cost more."""
-    fleet, cycles = slot.fleet, n.expand_as(slowest)
+    fleet, cycles = slot.busy_fleet, n.expand_as(slowest)
     over = compute_j(fleet, cycles, slowest) > budget
-    if fleet.cpu_static_w == 0 or not bool(over.any()):
+    if fleet.cpu_static_w <= 0 or not bool(over.any()):
         return slowest
     cheapest = torch.full_like(slowest, (fleet.cpu_static_w / fleet.capacitance) ** (1 / 3))
     low, high = slowest, torch.maximum(torch.minimum(cheapest, fleet.f_max_hz[:, None]), slowest)

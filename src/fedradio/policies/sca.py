@@ -26,12 +26,8 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Reason
-from fedradio.fleet.costs import compute_j, transmit_j
 from fedradio.links.rates import airtime_s, power_for_w
-from fedradio.policies.slot import SLACK, Offer, SlotProblem, offer_at
-
-ROUNDING = 1e-9
-"""Share of the energy budget by which a plan that fits it exactly may seem to exceed it."""
+from fedradio.policies.slot import ROUNDING, SLACK, Offer, SlotProblem, offer_at
 
 
 def frequency_9(slot: SlotProblem, cycles: Tensor, power_w: Tensor) -> Tensor:
@@ -62,9 +58,7 @@ def iterated_offer(
         cpu, power = _pass(slot, offer)
         offer = offer_at(slot, max_steps, cpu, power, grace_s=0.5 * SLACK * slot.deadline_s)
     cpu, power = _pass(slot, offer)
-    cycles = offer.steps * slot.cycles
-    sending = transmit_j(fleet, power, airtime_s(slot.bits, slot.bandwidth_hz, power, slot.unit_w))
-    joules = sending + compute_j(fleet, cycles, cpu)
+    joules = slot.joules(offer.steps, cpu, power)
     eligible = offer.eligible & (joules <= fleet.energy_j * (1 + ROUNDING))
     return Offer(
         eligible=eligible,

@@ -2,19 +2,21 @@
 
 Constraints C4-C8 concern one client each, so they are vectors ``[S]``; only the selection couples clients, inside a
 cell. A client's computing of ``L`` local steps takes ``n = L*C`` cycles; its upload of ``s`` bits in ``tau`` seconds
-takes the power ``P = u (2^(s/(w tau)) - 1)`` where ``u = N0 w / g``.
+takes the power ``P = u (2^(s/(w tau)) - 1)`` where ``u = N0 w / g``. A client that ends before the deadline waits for
+it: planners count its idle power until then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, cast
 
 import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Fleet, LinkTrait, Piece, RateLink, Reason, View
-from fedradio.fleet.costs import compute_j, compute_s, transmit_j
+from fedradio.fleet.costs import beyond_idle, compute_j, compute_s, sender_j, transmit_j
 from fedradio.links.rates import airtime_s, noise_over_gain
 
 Start = Literal["full_power", "one_step", "optimum"]
@@ -23,6 +25,9 @@ exact optimum."""
 
 SLACK = 1e-12
 """Share of the deadline that plans leave unused, so that rounding never makes a planned upload late."""
+
+ROUNDING = 1e-9
+"""Share of the energy budget by which a plan that fits it exactly may seem to exceed it."""
 
 SLOT_NEEDS: frozenset[LinkTrait | Piece] = frozenset({"rate", "fleet", "channel", "deadline", "steps"})
 """Needs of every policy that solves a slot problem."""
@@ -61,6 +66,21 @@ class SlotProblem:
     @property
     def clients(self) -> int:
         return len(self.parent)
+
+    @cached_property
+    def busy_fleet(self) -> Fleet:
+        """The devices with powers counted from their idle power on; ``idle_j`` is the rest of their energy."""
+        return beyond_idle(self.fleet)
+
+    @property
+    def idle_j(self) -> float:
+        """Energy of a client that waits from the beginning to the deadline, ``P_idle T``."""
+        return self.fleet.idle_w * self.deadline_s
+
+    def joules(self, steps: Tensor, cpu_hz: Tensor, power_w: Tensor) -> Tensor:
+        """Energy ``[S]`` of so many steps, an upload at that power, and waiting for the deadline."""
+        tau = airtime_s(self.bits, self.bandwidth_hz, power_w, self.unit_w)
+        return sender_j(self.fleet, steps * self.cycles, cpu_hz, power_w, tau, self.deadline_s)
 
 
 @dataclass(frozen=True)
@@ -107,13 +127,17 @@ def offer_at(slot: SlotProblem, max_steps: int, cpu_hz: Tensor, power_w: Tensor,
     Deadline and budget as in OSAFL's Lemma 1, eq. (7), rounded down. With ``grace_s`` a step that ends so much after
     the deadline still counts: for points at which the deadline is tight up to rounding.
     """
-    fleet = slot.fleet
+    fleet = slot.busy_fleet
     tau = airtime_s(slot.bits, slot.bandwidth_hz, power_w, slot.unit_w)
-    up_j = transmit_j(fleet, power_w, tau)
+    up_j = transmit_j(fleet, power_w * tau, tau)
     step_s = compute_s(slot.cycles, cpu_hz)
     step_j = compute_j(fleet, slot.cycles, cpu_hz)
+    left_j = fleet.energy_j - slot.idle_j - up_j
     in_time = torch.floor((slot.deadline_s + grace_s - tau) / step_s).nan_to_num(posinf=max_steps)
-    in_budget = torch.floor((fleet.energy_j - up_j) / step_j).nan_to_num(posinf=max_steps)
+    in_budget = torch.floor(left_j / step_j).nan_to_num(posinf=max_steps)
+    if fleet.cpu_static_w < 0:  # a step may cost less than waiting: then it is the most steps that must be affordable
+        most = in_time.clamp(max=max_steps)
+        in_budget = torch.where(step_j > 0, in_budget, torch.where(most * step_j <= left_j, most, 0.0))
     steps = torch.minimum(in_time, in_budget).clamp(max=max_steps).long()
     eligible = (steps >= 1) & slot.able
     late = torch.where(in_time < 1, int(Reason.DEADLINE), int(Reason.ENERGY))
@@ -124,6 +148,6 @@ def offer_at(slot: SlotProblem, max_steps: int, cpu_hz: Tensor, power_w: Tensor,
         steps=steps,
         cpu_hz=cpu_hz,
         power_w=power_w,
-        energy_j=up_j + steps * step_j,
+        energy_j=up_j + steps * step_j + slot.idle_j,
         reason=torch.where(eligible, int(Reason.NONE), late),
     )

@@ -1,11 +1,12 @@
 """Exact solver of RawHFL's problem (28)/(29).
 
 For a client with ``n = L*C`` cycles the joules of a plan that sends for ``tau`` seconds are
-``E(tau) = tau [u (2^(s/(w tau)) - 1) + P_circuit] + h(min(T - tau, t_cap))`` with
+``E(tau) = P_idle T + tau [u/eta (2^(s/(w tau)) - 1) + P_circuit] + h(min(T - tau, t_cap))`` with
 ``h(t) = zeta/2 n^3/t^2 + P_static t``, where ``t_cap`` is the computing time beyond which slowing down further is
-impossible (``n / f_min``) or no longer pays (``n (zeta/P_static)^(1/3)``). Both terms are convex in ``tau`` on
-``[tau(P_max), min(T - n/f_max, tau(P_min))]``, so the sign of the derivative decides: bisection, for all clients and
-all ``L`` together.
+impossible (``n / f_min``) or no longer pays (``n (zeta/P_static)^(1/3)``). ``P_circuit`` and ``P_static`` are counted
+from the idle power on (:func:`fedradio.fleet.costs.beyond_idle`) and may be negative. Both terms are convex in ``tau``
+on ``[tau(P_max), min(T - n/f_max, tau(P_min))]``, so the sign of the derivative decides: bisection, for all clients
+and all ``L`` together.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ BISECTIONS = 36
 
 def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer:
     """Each client's best plan: the ``L`` in ``1..max_steps`` that minimises ``-theta L + (1 - theta) E*(L)``."""
-    fleet = slot.fleet
+    fleet = slot.busy_fleet
     steps = torch.arange(1, max_steps + 1, dtype=torch.float64)
     n = slot.cycles[:, None] * steps  # [S, L] cycles
     fastest = airtime_s(slot.bits, slot.bandwidth_hz, fleet.p_max_w, slot.unit_w)[:, None].expand_as(n)
@@ -37,7 +38,7 @@ def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer
     computing = torch.minimum(slot.deadline_s - tau, cap)
     power = power_for_w(slot.bits, slot.bandwidth_hz, tau, slot.unit_w[:, None])
     power = torch.minimum(power, fleet.p_max_w[:, None]).clamp(min=fleet.tx_min_w)
-    joules = tau * (power + fleet.circuit_w) + _computing_j(slot, n, computing)
+    joules = tau * (power / fleet.pa_efficiency + fleet.circuit_w) + _computing_j(slot, n, computing) + slot.idle_j
     feasible = possible & (joules <= fleet.energy_j[:, None])
     cost = torch.where(feasible, (1 - theta) * joules - theta * steps, math.inf)
     best = cost.argmin(dim=1, keepdim=True)
@@ -77,15 +78,15 @@ def _slowest_upload(slot: SlotProblem, n: Tensor) -> Tensor:
 
 def _computing_cap(slot: SlotProblem, n: Tensor) -> Tensor:
     """Longest useful computing time ``[S, L]``: at the lowest frequency, or where static power outweighs the saving."""
-    fleet = slot.fleet
-    pays = math.inf if fleet.cpu_static_w == 0 else (fleet.capacitance / fleet.cpu_static_w) ** (1 / 3)
+    fleet = slot.busy_fleet
+    pays = math.inf if fleet.cpu_static_w <= 0 else (fleet.capacitance / fleet.cpu_static_w) ** (1 / 3)
     slowest = math.inf if fleet.cpu_min_hz == 0 else 1.0 / fleet.cpu_min_hz
     return (n * min(pays, slowest)).clamp(min=n / fleet.f_max_hz[:, None])
 
 
 def _computing_j(slot: SlotProblem, n: Tensor, seconds: Tensor) -> Tensor:
     """``h(t) = zeta/2 n^3/t^2 + P_static t``."""
-    return 0.5 * slot.fleet.capacitance * n**3 / seconds**2 + slot.fleet.cpu_static_w * seconds
+    return 0.5 * slot.fleet.capacitance * n**3 / seconds**2 + slot.busy_fleet.cpu_static_w * seconds
 
 
 def _bisect(slot: SlotProblem, n: Tensor, cap: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -103,13 +104,14 @@ def _bisect(slot: SlotProblem, n: Tensor, cap: Tensor, low: Tensor, high: Tensor
 
 
 def _slope(slot: SlotProblem, n: Tensor, cap: Tensor, tau: Tensor) -> Tensor:
-    """``dE/dtau = u (2^x - 1 - x ln2 2^x) + P_circuit + [T - tau < t_cap] (zeta n^3/(T - tau)^3 - P_static)``."""
+    """``dE/dtau = u/eta (2^x - 1 - x ln2 2^x) + P_circuit + [T - tau < t_cap] (zeta n^3/(T - tau)^3 - P_static)``."""
+    fleet = slot.busy_fleet
     y = (slot.bits * math.log(2.0) / slot.bandwidth_hz) / tau
     power = torch.expm1(y)  # in units of u; 2^x - 1 - x ln2 2^x = power - y (1 + power)
-    sending = slot.unit_w[:, None] * (power - y - y * power) + slot.fleet.circuit_w
+    sending = slot.unit_w[:, None] / fleet.pa_efficiency * (power - y - y * power) + fleet.circuit_w
     left = slot.deadline_s - tau
     frequency = n / left
-    squeezed = slot.fleet.capacitance * frequency * frequency * frequency - slot.fleet.cpu_static_w
+    squeezed = fleet.capacitance * frequency * frequency * frequency - fleet.cpu_static_w
     return sending + torch.where(left < cap, squeezed, 0.0)
 
 

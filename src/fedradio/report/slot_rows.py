@@ -90,6 +90,24 @@ def mode_row(mode: str, planned: Planned, planning_ms: float, points: Sequence[P
     }
 
 
+def fleet_row(fleet: str, planned: Planned) -> Row:
+    """The row of one fleet: who takes part, joules, seconds, and the ranges of frequencies and powers."""
+    places, joules, on = placement(planned), planned_j(planned), planned.x.alloc.active
+    cpu_hz, power_w = _range(planned.x.alloc.cpu_hz, on), _range(planned.x.alloc.power_w, on)
+    return {
+        "fleet": fleet,
+        "eligible": len(places) - places.count("out"),
+        "selected": places.count("selected"),
+        "steps": int(planned.x.alloc.steps.sum()),
+        "joules": None if joules is None else float(joules.sum()),
+        "seconds": _range(planned.airtime.done_s, on)[1],
+        "least_cpu_hz": cpu_hz[0],
+        "most_cpu_hz": cpu_hz[1],
+        "least_power_w": power_w[0],
+        "most_power_w": power_w[1],
+    }
+
+
 def objective_points(
     sim: Simulation, planned: Planned, before: Tensor | None = None, epsilon: float = EPSILON
 ) -> list[Point]:
@@ -116,6 +134,13 @@ def objective_points(
 
 def _at(values: Tensor | None, i: int, on: bool) -> float | None:
     return float(values[i]) if on and values is not None else None
+
+
+def _range(values: Tensor | None, on: Tensor) -> tuple[float | None, float | None]:
+    """Least and most of the values of the selected; None without any."""
+    if values is None or not bool(on.any()):
+        return None, None
+    return float(values[on].min()), float(values[on].max())
 
 
 def _median(values: Tensor | None, on: Tensor) -> float | None:

@@ -63,6 +63,7 @@ class DeviceTimes:
 class Digest:
     """Contents of the exchange records: client states and joules, if defined; notes; times of real devices.
 
+    ``waiting`` is None where devices draw no power while they wait.
     ``client_metrics``: metrics of the clients with test samples, by name and by the number of rounds done. ``totals``
     are the costs so far after every round, ``series`` the rounds from 0 and the values of every metric.
     """
@@ -70,6 +71,7 @@ class Digest:
     states: ClientStates
     computing: Joules | None = None
     sending: Joules | None = None
+    waiting: Joules | None = None
     notes: Mapping[tuple[int, str], NoteSeries] = field(default_factory=dict)
     devices: Mapping[int, DeviceTimes] = field(default_factory=dict)
     client_metrics: Mapping[str, Mapping[int, Floats]] = field(default_factory=dict)
@@ -85,16 +87,16 @@ class Digest:
 
     @cached_property
     def joules(self) -> dict[str, Joules]:
-        """Joules of ``computing`` and ``sending`` if defined; empty if only one is, and it is always 0."""
-        both = {"computing": self.computing, "sending": self.sending}
-        known = {name: values for name, values in both.items() if values is not None}
-        return known if len(known) == 2 or any(values.clients.any() for values in known.values()) else {}
+        """Joules of ``computing``, ``sending`` and ``waiting`` if defined; empty if only one is, and it is always 0."""
+        kinds = {"computing": self.computing, "sending": self.sending, "waiting": self.waiting}
+        known = {name: values for name, values in kinds.items() if values is not None}
+        return known if len(known) > 1 or any(values.clients.any() for values in known.values()) else {}
 
 
 def digest(run: Run) -> Digest:
     """The digest of a run's records; the same pass reads its rounds and evaluations."""
     states = StateReader(run.clients)
-    computing, sending = _JoulesReader(run.clients), _JoulesReader(run.clients)
+    computing, sending, waiting = (_JoulesReader(run.clients) for _ in range(3))
     notes: dict[tuple[int, str], NoteSeries] = {}
     number: dict[int, int] = {}
     devices: dict[int, DeviceTimes] = {}
@@ -105,13 +107,13 @@ def digest(run: Run) -> Digest:
             states.add(record)
             computing.add(record.ids, record.compute_j)
             sending.add(record.ids, record.tx_j)
+            waiting.add(record.ids, record.wait_j)
             _add_devices(devices, record)
         for name, note in record.notes.items():
             _add_note(notes, (hop, name), number[hop], note)
     clients = client_metrics(run.evaluations)
-    return Digest(
-        states.states(), computing.joules(), sending.joules(), notes, devices, clients, totals(run), series(run)
-    )
+    joules = (computing.joules(), sending.joules(), waiting.joules())
+    return Digest(states.states(), *joules, notes, devices, clients, totals(run), series(run))
 
 
 def totals(run: Run) -> dict[str, Floats]:

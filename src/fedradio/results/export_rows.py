@@ -23,6 +23,7 @@ SENDER: Columns = {
     "seconds": float,
     "compute_j": float,
     "tx_j": float,
+    "wait_j": float,
 }
 """Columns of an exchange's record, per sender."""
 
@@ -95,7 +96,7 @@ def kind_of(values: Iterable[Any], before: type | None = None) -> type:
 
 def columns(shape: Shape) -> dict[str, Columns]:
     """The columns of every table, by the table's name."""
-    per_hop = {f"{name}_hop_{h}": float for name in ("tx_j", "bits") for h in range(shape.hops)}
+    per_hop = {f"{name}_hop_{h}": float for name in ("tx_j", "wait_j", "bits") for h in range(shape.hops)}
     return {
         "rounds": {"t": int, **ROUND, **per_hop},
         "evaluations": {"t": int, "rounds": int, **shape.metrics, **BEST, **TOTALS},
@@ -153,7 +154,8 @@ class Rows:
                 self._totals[each.name] = None if amount is None or before is None else before + amount
 
     def _round(self, record: RoundRecord) -> list[Any]:
-        per_hop = [_at(values, h) for values in (record.tx_j, record.bits) for h in range(self.shape.hops)]
+        lists = (record.tx_j, record.wait_j, record.bits)
+        per_hop = [_at(values, h) for values in lists for h in range(self.shape.hops)]
         return [record.t, *(getattr(record, name) for name in ROUND), *per_hop]
 
     def _evaluation(self, record: EvaluationRecord) -> Iterator[tuple[str, list[Any]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from fedradio.core.contracts import Airtime, Allocation, Exchange, ExchangeRecord, Note
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import NOTHING
-from fedradio.fleet.costs import compute_j, transmit_j
+from fedradio.fleet.costs import compute_j, transmit_j, wait_j
 from fedradio.rounds.clients import Measured
 from fedradio.rounds.exchange import Outcome
 from fedradio.rounds.planning import Planned
@@ -48,6 +48,7 @@ def exchange_record(
         bits = float(outcome.bits.sum())
     rest, idle = _idle_reasons(alloc)
     real = {} if outcome.measured is None else _beside(planned, outcome.measured, ids)
+    energy = _energy(x, airtime, tx_j, times)
     return ExchangeRecord(
         t=x.clock.t,
         hop=x.hop,
@@ -59,8 +60,9 @@ def exchange_record(
         cpu_hz=_of_active(alloc.cpu_hz, ids),
         power_w=_of_active(alloc.power_w, ids),
         seconds=_of_active(airtime.done_s, ids),
-        compute_j=_of_active(_computing_j(x), ids),
-        tx_j=_of_active(_with_circuit(x, airtime, tx_j), ids),
+        compute_j=_of_active(energy.compute_j, ids),
+        tx_j=_of_active(energy.tx_j, ids),
+        wait_j=_of_active(energy.wait_j, ids),
         rest=rest,
         idle=idle,
         bits=bits if norm_bits is None else (bits or 0.0) + norm_bits,
@@ -106,26 +108,49 @@ def _idle_reasons(alloc: Allocation) -> tuple[str, dict[str, list[int]]]:
 
 
 def planned_j(planned: Planned) -> Tensor | None:
-    """Planned energy ``[S]`` of computing and sending; None without a fleet, or where it depends on the payload."""
+    """Planned energy ``[S]`` of computing, sending and waiting.
+
+    None without a fleet, or where the energy depends on the payload. As planners do, it counts that senders wait for
+    the deadline (without one, for the last sender of their receiver).
+    """
     x, tx_s = planned.x, planned.airtime.tx_s
-    computing = _computing_j(x)
-    if computing is None or tx_s is None or x.alloc.power_w is None or x.fleet is None:
+    if tx_s is None or x.alloc.power_w is None:
         return None
-    return torch.where(x.alloc.active, computing + transmit_j(x.fleet, x.alloc.power_w, tx_s), 0.0)
-
-
-def _computing_j(x: Exchange) -> Tensor | None:
-    """Energy of local training ``[S]``; None without a fleet."""
-    if x.fleet is None or x.cycles_per_step is None or x.alloc.cpu_hz is None:
+    energy = _energy(x, planned.airtime, x.alloc.power_w * tx_s, receiver_times(planned, "deadline"))
+    if energy.compute_j is None or energy.tx_j is None:
         return None
-    return compute_j(x.fleet, x.cycles_per_step * x.alloc.steps, x.alloc.cpu_hz)
+    total = energy.compute_j + energy.tx_j
+    return torch.where(x.alloc.active, total if energy.wait_j is None else total + energy.wait_j, 0.0)
 
 
-def _with_circuit(x: Exchange, airtime: Airtime, tx_j: Tensor | None) -> Tensor | None:
-    """Transmit energy ``[S]`` with the device's circuit power while on the air, which the link does not know."""
-    if tx_j is None or x.fleet is None or airtime.tx_s is None:
-        return tx_j
-    return tx_j + x.fleet.circuit_w * airtime.tx_s
+@dataclass(frozen=True)
+class ExchangeEnergy:
+    """Energy of the senders ``[S]`` in an exchange; None where it is undefined.
+
+    ``wait_j`` is also None where devices draw no power while they wait.
+    """
+
+    compute_j: Tensor | None
+    tx_j: Tensor | None
+    wait_j: Tensor | None
+
+
+def _energy(x: Exchange, airtime: Airtime, radiated_j: Tensor | None, times: Tensor | None) -> ExchangeEnergy:
+    """Energy of an exchange that takes ``times [R]`` seconds and in which senders radiate ``radiated_j [S]``.
+
+    The link knows what is radiated; amplifier, circuit and CPU belong to the devices.
+    """
+    fleet, alloc = x.fleet, x.alloc
+    if fleet is None:
+        return ExchangeEnergy(None, radiated_j, None)
+    computing, sending, waiting = None, radiated_j, None
+    if x.cycles_per_step is not None and alloc.cpu_hz is not None:
+        computing = compute_j(fleet, x.cycles_per_step * alloc.steps, alloc.cpu_hz)
+    if radiated_j is not None and airtime.tx_s is not None:
+        sending = transmit_j(fleet, radiated_j, airtime.tx_s)
+    if fleet.idle_w and times is not None and x.ready_s is not None and airtime.tx_s is not None:
+        waiting = wait_j(fleet, times[x.parent] - x.ready_s - airtime.tx_s)
+    return ExchangeEnergy(computing, sending, waiting)
 
 
 def _of_active(values: Tensor | None, ids: Tensor) -> list[float] | None:

@@ -194,13 +194,16 @@ def _round_record(sim: Simulation, now: Round) -> RoundRecord:
     by_hop = [[record for record in now.exchanges if record.hop == h] for h in hops]
     compute = _sum([accounts.total_of(record.compute_j) for record in by_hop[0]])
     tx = [_sum([accounts.total_of(record.tx_j) for record in records]) for records in by_hop]
+    wait = [sum((accounts.total_of(record.wait_j) or 0.0 for record in records), 0.0) for records in by_hop]
+    waits = any(record.wait_j is not None for record in now.exchanges)
     elapsed = now.tiers.elapsed[-1]
     return RoundRecord(
         t=now.state.t,
         time_s=None if elapsed is None else float(elapsed[0]),
-        energy_j=add(compute, _sum(tx)),
+        energy_j=add(add(compute, _sum(tx)), sum(wait)),
         compute_j=compute,
         tx_j=tx,
+        wait_j=wait if waits else None,
         bits=[_sum([record.bits for record in records]) for records in by_hop],
         train_loss=sum(now.losses) / len(now.losses) if now.losses else None,
         caches=tuple(now.caches),

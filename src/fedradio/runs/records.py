@@ -48,10 +48,22 @@ TYPES: dict[str, type[Header] | type[Record]] = {
 OF_DEVICES = ("planned_s", "planned_j", "measured_s", "train_s", "wire_bits")
 """Fields of an exchange with real devices."""
 
-LATER = ("now_s", "rx_j", "down_bits", "down_s", "down_j", *OF_DEVICES)
+LATER = ("now_s", "wait_j", "rx_j", "down_bits", "down_s", "down_j", *OF_DEVICES)
 """Fields of an exchange that are left out where they are None."""
 
-OF_ACTIVE = ("arrived", "why", "steps", "cpu_hz", "power_w", "seconds", "compute_j", "tx_j", "rx_j", *OF_DEVICES)
+OF_ACTIVE = (
+    "arrived",
+    "why",
+    "steps",
+    "cpu_hz",
+    "power_w",
+    "seconds",
+    "compute_j",
+    "tx_j",
+    "wait_j",
+    "rx_j",
+    *OF_DEVICES,
+)
 OF_RECEIVERS = ("time_s", "effective", "down_s", "down_j")
 """Fields of an exchange with one value per active sender, and per receiver."""
 
@@ -69,8 +81,8 @@ def exchange_row(record: ExchangeRecord) -> Row:
 
 def round_row(record: RoundRecord) -> Row:
     """The record of a round as plain data, without its evaluation and its caches."""
-    apart = ("evaluation", "caches")
-    return {"type": "round", **{name: value for name, value in vars(record).items() if name not in apart}}
+    row = {name: value for name, value in vars(record).items() if name not in ("evaluation", "caches")}
+    return {"type": "round", **{name: value for name, value in row.items() if name != "wait_j" or value is not None}}
 
 
 def evaluation_row(record: EvaluationRecord) -> Row:

@@ -285,6 +285,8 @@ def _summary(session: Session, status: Status) -> Summary:
         disk_bytes=None if session.folder is None else session.folder.disk_bytes(status != "complete" or session.keep),
         memory_bytes=_memory_bytes(),
         cpu_s=None if running.cpu_s is None else round(running.cpu_s, 3),
+        least_cpu_hz=running.least_cpu_hz,
+        least_power_w=running.least_power_w,
         cache=_cache_summary(session),
         planned_s=running.median("planned_s"),
         planned_j=running.median("planned_j"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from fedradio.core.contracts.records import STRICT
 from fedradio.core.units import add
 from fedradio.runs.cache_summary import CacheSummary, RunningCache
 
-OPTIONAL = ("cache", "planned_s", "planned_j", "measured_s", "slower")
+OPTIONAL = ("least_cpu_hz", "least_power_w", "cache", "planned_s", "planned_j", "measured_s", "slower")
 """What stands in a summary only where there is some: of caches, and of real devices."""
 
 Status = Literal["complete", "interrupted", "diverged", "failed"]
@@ -33,6 +34,8 @@ class RunningSummary:
     best_round: int | None = None
     uses: float | None = None
     cpu_s: float | None = None
+    least_cpu_hz: float | None = None
+    least_power_w: float | None = None
     cache: RunningCache | None = None
     planned_s: list[float] = field(default_factory=list)
     planned_j: list[float] = field(default_factory=list)
@@ -54,6 +57,9 @@ class RunningSummary:
                 eligible = exchange.notes.get("eligible")
                 self.counts["eligible"] += 0 if eligible is None else sum(eligible.values)
                 self.has_eligible = eligible is not None
+                trained = [i for i, steps in enumerate(exchange.steps) if steps > 0]
+                self.least_cpu_hz = _least(self.least_cpu_hz, exchange.cpu_hz, trained)
+                self.least_power_w = _least(self.least_power_w, exchange.power_w, range(len(exchange.ids)))
                 for name in ("planned_s", "planned_j", "measured_s"):
                     known = getattr(exchange, name) if exchange.measured_s is not None else None
                     getattr(self, name).extend(value for value in known or () if value is not None)
@@ -85,6 +91,7 @@ class Summary:
 
     ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
     them in time; ``eligible`` could have, where the policy says so. ``uses`` are channel uses, where symbols are sent.
+    ``least_cpu_hz`` and ``least_power_w`` are the lowest frequency and transmit power that a client used.
     ``cpu_s`` are the CPU seconds of all threads in its rounds, however busy the machine was. ``checkpoint_s`` of the
     wall time went into checkpoints; ``disk_bytes`` are those of the run folder, ``memory_bytes`` the most that the
     process has held. ``cache`` is the balance of the caches, where there are some.
@@ -116,6 +123,8 @@ class Summary:
     disk_bytes: int | None = None
     memory_bytes: int | None = None
     cpu_s: float | None = None
+    least_cpu_hz: float | None = None
+    least_power_w: float | None = None
     cache: CacheSummary | None = None
     planned_s: float | None = None
     planned_j: float | None = None
@@ -123,6 +132,12 @@ class Summary:
     slower: float | None = None
 
     __pydantic_config__ = STRICT
+
+
+def _least(least: float | None, values: Sequence[float] | None, places: Iterable[int]) -> float | None:
+    """The smallest of ``least`` and the values at these places; None if there is none."""
+    known = [] if values is None else [values[place] for place in places]
+    return min(known if least is None else [least, *known], default=None)
 
 
 def plain_summary(summary: Summary) -> dict[str, Any]:

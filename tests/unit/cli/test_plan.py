@@ -26,6 +26,28 @@ def test_modes_side_by_side(call: Call) -> None:
     assert "optimal" in done.output
 
 
+def test_fleets_side_by_side(call: Call) -> None:
+    """RawHFL's devices have no floors; handsets have, and send with -40 dBm at the least."""
+    plain = json.loads(call("plan", "rawhfl", *SMALL, "--fleet", "handset,cellular", "--json").stdout)
+    handset, cellular = plain["fleets"]
+    assert (handset["fleet"], cellular["fleet"], plain["slot"]) == ("handset", "cellular", 0)
+    own = json.loads(call("plan", "rawhfl", *SMALL, "--json").stdout)["clients"]
+    assert cellular["joules"] == pytest.approx(sum(client["joules"] or 0.0 for client in own))
+    assert cellular["least_cpu_hz"] < 50e6 < 3e8 < handset["least_cpu_hz"] <= handset["most_cpu_hz"] <= 2.8e9
+    assert cellular["least_power_w"] < 1e-3 < handset["most_power_w"] <= 10**-0.5
+    assert handset["joules"] > 10 * cellular["joules"]
+    assert handset["selected"] == 4
+    assert 0 < handset["seconds"] <= 150
+    shown = call("plan", "rawhfl", *SMALL, "--fleet", "handset,cellular").output
+    assert "lowest CPU MHz" in shown
+
+
+def test_the_spec_s_own_fleet_keeps_its_values(call: Call) -> None:
+    own = "hops.0.fleet.cpu_min_hz=1e9"
+    (row,) = json.loads(call("plan", "rawhfl", *SMALL, own, "--fleet", "cellular", "--json").stdout)["fleets"]
+    assert row["least_cpu_hz"] >= 1e9 * (1 - 1e-9)
+
+
 def test_settings_of_algorithm_2_do_not_stop_the_other_modes(call: Call) -> None:
     dc = ("hops.0.policy.mode=dc", "hops.0.policy.rho=1", "hops.0.policy.iterations=2")
     done = call("plan", "rawhfl", *SMALL, *dc, "--compare", "paper,dc")
@@ -72,6 +94,8 @@ def test_the_air_has_shares(call: Call) -> None:
         (("rawhfl", "--figure", "no/where/map.png"), "--figure"),
         (("digits_flat", "--compare", "paper"), "--compare"),
         (("digits_flat", "rounds=3", "--slot", "3"), "--slot"),
+        (("rawhfl", "--compare", "paper", "--fleet", "iot"), "--fleet"),
+        (("rawhfl", "--fleet", "cellular,tractor"), "hops.0.fleet"),
     ],
 )
 def test_refused(call: Call, words: tuple[str, ...], path: str) -> None:

@@ -30,7 +30,8 @@ from fedradio.policies.solvers import least_energy_offer, select
 Z, PSI, MOST, THETA = 4, 2, 50, 0.4
 FEW = Iteration(most=6)
 FLOORS = {"cpu_min_hz": 3e8, "tx_min_w": 1e-3, "circuit_w": 0.1, "cpu_static_w": 0.05}
-BOTH = pytest.mark.parametrize("floors", [{}, FLOORS], ids=["free", "floors"])
+WAITING = FLOORS | {"pa_efficiency": 0.25, "idle_w": 5e-4}
+DEVICES = pytest.mark.parametrize("floors", [{}, FLOORS, WAITING], ids=["free", "floors", "waiting"])
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +94,8 @@ def broken(
         n = steps * float(slot.cycles[u])
         tau = slot.bits / (slot.bandwidth_hz * math.log2(1 + p / float(slot.unit_w[u])))
         computing_j = 0.5 * fleet.capacitance * n * f**2 + fleet.cpu_static_w * n / f
-        joules = computing_j + (p + fleet.circuit_w) * tau
+        waiting_j = fleet.idle_w * max(slot.deadline_s - n / f - tau, 0.0)
+        joules = computing_j + (p / fleet.pa_efficiency + fleet.circuit_w) * tau + waiting_j
         checks = {
             "C1: eligible": bool(offer.eligible[u]) and int(offer.reason[u]) == Reason.NONE,
             "C4": 1 <= steps <= most,
@@ -116,7 +118,7 @@ def exact(slot: SlotProblem, before: Tensor) -> tuple[Offer, Tensor]:
     return offer, select(slot, offer, THETA, Z, PSI, before)[0]
 
 
-@BOTH
+@DEVICES
 @pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 20), marks=pytest.mark.wide)], ids=["some", "more"])
 def test_random_slots_are_feasible_and_never_better_than_the_optimum(floors: dict[str, float], seeds: range) -> None:
     for seed in seeds:
@@ -131,7 +133,7 @@ def test_random_slots_are_feasible_and_never_better_than_the_optimum(floors: dic
         assert 1 <= int(notes["iterations"][0]) <= 6
 
 
-@BOTH
+@DEVICES
 def test_all_iterations_come_near_the_optimum(floors: dict[str, float]) -> None:
     slot = slot_of(view(0, **floors))
     before = some_before(slot, 0)
@@ -153,7 +155,7 @@ def test_the_papers_penalty_locks_the_first_selection_in() -> None:
     assert float(offer.energy_j[active].sum()) > 3 * float(best.energy_j[chosen].sum())
 
 
-@BOTH
+@DEVICES
 def test_expansions_touch_the_true_costs(floors: dict[str, float]) -> None:
     """Value and slopes of (36)-(39) at an iterate, against 1_u t and 1_u e by central differences."""
     slot = slot_of(view(3, **floors))
@@ -166,7 +168,9 @@ def test_expansions_touch_the_true_costs(floors: dict[str, float]) -> None:
         cpu, power = f * (1 + plan[2]), p * (1 + plan[3])
         n = plan[1] * MOST * slot.cycles  # the selection is in Lbar
         tau = plan[0] * slot.bits / (slot.bandwidth_hz * torch.log2(1 + power / slot.unit_w))
-        joules = 0.5 * fleet.capacitance * n * cpu**2 + fleet.cpu_static_w * n / cpu + (power + fleet.circuit_w) * tau
+        joules = 0.5 * fleet.capacitance * n * cpu**2 + fleet.cpu_static_w * n / cpu
+        joules = joules + (power / fleet.pa_efficiency + fleet.circuit_w) * tau
+        joules = joules + fleet.idle_w * (plan[0] * slot.deadline_s - n / cpu - tau)
         return torch.stack((n / cpu + tau, joules))
 
     here = torch.stack((share, share * ratio, torch.zeros_like(f), torch.zeros_like(f)))
@@ -180,7 +184,7 @@ def test_expansions_touch_the_true_costs(floors: dict[str, float]) -> None:
         assert torch.allclose(coefficients[:, row], slope, rtol=1e-6)
 
 
-@BOTH
+@DEVICES
 @pytest.mark.parametrize("budget", [1.0, 0.15, 0.002])
 def test_any_point_is_made_feasible(floors: dict[str, float], budget: float) -> None:
     """Also points far outside of deadline and budget."""

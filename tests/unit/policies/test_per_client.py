@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.slots import FLOORS, cost_of, osafl_view
+from support.slots import HARDWARE_KINDS, cost_of, osafl_view
 
 from fedradio.core.contracts import Exchange, Reason
 from fedradio.core.errors import SpecError
@@ -14,13 +14,16 @@ from fedradio.policies.per_client import PerClient, per_client
 from fedradio.policies.slot import Offer, full_power_offer, slot_of
 
 
-@pytest.mark.parametrize("floors", [{}, FLOORS], ids=["free", "floors"])
+@HARDWARE_KINDS
 @pytest.mark.parametrize("mode", ["optimal", "paper"])
 def test_plans_keep_every_constraint(mode: str, floors: dict[str, float]) -> None:
     policy = per_client(mode=mode)  # type: ignore[arg-type]
     took_part = 0
     for seed in range(10):
         v = osafl_view(seed, **floors)  # type: ignore[arg-type]
+        if "pa_efficiency" in floors:  # an amplifier that draws four times the power, at full power as well
+            assert v.fleet is not None
+            v = replace(v, fleet=replace(v.fleet, energy_j=5 * v.fleet.energy_j))
         alloc, _ = policy.decide(v, policy.start(60), Rng(0))
         s, fleet, on = slot_of(v), v.fleet, alloc.active
         assert fleet is not None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.examples import examples
 from support.slots import (
     FLOORS,
+    HARDWARE_KINDS,
     one_client,
     osafl_slot,
     rawhfl_slot,
@@ -20,7 +21,7 @@ from support.slots import (
 from fedradio.core.contracts import Reason
 from fedradio.core.rng import Rng
 from fedradio.links.rates import airtime_s
-from fedradio.policies.slot import Offer, SlotProblem, slot_of
+from fedradio.policies.slot import Offer, SlotProblem, full_power_offer, slot_of
 from fedradio.policies.solvers import least_energy_offer, most_steps_offer, select
 
 
@@ -62,6 +63,69 @@ def test_never_beaten_by_a_grid(floors: dict[str, float]) -> None:
             best = torch.minimum(best, cost)
         ours = torch.where(offer.eligible, 0.6 * offer.energy_j - 0.4 * offer.steps, math.inf)
         assert bool((ours <= best + 1e-9).all())
+
+
+def enumerated(s: SlotProblem, steps: int, powers: int = 20_001) -> torch.Tensor:
+    """Least energy ``[S]`` of so many steps over a grid of powers, each with its best frequency; inf if impossible."""
+    fleet, grid = s.fleet, torch.linspace(0, 1, powers, dtype=torch.float64)
+    low = max(fleet.tx_min_w, 1e-12)
+    p = low * (fleet.p_max_w / low)[:, None] ** grid  # [S, powers]
+    left = s.deadline_s - airtime_s(s.bits, s.bandwidth_hz, p, s.unit_w[:, None])
+    n = (steps * s.cycles)[:, None]
+    slowest = torch.where(left > 0, n / left, math.inf).clamp(min=fleet.cpu_min_hz)
+    saved_w = fleet.cpu_static_w - fleet.idle_w  # a second of computing less is a second of waiting more
+    cheapest = max(saved_w / fleet.capacitance, 0.0) ** (1 / 3)
+    f = torch.minimum(slowest.clamp(min=cheapest), fleet.f_max_hz[:, None])
+    _, joules = seconds_and_joules(s, torch.full_like(f, steps), f, p)
+    allowed = (slowest <= fleet.f_max_hz[:, None]) & (joules <= fleet.energy_j[:, None])
+    return torch.where(allowed, joules, math.inf).amin(dim=1)
+
+
+@HARDWARE_KINDS
+@pytest.mark.parametrize("deadline_s", [150.0, 4.0], ids=["slow", "quick"])
+def test_plans_equal_enumeration(floors: dict[str, float], deadline_s: float) -> None:
+    """20,001 powers and every number of steps: the same decision, and its energy to the fineness of the grid, on which
+    two powers differ by .14 %."""
+    s = rawhfl_slot(2, edges=1, each=4, deadline_s=deadline_s, **floors)
+    least = torch.stack([enumerated(s, steps) for steps in range(1, 5)], dim=1)
+    for theta in (0.4, 0.0, 1.0):
+        offer = least_energy_offer(s, 4, theta)
+        assert torch.equal(offer.eligible, least.isfinite().any(dim=1))
+        assert bool(offer.eligible.any())
+        on, steps = offer.eligible, torch.arange(1, 5)
+        cost = torch.where(least.isfinite(), (1 - theta) * least - theta * steps, math.inf)
+        assert torch.equal(offer.steps[on], cost.argmin(dim=1)[on] + 1)
+        found = least.gather(1, (offer.steps - 1).clamp(min=0)[:, None]).squeeze(1)
+        assert torch.allclose(offer.energy_j[on], found[on], rtol=1e-3)
+        assert bool((offer.energy_j <= found * (1 + 1e-12))[on].all())
+
+
+@HARDWARE_KINDS
+def test_full_power_offers_equal_enumeration(floors: dict[str, float]) -> None:
+    """The most steps that fit at full CPU and power, waiting included, by trying all of them."""
+    for deadline_s in (150.0, 4.0):
+        s = rawhfl_slot(4, deadline_s=deadline_s, **floors)
+        offer, fleet = full_power_offer(s, 50), s.fleet
+        most = torch.zeros(s.clients, dtype=torch.long)
+        for steps in range(1, 51):
+            time, joules = seconds_and_joules(s, torch.full_like(s.cycles, steps), fleet.f_max_hz, fleet.p_max_w)
+            most = torch.where((time <= s.deadline_s) & (joules <= fleet.energy_j), steps, most)
+        assert torch.equal(torch.where(offer.eligible, offer.steps, 0), most)
+        _, joules = seconds_and_joules(s, offer.steps.double(), fleet.f_max_hz, fleet.p_max_w)
+        assert torch.allclose(offer.energy_j[offer.eligible], joules[offer.eligible], rtol=1e-12)
+
+
+def test_full_power_offers_where_waiting_costs_more_than_a_step() -> None:
+    """Sending takes 10 of 30 s and 3 J, a step 1 s and .1 J, a second of waiting .3 J: 19 steps and a last second of
+    waiting take 3 + 1.9 + .3 = 5.2 J, 15 steps and five seconds 3 + 1.5 + 1.5 = 6 J."""
+    v = one_client(5.25)
+    assert v.fleet is not None
+    s = slot_of(replace(v, fleet=replace(v.fleet, idle_w=0.3)))
+    assert full_power_offer(s, 19).steps.tolist() == [19]
+    assert full_power_offer(s, 19).energy_j.item() == pytest.approx(5.2)
+    short = full_power_offer(s, 15)
+    assert short.eligible.tolist() == [False]
+    assert short.reason.tolist() == [int(Reason.ENERGY)]
 
 
 def test_hand_checked_plan() -> None:
@@ -177,10 +241,9 @@ def test_most_steps_then_least_energy_no_grid_does_better(floors: dict[str, floa
         up = (p + fleet.circuit_w) * tau
         for steps in range(1, 6):
             n = (steps * s.cycles)[:, None]
+            time = (n / f)[:, :, None] + tau[:, None, :]
             energy = (0.5 * fleet.capacitance * n * f**2 + fleet.cpu_static_w * n / f)[:, :, None] + up[:, None, :]
-            allowed = ((n / f)[:, :, None] + tau[:, None, :] <= s.deadline_s) & (
-                energy <= fleet.energy_j[:, None, None]
-            )
+            allowed = (time <= s.deadline_s) & (energy <= fleet.energy_j[:, None, None])
             possible = allowed.flatten(1).any(dim=1)
             assert bool((offer.steps[possible] >= steps).all())
             least = torch.where(allowed, energy, math.inf).flatten(1).min(dim=1).values

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -22,10 +23,13 @@ from fedradio.models.zoo import logistic
 from fedradio.network.channel import urban_macro
 from fedradio.policies.budget import budget
 from fedradio.policies.fixed import fixed
+from fedradio.policies.joint import joint
+from fedradio.policies.per_client import per_client
+from fedradio.policies.sampling import sampling
 from fedradio.rounds.accounts import planned_j
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
-from fedradio.rounds.simulation import Simulation, compose
+from fedradio.rounds.simulation import RoundClock, Simulation, compose
 from fedradio.rounds.tiers import open_tiers
 
 
@@ -33,10 +37,10 @@ def doubles(*values: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def devices(*cycles_per_bit: float, circuit_w: float = 0.0) -> Fleet:
+def devices(*cycles_per_bit: float, **powers: float) -> Fleet:
     """CPUs of 8 Hz and a capacitance of 1/16 F: ``n`` cycles take ``n/8`` s and ``n f^2/32 = 2 n`` J. 2 W to send."""
     one = torch.ones(len(cycles_per_bit), dtype=torch.float64)
-    return Fleet(doubles(*cycles_per_bit), 8.0 * one, 2.0 * one, 1e3 * one, capacitance=1 / 16, circuit_w=circuit_w)
+    return Fleet(doubles(*cycles_per_bit), 8.0 * one, 2.0 * one, 1e3 * one, capacitance=1 / 16, **powers)
 
 
 @pytest.fixture
@@ -52,12 +56,12 @@ def radio(
     bit; so 0 and 1 are done after 2 s, and 2 after 6 s.
     """
 
-    def make(erasure: float = 0.0, deadline_s: float | None = 3.0, circuit_w: float = 0.0) -> Simulation:
+    def make(erasure: float = 0.0, deadline_s: float | None = 3.0, **powers: float) -> Simulation:
         hop = Hop(
             link=digital(bandwidth_hz=40.0, bits_per_value=10.0, erasure=erasure),
             policy=turns([(0, 1, 2)]),
             channel=given_gains((1.0, 1.0, 1.0, 1.0), noise_w_hz=2.0 / 40.0),
-            fleet=devices(1.0, 1.0, 5.0, 1.0, circuit_w=circuit_w),
+            fleet=devices(1.0, 1.0, 5.0, 1.0, **powers),
             deadline_s=deadline_s,
         )
         return compose(
@@ -107,6 +111,108 @@ def test_the_circuit_draws_power_while_on_the_air(radio: Callable[..., Simulatio
     assert record.tx_j == pytest.approx([6.75])
     assert record.energy_j == pytest.approx(118.75)
     assert state.energy_j == pytest.approx(118.75)
+
+
+def test_an_amplifier_draws_more_than_it_radiates(radio: Callable[..., Simulation]) -> None:
+    """2 W for 1 s from an amplifier of 40 % are 5 J, with .25 W of circuit power 5.25 J."""
+    sim = radio(circuit_w=0.25, pa_efficiency=0.4)
+    _, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.tx_j == pytest.approx([5.25, 5.25, 5.25])
+    assert record.tx_j == pytest.approx([15.75])
+
+
+def test_senders_wait_for_the_end_of_the_exchange(radio: Callable[..., Simulation]) -> None:
+    """0 and 1 are done after 2 s, 2 would be after 6 s, and the receiver waits for it until the deadline: at .5 W the
+    first two wait for 1 s, 2 does not wait, and 3, which does not take part, uses nothing. The plan counts the same."""
+    sim = radio(idle_w=0.5)
+    state = begin(sim)
+    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    _, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.time_s == [3.0]
+    assert exchange.wait_j == pytest.approx([0.5, 0.5, 0.0])
+    assert exchange.dense(4).wait_j == pytest.approx([0.5, 0.5, 0.0, 0.0])
+    assert exchange.joules == pytest.approx([18.5, 18.5, 82.0])
+    assert record.wait_j == pytest.approx([1.0])
+    assert record.energy_j == pytest.approx(112 + 6 + 1)
+    joules = planned_j(planned)
+    assert joules is not None
+    assert joules.tolist() == pytest.approx([18.5, 18.5, 82.0, 0.0])
+
+
+def test_plans_wait_for_the_deadline_though_the_exchange_may_end_before(radio: Callable[..., Simulation]) -> None:
+    """With 10 s until the deadline all are in time, and the exchange ends after 6 s: 0 and 1 wait for 4 s at .5 W.
+    Plans cannot know who else is there, and count 8, 8 and 4 s of waiting."""
+    sim = radio(deadline_s=10.0, idle_w=0.5)
+    state = begin(sim)
+    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    _, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.wait_j == pytest.approx([2.0, 2.0, 0.0])
+    joules = planned_j(planned)
+    assert joules is not None
+    assert joules.tolist() == pytest.approx([18 + 4.0, 18 + 4.0, 82 + 2.0, 0.0])
+
+
+def test_devices_that_draw_no_power_while_waiting_have_no_record_of_it(radio: Callable[..., Simulation]) -> None:
+    _, record, (exchange,) = run_round(*_started(radio()), evaluate=False)
+    assert (record.wait_j, exchange.wait_j, exchange.dense(4).wait_j) == (None, None, None)
+
+
+RAYLEIGH = {"link": digital(), "channel": urban_macro(fading="rayleigh")}
+RADIO = {"link": digital(), "channel": urban_macro()}
+AIR = {"link": over_the_air(symbol_rate_hz=1e6, power_unit_w=0.1), "channel": urban_macro()}
+
+
+@pytest.mark.parametrize("radio", [{}, RADIO, RAYLEIGH, AIR], ids=["ideal", "digital", "fading", "air"])
+@pytest.mark.parametrize(
+    "policy",
+    [fixed(steps=3), sampling(clients=2, steps=2), budget(max_steps=4), joint(clients=1, max_steps=4), per_client()],
+    ids=lambda policy: type(policy).__name__.lower(),
+)
+@pytest.mark.parametrize("waits", ["slowest", "deadline"])
+def test_energy_of_a_run_is_that_of_who_computed_sent_and_waited(
+    policy: Policy, radio: dict[str, Any], waits: RoundClock
+) -> None:
+    """From what is on record of frequencies, powers, steps and seconds, by the formula of the energy, sender by sender.
+
+    On the air the power is that of the payload: there the energy of sending is at least the circuit's, and senders
+    also wait for each other before they send.
+    """
+    if policy.needs and "rate" not in radio.get("link", ideal()).offers:
+        return
+    powers = {"circuit_w": 0.3, "cpu_static_w": 0.2, "pa_efficiency": 0.5, "idle_w": 0.05, "energy_j": (50.0, 60.0)}
+    sim = cells(policy=policy, deadline_s=3.0, clock=waits, fleet=partial(cellular, **powers), **radio)
+    fleet = sim.hops[0].fleet
+    assert fleet is not None
+    cycles = fleet.cycles_per_bit * sim.stream.sample_bits * sim.rule.batch
+    state, record, exchanges = run_round(sim, begin(sim), evaluate=False)
+    total = 0.0
+    for each in exchanges:
+        if each.hop:
+            assert (each.compute_j, each.wait_j, sum(each.tx_j or [])) == (None, None, 0.0)
+            continue
+        assert each.time_s is not None
+        assert each.seconds is not None
+        assert each.cpu_hz is not None
+        assert each.joules is not None
+        for i, client in enumerate(each.ids):
+            n = float(cycles[client]) * each.steps[i]
+            computing_s = n / each.cpu_hz[i]
+            computing = 1e-28 * n * each.cpu_hz[i] ** 2 + 0.2 * computing_s
+            sending_s = each.seconds[i] - computing_s if each.uses is None else each.uses / 1e6
+            sending = 0.3 * sending_s
+            if each.power_w is not None:
+                sending += each.power_w[i] / 0.5 * sending_s
+            elif each.tx_j is not None:
+                assert each.tx_j[i] >= sending * (1 - 1e-9)
+                sending = each.tx_j[i]
+            until_s = each.time_s[int(sim.topology.parents[0][client])]
+            waiting = 0.05 * max(until_s - computing_s - sending_s, 0.0)
+            if each.why[i] == "none":
+                assert each.joules[i] == pytest.approx(computing + sending + waiting, rel=1e-6)
+        total += sum(each.joules)
+    assert record.energy_j == pytest.approx(total)
+    assert state.energy_j == pytest.approx(total)
+    assert total > 0
 
 
 def test_silent_senders_need_no_time_on_the_air(

@@ -136,8 +136,11 @@ class Channel(Protocol):
 
 @dataclass(frozen=True)
 class Fleet:
-    """Hardware of a hop's senders: CPU, transmitter, energy budget. Vectors are ``[S]``; the lowest CPU frequency and
-    transmit power and the static powers are 0 by default."""
+    """Hardware of a hop's senders: CPU, transmitter, energy budget (infinite without one). Vectors are ``[S]``.
+
+    The lowest CPU frequency and transmit power, the static powers and the power ``idle_w`` of a sender that waits for
+    the end of an exchange are 0 by default; ``pa_efficiency`` is the radiated share of the amplifier's power.
+    """
 
     cycles_per_bit: Tensor
     f_max_hz: Tensor
@@ -148,6 +151,8 @@ class Fleet:
     tx_min_w: float = 0.0
     circuit_w: float = 0.0
     cpu_static_w: float = 0.0
+    pa_efficiency: float = 1.0
+    idle_w: float = 0.0
 
 
 @dataclass(frozen=True)

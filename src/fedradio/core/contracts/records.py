@@ -60,10 +60,11 @@ class ExchangeRecord:
     ``none``. ``rest`` names the commonest reason of the idle, who are not listed; ``idle`` lists those with any other
     reason. ``seconds [A]`` end a sender's upload, ``time_s [R]`` the exchange at a receiver; ``bits`` were put on the
     link by all senders, ``uses`` counts channel uses. ``now_s`` is the simulated time at which the exchange opened;
-    ``rx_j [A]``, ``down_bits``, ``down_s [R]`` and ``down_j [R]`` belong to the way down. Of a federation of real
-    devices ``planned_s [A]`` and ``planned_j [A]`` are what the radio was planned to take, ``measured_s [A]`` the
-    seconds from a request to its reply, ``train_s [A]`` those of training, ``wire_bits [A]`` the size of the reply
-    (None: there was no reply).
+    ``wait_j [A]`` is the energy of waiting, neither computing nor sending, until the exchange ends (None: devices draw
+    no power then). ``rx_j [A]``, ``down_bits``, ``down_s [R]`` and ``down_j [R]`` belong to the way down. Of a
+    federation of real devices ``planned_s [A]`` and ``planned_j [A]`` are what the radio was planned to take,
+    ``measured_s [A]`` the seconds from a request to its reply, ``train_s [A]`` those of training, ``wire_bits [A]`` the
+    size of the reply (None: there was no reply).
     """
 
     t: int
@@ -86,6 +87,7 @@ class ExchangeRecord:
     effective: list[float]
     notes: dict[str, Note]
     now_s: float | None = None
+    wait_j: list[float] | None = None
     rx_j: list[float] | None = None
     down_bits: float | None = None
     down_s: list[float] | None = None
@@ -100,10 +102,12 @@ class ExchangeRecord:
 
     @property
     def joules(self) -> list[float] | None:
-        """Joules of computing and sending of the active senders, ``[A]``; None where either is undefined."""
+        """Joules of computing, sending and waiting of the active senders, ``[A]``; None where computing or sending is
+        undefined."""
         if self.compute_j is None or self.tx_j is None:
             return None
-        return [compute_j + tx_j for compute_j, tx_j in zip(self.compute_j, self.tx_j, strict=True)]
+        busy = [compute_j + tx_j for compute_j, tx_j in zip(self.compute_j, self.tx_j, strict=True)]
+        return busy if self.wait_j is None else [a + b for a, b in zip(busy, self.wait_j, strict=True)]
 
     def dense(self, senders: int) -> DenseExchange:
         """The same record with a value for each of the hop's ``senders``: 0 for the idle, everybody's reason."""
@@ -135,6 +139,7 @@ class ExchangeRecord:
             time_s=self.time_s,
             effective=self.effective,
             notes={name: note.dense(self.ids, senders) for name, note in self.notes.items()},
+            wait_j=spread(self.wait_j),
         )
 
 
@@ -159,6 +164,7 @@ class DenseExchange:
     time_s: list[float] | None
     effective: list[float]
     notes: dict[str, list[Number]]
+    wait_j: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -231,8 +237,9 @@ class CacheRecord:
 class RoundRecord:
     """Record of one round: simulated seconds, joules (computing, transmitting per hop), bits per hop, training loss.
 
-    ``wall_s`` are the seconds that it took to simulate; ``evaluation`` is that of the state after it, if there was one,
-    ``caches`` are the records of its edge rounds, where there are caches; both are records of their own in a file.
+    ``wait_j`` is the energy of waiting per hop; None where no device draws power then. ``wall_s`` are the seconds that
+    it took to simulate; ``evaluation`` is that of the state after it, if there was one, ``caches`` are the records of
+    its edge rounds, where there are caches; both are records of their own in a file.
     """
 
     t: int
@@ -243,6 +250,7 @@ class RoundRecord:
     bits: list[float | None]
     train_loss: float | None
     wall_s: float | None = None
+    wait_j: list[float] | None = None
     evaluation: EvaluationRecord | None = None
     caches: tuple[CacheRecord, ...] = ()
 

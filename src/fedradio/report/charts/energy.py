@@ -21,7 +21,7 @@ from fedradio.report.charts.chart import (
     neighbours,
     quantiles,
 )
-from fedradio.report.style import DOT, SHORT, SOLID, Style
+from fedradio.report.style import DOT, LONG, SHORT, SOLID, Style
 from fedradio.report.table import LazyRows, Table
 from fedradio.results.run import Floats
 
@@ -36,6 +36,7 @@ LOOKS = {
     "total": Style("@ink", SOLID, ""),
     "computing": Style("@blue", SHORT, ""),
     "sending": Style("@orange", DOT, ""),
+    "waiting": Style("@green", LONG, ""),
 }
 COLOURS = ("@blue", "@orange", "@green", "@red", "@purple")
 
@@ -117,6 +118,8 @@ def energy_of_rounds(records: Sequence[RoundRecord]) -> Chart | Absent:
     by_kind = {"computing": [record.compute_j for record in records]}
     hops = range(len(records[0].tx_j) if records else 0)
     by_kind |= {f"sending, hop {hop}": [record.tx_j[hop] for record in records] for hop in hops}
+    waits = [[0.0] * len(hops) if record.wait_j is None else record.wait_j for record in records]
+    by_kind |= {f"waiting, hop {hop}": [wait[hop] for wait in waits] for hop in hops}
     known = {kind: np.array(values, dtype=np.float64) for kind, values in by_kind.items() if None not in values}
     parts = {kind: values for kind, values in known.items() if values.any()}
     if not parts:

@@ -14,12 +14,25 @@ from fedradio.report.terminal.words import Cell, plain_table
 COLOURS = {"selected": "green", "eligible": "blue", "out": "red"}
 """Colour of clients by their role."""
 
+
+def _mhz(hz: float) -> str:
+    return f"{hz / 1e6:.4g}"
+
+
+def _dbm(watts: float) -> str:
+    return f"{w_to_dbm(watts):.1f}" if watts > 0 else "-inf"
+
+
 COLUMNS: dict[str, tuple[str, Callable[[Any], str | Text]]] = {
     "distance_m": ("m", "{:.3g}".format),
     "gain_db": ("gain dB", "{:.0f}".format),
     "place": ("status", str),
-    "cpu_hz": ("CPU MHz", lambda hz: f"{hz / 1e6:.4g}"),
-    "power_w": ("power dBm", lambda watts: f"{w_to_dbm(watts):.1f}" if watts > 0 else "-inf"),
+    "cpu_hz": ("CPU MHz", _mhz),
+    "least_cpu_hz": ("lowest CPU MHz", _mhz),
+    "most_cpu_hz": ("highest CPU MHz", _mhz),
+    "power_w": ("power dBm", _dbm),
+    "least_power_w": ("lowest power dBm", _dbm),
+    "most_power_w": ("highest power dBm", _dbm),
     "seconds": ("s", "{:.3g}".format),
     "joules": ("J", "{:.3g}".format),
     "planning_ms": ("planning ms", "{:.1f}".format),

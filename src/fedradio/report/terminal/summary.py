@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from fedradio.report.floors import floors_text
 from fedradio.report.terminal.words import plain_table
 from fedradio.results.quantities import QUANTITIES, entry, of_runs
 from fedradio.results.quantity import Quantity
@@ -88,9 +89,11 @@ def _best(run: Run) -> str:
 
 
 def _each_round(run: Run) -> str:
-    """Average energy per round."""
+    """Average energy per round, and a remark if the devices have no floors."""
     joules, rounds = QUANTITIES["joules"], QUANTITIES["rounds"].of(run)
-    return f" ({joules.text((joules.of(run) or 0.0) / rounds)} per round)" if rounds else ""
+    mean = f"{joules.text((joules.of(run) or 0.0) / rounds)} per round" if rounds else ""
+    more = "; ".join(filter(None, (mean, floors_text(run))))
+    return f" ({more})" if more else ""
 
 
 def _hops(run: Run) -> str:

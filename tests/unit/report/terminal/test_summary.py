@@ -38,6 +38,12 @@ def test_a_killed_run_is_summed_up_from_its_records(tiny: Callable[..., Spec], t
     assert "disk" not in found
 
 
+def test_devices_without_floors_are_told_beside_the_energy(tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    one = two_rounds(tmp_path / "run", tiny("topology.clients=2"))
+    found = rows(Run(one.folder, one.spec, {"status": "complete", "rounds": 2, "least_cpu_hz": 2e5}))
+    assert found["energy"] == "7 J (3.5 J per round; no floors: CPU down to 0.2 MHz)"
+
+
 def test_what_is_told_beside_the_numbers(tiny: Callable[..., Spec], tmp_path: Path) -> None:
     one = two_rounds(tmp_path / "run", tiny("topology.clients=2"))
     more = {"status": "complete", "bits": 1e6, "hop_bits": [9e5, 1e5], "clients": 2.0, "arrived": 1.5, "eligible": None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from fedradio.report.floors import floors_text
 from fedradio.report.page.html import Html, Piece, command, join, paragraph, tag
 from fedradio.report.page.numbers import text_of
 from fedradio.results.quantities import QUANTITIES, of_runs
@@ -103,6 +104,14 @@ def _rounds(run: Run) -> Piece:
     return f"of {run.spec.rounds:,}; {run.digest.states.edge_rounds:,} edge rounds"
 
 
+def _joules(run: Run) -> Piece:
+    """The mean per round, and a remark if the devices have no floors."""
+    joules, rounds = QUANTITIES["joules"], QUANTITIES["rounds"].of(run)
+    value = joules.of(run)
+    mean = f"{joules.text(value / rounds)} per round" if value is not None and rounds else ""
+    return "; ".join(filter(None, (mean, floors_text(run)))) or None
+
+
 def _hops(run: Run) -> Piece:
     """Bits per hop, if there are two hops."""
     hops = [bits for bits in (run.summary or {}).get("hop_bits", ()) if bits is not None]
@@ -120,6 +129,7 @@ MORE: dict[str, Callable[[Run], Piece]] = {
     "accuracy": _loss,
     "best_accuracy": _best,
     "rounds": _rounds,
+    "joules": _joules,
     "bits": _hops,
     "clients": _clients,
     "wall_s": lambda _: "on the machine that ran it",

@@ -1,5 +1,8 @@
 """The first numbers of a page, and the state of the run."""
 
+from copy import deepcopy
+from dataclasses import replace
+
 import pytest
 
 from fedradio.report.page.sections.headline import badge, cards, headline, warning
@@ -26,6 +29,19 @@ def test_numbers_in_large_print(small: Run) -> None:
 def test_lost_payloads_are_told(small: Run) -> None:
     fewer = {"status": "complete", "clients": 2.0, "arrived": 1.5, "rounds": 2}
     assert "; 1.5 arrived" in headline(with_summary(small, **fewer))
+
+
+def test_devices_without_floors_are_told_below_the_energy(small: Run) -> None:
+    """Frequencies below 50 MHz and powers below -40 dBm, unless the fleet has a lowest value of its own."""
+    least = {"status": "complete", "energy_j": 7.0, "rounds": 2, "least_cpu_hz": 2e5, "least_power_w": 2e-9}
+    text = headline(with_summary(small, **least))
+    assert "3.5 J per round; no floors: CPU down to 0.2 MHz, power down to -57 dBm" in text
+    assert "no floors: CPU down to 0.2 MHz<" in headline(with_summary(small, **least | {"least_power_w": 1e-7}))
+    assert "no floors" not in headline(with_summary(small, **least | {"least_power_w": 0.1, "least_cpu_hz": 5e7}))
+    assert "no floors" not in headline(small)
+    floors = deepcopy(small.spec.plain)
+    floors["hops"][0]["fleet"] = {"kind": "iot", "cpu_min_hz": 1e5, "tx_min_w": 1e-9}
+    assert "no floors" not in headline(Run(small.folder, replace(small.spec, plain=floors), least))
 
 
 def test_symbols_are_counted_in_uses(small: Run) -> None:
