@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from torch import Tensor
 from fedradio.core.contracts import Airtime, Allocation, Exchange, ExchangeRecord, Note
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import NOTHING
-from fedradio.fleet.costs import compute_j, transmit_j
+from fedradio.fleet.costs import compute_j, compute_s, transmit_j
 from fedradio.rounds.clients import Measured
 from fedradio.rounds.exchange import Outcome
 from fedradio.rounds.planning import Planned
@@ -43,9 +42,10 @@ def exchange_record(
     alloc, ids = x.alloc, x.alloc.active.nonzero().squeeze(1)
     notes = alloc.notes | planned.notes | (delivery.notes if delivery is not None else {}) | outcome.notes
     tx_j = torch.zeros(x.senders, dtype=torch.float64) if delivery is None else delivery.tx_j
-    bits = None if x.payload_bits is None else x.payload_bits * len(ids)
+    payloads = len(ids) if x.payloads is None else int(x.payloads[ids].sum())
+    bits = None if x.payload_bits is None else x.payload_bits * payloads
     if bits is not None and outcome.bits is not None:
-        bits = float(outcome.bits.sum())
+        bits = float(outcome.bits.clamp(max=x.payload_bits).sum())
     rest, idle = _idle_reasons(alloc)
     real = {} if outcome.measured is None else _beside(planned, outcome.measured, ids)
     return ExchangeRecord(
@@ -88,11 +88,6 @@ def _beside(planned: Planned, measured: Measured, ids: Tensor) -> dict[str, Any]
     }
 
 
-def forwarded(record: ExchangeRecord, payload_bits: float | None, payloads: int) -> ExchangeRecord:
-    """The record of an outer hop whose senders pass on single payloads: the bits of all that arrived below."""
-    return replace(record, bits=None if payload_bits is None else payload_bits * payloads)
-
-
 def _idle_reasons(alloc: Allocation) -> tuple[str, dict[str, list[int]]]:
     """The commonest reason of the idle, and the idle senders of every other reason; no list of all senders is made."""
     beyond = max(REASON_NAMES) + 1
@@ -115,10 +110,17 @@ def planned_j(planned: Planned) -> Tensor | None:
 
 
 def _computing_j(x: Exchange) -> Tensor | None:
-    """Energy of local training ``[S]``; None without a fleet."""
+    """Energy of local training ``[S]``; None without a fleet.
+
+    A client that would compute beyond the deadline has made ``f T`` cycles by then, unless late clients finish.
+    """
     if x.fleet is None or x.cycles_per_step is None or x.alloc.cpu_hz is None:
         return None
-    return compute_j(x.fleet, x.cycles_per_step * x.alloc.steps, x.alloc.cpu_hz)
+    cycles = x.cycles_per_step * x.alloc.steps
+    if x.late == "stop" and x.deadline_s is not None:
+        late = compute_s(cycles, x.alloc.cpu_hz) > x.deadline_s
+        cycles = torch.where(late, x.alloc.cpu_hz * x.deadline_s, cycles)
+    return compute_j(x.fleet, cycles, x.alloc.cpu_hz)
 
 
 def _with_circuit(x: Exchange, airtime: Airtime, tx_j: Tensor | None) -> Tensor | None:
