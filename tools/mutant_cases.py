@@ -179,8 +179,8 @@ MUTANTS = (
     Mutant(
         "rounds/accounts.py",
         "bits of payloads that did not arrive are not counted",
-        "x.payload_bits * len(ids)",
-        "x.payload_bits * int(airtime.arrived.sum())",
+        "payloads = len(ids) if x.payloads is None",
+        "payloads = int(airtime.arrived.sum()) if x.payloads is None",
         ACCOUNTS,
     ),
     Mutant(
@@ -200,7 +200,7 @@ MUTANTS = (
     Mutant(
         "rounds/planning.py",
         "edges are ready after all of the round so far",
-        "own - above[view.parent]",
+        "own - above[tiers.topology.parents[h]]",
         "own",
         ACCOUNTS,
     ),
