@@ -42,6 +42,10 @@ class Listened(Link):
     def takes(self) -> frozenset[Fading]:
         return self.link.takes
 
+    @property
+    def notes(self) -> frozenset[str]:
+        return self.link.notes
+
     def bits(self, message: Message) -> float | None:
         return self.link.bits(message)
 
