@@ -67,11 +67,12 @@ def tiny(
     fleet: Fleets | None = None,
     period: int = 1,
     deadline_s: float | None = None,
+    late: Late = "stop",
     topology: Callable[[Rng], Topology] = SIX,
     **world: Any,
 ) -> Simulation:
     """Six clients below a server, three steps each a round; ``world`` as of :func:`simulate`."""
-    hop = Hop(link or ideal(), policy or fixed(steps=3), channel, period=period, deadline_s=deadline_s)
+    hop = Hop(link or ideal(), policy or fixed(steps=3), channel, period=period, deadline_s=deadline_s, late=late)
     return simulate(topology, [(hop, fleet)], **world)
 
 

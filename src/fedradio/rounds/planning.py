@@ -124,7 +124,7 @@ def settle(sim: Simulation, state: SimState, seen: Seen, alloc: Allocation, memo
     if SUPERPOSITION in link.offers:  # the power of analogue symbols is that of the payload
         alloc = replace(alloc, power_w=None)
     x = Exchange.of(view, alloc, ready_s(view, alloc))
-    airtime = until_deadline(x, link.plan(x, recall(parts, of_hop(h, "link")), _rng(sim, view).child("plan")))
+    airtime = stop_at_deadline(x, link.plan(x, recall(parts, of_hop(h, "link")), _rng(sim, view).child("plan")))
     state = remember(remember(state, of_hop(h, "channel"), seen.gains), of_hop(h, "policy"), memory)
     return Planned(x, airtime, seen.notes, seen.stream_before), state
 
@@ -233,7 +233,7 @@ def _elapsed(tiers: Tiers, h: int) -> Tensor | None:
     return None if own is None or above is None else own - above[tiers.topology.parents[h]]
 
 
-def until_deadline(x: Exchange, airtime: Airtime) -> Airtime:
+def stop_at_deadline(x: Exchange, airtime: Airtime) -> Airtime:
     """The forecast of senders that stop at the deadline T: on the air for ``min(upload, T - ready)``, at least 0.
 
     By hand: T = 1 s, ready after .4 s, an upload of 2 s at .2 W: .6 s on the air, .12 J, done after 1 s. Senders in

@@ -87,5 +87,5 @@ def test_an_action_without_steps_is_refused(toy: Spec) -> None:
     env = make(toy)
     env.reset()
     action = env.expert_action()
-    with pytest.raises(OwnCodeError, match="the action: .* client 2 take part with 0 local steps"):
+    with pytest.raises(OwnCodeError, match=r"the action: .* client 2 take part with 0 local steps"):
         env.step(action | {"steps": np.zeros(4, dtype=np.int64)})
