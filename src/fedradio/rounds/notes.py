@@ -46,11 +46,11 @@ def signal_problems(sim: Simulation) -> list[Problem]:
 
 
 def refuse_undeclared(path: str, part: object, declared: frozenset[str], names: Iterable[str], where: str) -> None:
-    """Refuse names of notes or signals that a part does not declare in its property ``where``: nobody has checked
+    """Refuse names of notes or signals that a part does not declare in its ``where``: nobody has checked
     before the run that no other part uses them."""
     if unknown := sorted(set(names) - declared):
         part_name = f"{path}, {type(part).__name__}"
-        raise OwnCodeError(f"{part_name}: {', '.join(unknown)} is not declared; add the name to its property {where!r}")
+        raise OwnCodeError(f"{part_name}: {', '.join(unknown)} is not declared; add the name to its {where!r}")
 
 
 def _noting(sim: Simulation, h: int) -> Iterator[tuple[str, frozenset[str]]]:

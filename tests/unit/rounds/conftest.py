@@ -65,10 +65,7 @@ class Turns(Policy):
 
     active: Sequence[Sequence[int]]
     steps: int = 1
-
-    @property
-    def notes(self) -> frozenset[str]:
-        return frozenset({"cycles"})
+    notes = frozenset({"cycles"})
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         active = torch.zeros(view.senders, dtype=torch.bool)
