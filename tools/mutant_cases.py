@@ -42,6 +42,7 @@ DIAGNOSIS = (
     "results/test_diagnosis.py::test_loss_drop_smoothness_and_divergence_by_hand",
     "results/test_diagnosis.py::test_divergence_of_edges_by_hand",
 )
+LATENESS = ("rounds/test_lateness.py",)
 EXCHANGE = ("rounds/test_exchange.py",)
 RANDOMNESS = ("rounds/test_round.py::test_no_two_parts_share_a_generator_and_none_draws_twice_from_one",)
 SCAFFOLD = ("algorithms/test_scaffold.py",)
@@ -139,6 +140,41 @@ MUTANTS = (
     ),
     Mutant(
         "rounds/accounts.py",
+        "late clients compute beyond the deadline",
+        "cpu_hz * x.deadline_s, cycles)",
+        "cycles, cycles)",
+        LATENESS,
+    ),
+    Mutant(
+        "rounds/planning.py",
+        "late senders pay for all of the time until the deadline",
+        "(x.deadline_s - x.ready_s).clamp(min=0.0)",
+        "(x.deadline_s - 0.0 * x.ready_s).clamp(min=0.0)",
+        LATENESS,
+    ),
+    Mutant(
+        "rounds/planning.py",
+        "late senders pay nothing on the air",
+        "torch.where(late, torch.minimum(tx_s, left_s), tx_s)",
+        "torch.where(late, 0.0, tx_s)",
+        LATENESS,
+    ),
+    Mutant(
+        "rounds/planning.py",
+        "late senders always stop",
+        'x.deadline_s is None or x.late == "finish" or end_s is None',
+        "x.deadline_s is None or end_s is None",
+        LATENESS,
+    ),
+    Mutant(
+        "rounds/tiers.py",
+        "nodes count as payloads",
+        "arrived.long() if h == 0 else tiers.payloads[h - 1] * arrived",
+        "arrived.long()",
+        ACCOUNTS,
+    ),
+    Mutant(
+        "rounds/accounts.py",
         "joules on the air without the circuit's",
         "sending = transmit_j(fleet, radiated_j, airtime.tx_s)",
         "sending = radiated_j",
@@ -147,8 +183,8 @@ MUTANTS = (
     Mutant(
         "rounds/accounts.py",
         "bits of payloads that did not arrive are not counted",
-        "x.payload_bits * len(ids)",
-        "x.payload_bits * int(airtime.arrived.sum())",
+        "payloads = len(ids) if x.payloads is None",
+        "payloads = int(airtime.arrived.sum()) if x.payloads is None",
         ACCOUNTS,
     ),
     Mutant(
@@ -182,7 +218,7 @@ MUTANTS = (
     Mutant(
         "rounds/planning.py",
         "edges are ready after all of the round so far",
-        "own - above[view.parent]",
+        "own - above[tiers.topology.parents[h]]",
         "own",
         ACCOUNTS,
     ),
@@ -296,13 +332,20 @@ MUTANTS = (
         "late payloads cost no energy",
         "torch.where(x.alloc.active, x.alloc.power_w * airtime.tx_s, 0.0)",
         "torch.where(airtime.arrived, x.alloc.power_w * airtime.tx_s, 0.0)",
+        LATENESS,
+    ),
+    Mutant(
+        "links/digital.py",
+        "a node that forwards sends one payload",
+        "return bits if x.payloads is None else bits * x.payloads",
+        "return bits",
         ACCOUNTS,
     ),
     Mutant(
         "links/digital.py",
         "fading does not change the probability to arrive",
-        "expect = expect * self._in_time(x, left_s)",
-        "expect = expect * 1.0",
+        "expect=(1.0 - self.erasure) * self._in_time(x, late)",
+        "expect=(1.0 - self.erasure) * (~late)",
         ("links/test_digital.py",),
     ),
     Mutant(
@@ -402,6 +445,34 @@ MUTANTS = (
         "group_rank(keys[below], group[below]) < m",
         "group_rank(keys[below], group[below]) <= m",
         ("policies/test_sampling.py::test_sampling_takes_m_of_each_receiver",),
+    ),
+    Mutant(
+        "policies/sampling.py",
+        "the draw foresees the fading",
+        "replace(view.channel, coefficient=None, rayleigh=False)",
+        "view.channel",
+        ("policies/test_sampling.py",),
+    ),
+    Mutant(
+        "policies/sampling.py",
+        "late clients are drawn where too few others are left",
+        "smallest(keys, view.parent, view.receivers, self.clients) & ~late",
+        "smallest(keys, view.parent, view.receivers, self.clients)",
+        ("policies/test_sampling.py",),
+    ),
+    Mutant(
+        "policies/solvers.py",
+        "the CPU of clients that are late at full power runs backwards",
+        "torch.where(possible, torch.minimum(slot.deadline_s - tau, cap), n / fleet.f_max_hz[:, None])",
+        "torch.minimum(slot.deadline_s - tau, cap)",
+        ("policies/test_solvers.py",),
+    ),
+    Mutant(
+        "rounds/payload.py",
+        "the last transform tells the bits",
+        "torch.stack(known).amin(dim=0)",
+        "known[-1]",
+        ("rounds/test_payload.py",),
     ),
     Mutant(
         "policies/effort.py",

@@ -201,7 +201,7 @@ FRAME = [
     "model",
     "rule",
 ]
-HOP = ["link", "policy", "channel", "fleet", "period", "deadline_s"]
+HOP = ["link", "policy", "channel", "fleet", "period", "deadline_s", "late"]
 DATA = ["source", "partition", "stream", "test", "test_fraction", "unlabelled"]
 
 

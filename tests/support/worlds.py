@@ -22,6 +22,7 @@ from fedradio.core.contracts import (
     Fleet,
     Grouping,
     Hop,
+    Late,
     Link,
     LocalRule,
     Metric,
@@ -66,11 +67,12 @@ def tiny(
     fleet: Fleets | None = None,
     period: int = 1,
     deadline_s: float | None = None,
+    late: Late = "stop",
     topology: Callable[[Rng], Topology] = SIX,
     **world: Any,
 ) -> Simulation:
     """Six clients below a server, three steps each a round; ``world`` as of :func:`simulate`."""
-    hop = Hop(link or ideal(), policy or fixed(steps=3), channel, period=period, deadline_s=deadline_s)
+    hop = Hop(link or ideal(), policy or fixed(steps=3), channel, period=period, deadline_s=deadline_s, late=late)
     return simulate(topology, [(hop, fleet)], **world)
 
 
@@ -82,6 +84,7 @@ def cells(
     fleet: Fleets | None = cellular,
     period: int = 2,
     deadline_s: float | None = None,
+    late: Late = "stop",
     above: Hop | None = None,
     fleet_above: Fleets | None = None,
     topology: Callable[[Rng], Topology] = TWO_CELLS,
@@ -91,7 +94,7 @@ def cells(
 
     The first keywords are those of the clients' hop; ``above`` is the hop from the edges to the server.
     """
-    hop = Hop(link or ideal(), policy or fixed(steps=3), channel, period=period, deadline_s=deadline_s)
+    hop = Hop(link or ideal(), policy or fixed(steps=3), channel, period=period, deadline_s=deadline_s, late=late)
     return simulate(topology, [(hop, fleet), (above or Hop(ideal(), fixed()), fleet_above)], **world)
 
 

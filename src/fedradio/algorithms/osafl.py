@@ -183,13 +183,15 @@ def exact_factor(alpha: Tensor, kappa: Tensor, rate: Tensor, server_lr: float, c
     ``C_u = 8 alpha kappa (beta eta)^2 sigma^2 + (64 Phi + 32 rho_2 delta + 32 rho_1) alpha (beta eta kappa)^2``.
 
     By hand, alpha = 1/2, kappa = 2, eta = .1, eta_g = 10, beta = sigma^2 = rho_1 = 1, Phi = delta = 0: ``C`` is
-    ``.08 + .64 = .72``, the other term ``2 * .1 * 10 / 4 = .5``, the factor ``.72/1.22 = .5902``.
+    ``.08 + .64 = .72``, the other term ``2 * .1 * 10 / 4 = .5``, the factor ``.72/1.22 = .5902``. At rate 0 the factor
+    is its limit: 0, or 1 without variance.
     """
     c = constants
     step = c.smoothness * rate
     drift = 64 * c.shift + 32 * c.divergence + 32 * c.rho_1
     gain = 8 * alpha * kappa * step**2 * c.variance + drift * alpha * (step * kappa) ** 2
-    return gain / (2 * step * server_lr * c.variance * alpha**2 + gain)
+    limit = 0.0 if c.variance > 0 else 1.0
+    return torch.where(rate > 0, gain / (2 * step * server_lr * c.variance * alpha**2 + gain), limit)
 
 
 def scores(sent: Tensor, parent: Tensor, receivers: int, chi: float) -> Tensor:

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from fedradio.core.contracts import Fleet
+from fedradio.core.contracts import Allocation, Fleet, View
 
 
 def cycles_per_step(fleet: Fleet, sample_bits: float, samples_per_step: int, passes: float | Tensor) -> Tensor:
@@ -27,6 +27,15 @@ def cycles_per_step(fleet: Fleet, sample_bits: float, samples_per_step: int, pas
 def compute_s(cycles: Tensor, cpu_hz: Tensor) -> Tensor:
     """Computing time of a task of ``cycles`` (10); 0 for a sender without work."""
     return (cycles / cpu_hz).where(cycles > 0, 0.0)
+
+
+def ready_s(view: View, alloc: Allocation) -> Tensor | None:
+    """Seconds ``[S]`` from the receiver's last broadcast until each sender's payload is ready; None where undefined."""
+    if view.hop > 0:
+        return view.elapsed_s
+    if view.cycles_per_step is None or alloc.cpu_hz is None:
+        return None
+    return compute_s(view.cycles_per_step * alloc.steps, alloc.cpu_hz)
 
 
 def compute_j(fleet: Fleet, cycles: Tensor, cpu_hz: Tensor) -> Tensor:

@@ -102,9 +102,7 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
             raise gymnasium.error.ResetNeeded("the episode is over: call reset()")
         now, seen = self._round, self._seen
         memory = recall(now.state.parts, of_hop(0, "policy")) if self._expert is None else self._expert[1]
-        planned, now.state = settle(
-            self.simulation, now.state, now.tiers, seen, allocation_of(action, seen.view), memory
-        )
+        planned, now.state = settle(self.simulation, now.state, seen, allocation_of(action, seen.view), memory)
         try:
             with one_torch_thread():
                 carry_out(self.simulation, now, planned)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fedradio.core.contracts import SUPERPOSITION, Allocation, Policy, Reason, View
 from fedradio.policies.effort import Effort
+from fedradio.rounds.planning import refuse_no_steps
 
 Arrays = dict[str, Any]
 """Arrays ``[C]`` by name."""
@@ -75,13 +76,15 @@ def allocation_of(action: Arrays, view: View) -> Allocation:
     active = torch.as_tensor(np.asarray(action["select"]), dtype=torch.bool)
     steps = torch.as_tensor(np.asarray(action["steps"]), dtype=torch.long)
     fleet = view.fleet
-    return Allocation(
+    alloc = Allocation(
         active=active,
         steps=torch.where(active, steps, 0),
         cpu_hz=None if fleet is None else _share(action, "cpu", len(active)) * fleet.f_max_hz,
         power_w=None if fleet is None else _share(action, "power", len(active)) * fleet.p_max_w,
         reason=torch.where(active, int(Reason.NONE), int(Reason.NOT_SELECTED)),
     )
+    refuse_no_steps(view, alloc, "the action")
+    return alloc
 
 
 def action_of(alloc: Allocation, view: View, max_steps: int) -> Arrays:

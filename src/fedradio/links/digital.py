@@ -37,6 +37,7 @@ class Digital(Link):
     bits_per_value: float
     erasure: float
     needs = frozenset({"channel", "fleet"})
+    notes = frozenset({"p_sc"})
 
     @property
     def offers(self) -> frozenset[LinkTrait]:
@@ -52,30 +53,24 @@ class Digital(Link):
     def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
         """A payload arrives after computing and airtime; it is lost if late or, with a known probability, erased.
 
-        With fading, whether it is in time is chance: ``expect`` is ``p_sc = Pr(t_cp + t_up <= t_th)``, and whoever is
-        late gives up at the deadline.
+        ``expect`` is ``p_sc = Pr(t_cp + t_up <= t_th)`` times the probability of no erasure: chance under Rayleigh
+        fading, otherwise 1 or 0.
         """
         assert x.channel is not None
         assert x.alloc.power_w is not None
         active, ready_s = x.alloc.active, x.ready_s
         unit_w = noise_over_gain(x.channel.noise, x.channel.power, x.parent, self.bandwidth_hz)
-        air_s = airtime_s(self.bits(x.message), self.bandwidth_hz, x.alloc.power_w, unit_w)
+        air_s = airtime_s(self._sender_bits(x), self.bandwidth_hz, x.alloc.power_w, unit_w)
         tx_s = torch.where(active, air_s, 0.0)
         done_s = tx_s if ready_s is None else ready_s + tx_s
         late = active & (done_s > x.deadline_s) if x.deadline_s is not None else torch.zeros_like(active)
-        expect = torch.full((x.senders,), 1.0 - self.erasure, dtype=torch.float64)
-        if x.channel.coefficient is not None and x.deadline_s is not None:
-            left_s = (x.deadline_s - (torch.zeros_like(tx_s) if ready_s is None else ready_s)).clamp(min=0.0)
-            expect = expect * self._in_time(x, left_s)
-            tx_s = torch.minimum(tx_s, left_s)
-            done_s = torch.where(late, x.deadline_s, done_s)
         erased = torch.from_numpy(rng.child("erasure").numpy().random(x.senders)) < self.erasure
         reason = torch.where(erased, int(Reason.OUTAGE), int(Reason.NONE))
         return Airtime(
             tx_s=tx_s,
             done_s=None if ready_s is None else done_s,
             arrived=active & ~late & ~erased,
-            expect=expect,
+            expect=(1.0 - self.erasure) * self._in_time(x, late),
             reason=torch.where(late, int(Reason.DEADLINE), reason),
         )
 
@@ -89,20 +84,25 @@ class Digital(Link):
         notes = {"p_sc": Noted("active", airtime.expect[x.alloc.active], rest=1.0)} if faded else {}
         return Delivery(total, sent.payload, tx_j, notes), state
 
-    def _in_time(self, x: Exchange, left_s: Tensor) -> Tensor:
-        """Probability ``[S]`` that an upload of at most ``left_s`` seconds suffices, over the fading.
+    def _sender_bits(self, x: Exchange) -> float | Tensor:
+        """Bits of each sender: of its payload, or of all payloads that it forwards ``[S]``."""
+        bits = self.bits(x.message)
+        return bits if x.payloads is None else bits * x.payloads
 
-        ``Pr(|h|^2 >= P_needed / P)`` where ``P_needed`` sends the payload in time at ``|h|^2 = 1``; 1 where the law of
-        the fading is unknown.
+    def _in_time(self, x: Exchange, late: Tensor) -> Tensor:
+        """Probability ``[S]`` that an upload ends before the deadline: ``Pr(|h|^2 >= P_needed / P)`` over Rayleigh
+        fading, where ``P_needed`` sends the payload in time at ``|h|^2 = 1``.
+
+        Without fading, or where its law is unknown, it is 0 for those who are ``late [S]``, and 1 for the others.
         """
         channel, power_w = x.channel, x.alloc.power_w
         assert channel is not None
-        assert channel.coefficient is not None
         assert power_w is not None
-        if not channel.rayleigh:
-            return torch.ones_like(left_s)
+        if channel.coefficient is None or not channel.rayleigh or x.deadline_s is None:
+            return (~late).double()
+        left_s = x.deadline_s - (torch.zeros_like(power_w) if x.ready_s is None else x.ready_s)
         unit_w = noise_over_gain(channel.noise, channel.gain, x.parent, self.bandwidth_hz)
-        needed_w = power_for_w(self.bits(x.message), self.bandwidth_hz, left_s, unit_w)
+        needed_w = power_for_w(self._sender_bits(x), self.bandwidth_hz, left_s.clamp(min=0.0), unit_w)
         return rayleigh_above(needed_w / power_w, channel.coefficient.shape[1])
 
 

@@ -46,6 +46,7 @@ class OverTheAir(Link):
     needs = frozenset({"channel"})
     takes = frozenset({"none", "fresh"})
     """It draws fading for every symbol itself."""
+    notes = frozenset({"bias", "fading", "intra", "inter", "noise", "tx_power", "tx_power_vector"})
 
     def check(self, channel: ChannelState) -> str:
         lacking = [name for name in ("symbol_rate_hz", "power_unit_w") if getattr(self, name) is None]

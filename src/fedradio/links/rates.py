@@ -12,12 +12,12 @@ def noise_over_gain(noise_w_hz: float, gain: Tensor, parent: Tensor, bandwidth_h
     return noise_w_hz * bandwidth_hz / own
 
 
-def airtime_s(bits: float, bandwidth_hz: float, power_w: Tensor, unit_w: Tensor) -> Tensor:
-    """Airtime of ``bits`` in seconds, ``s / (w log2(1 + P/unit))``; infinite without power."""
+def airtime_s(bits: float | Tensor, bandwidth_hz: float, power_w: Tensor, unit_w: Tensor) -> Tensor:
+    """Airtime of ``bits``, equal or ``[S]``, in seconds, ``s / (w log2(1 + P/unit))``; infinite without power."""
     return bits / (bandwidth_hz * torch.log1p(power_w / unit_w) / torch.log(torch.tensor(2.0, dtype=power_w.dtype)))
 
 
-def power_for_w(bits: float, bandwidth_hz: float, seconds: Tensor, unit_w: Tensor) -> Tensor:
+def power_for_w(bits: float | Tensor, bandwidth_hz: float, seconds: Tensor, unit_w: Tensor) -> Tensor:
     """Transmit power in watt that sends ``bits`` in ``seconds``, ``unit (2^(s/(w tau)) - 1)``."""
     return unit_w * torch.expm1(bits / (bandwidth_hz * seconds) * torch.log(torch.tensor(2.0, dtype=unit_w.dtype)))
 

@@ -23,6 +23,7 @@ class Budget(Policy):
     max_steps: int
     share: Share
     needs = SLOT_NEEDS
+    notes = frozenset({"eligible"})
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         slot = slot_of(view)

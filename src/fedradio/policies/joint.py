@@ -47,6 +47,11 @@ class Joint(Policy):
     iteration: Iteration = USUAL
     needs = SLOT_NEEDS
 
+    @property
+    def notes(self) -> frozenset[str]:
+        usual = frozenset({"eligible", "short", "relaxed"})
+        return usual | {"iterations"} if self.mode == "dc" else usual
+
     def check(self, parent: Tensor, receivers: int) -> str:
         return too_many_clients(self.clients, parent, receivers)
 

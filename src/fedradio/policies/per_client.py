@@ -28,6 +28,7 @@ class PerClient(Policy):
     iterations: int
     point: tuple[float, float] = (1.0, 1.0)
     needs = SLOT_NEEDS
+    notes = frozenset({"eligible", "full_power_steps"})
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         slot = slot_of(view)

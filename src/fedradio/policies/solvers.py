@@ -26,7 +26,10 @@ BISECTIONS = 36
 
 
 def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer:
-    """Each client's best plan: the ``L`` in ``1..max_steps`` that minimises ``-theta L + (1 - theta) E*(L)``."""
+    """Each client's best plan: the ``L`` in ``1..max_steps`` that minimises ``-theta L + (1 - theta) E*(L)``.
+
+    A client whose fastest upload misses the deadline is shown at full CPU and power.
+    """
     fleet = slot.busy_fleet
     steps = torch.arange(1, max_steps + 1, dtype=torch.float64)
     n = slot.cycles[:, None] * steps  # [S, L] cycles
@@ -35,7 +38,7 @@ def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer
     cap = _computing_cap(slot, n)
     possible = slowest >= fastest
     tau = _bisect(slot, n, cap, fastest, torch.maximum(slowest, fastest))
-    computing = torch.minimum(slot.deadline_s - tau, cap)
+    computing = torch.where(possible, torch.minimum(slot.deadline_s - tau, cap), n / fleet.f_max_hz[:, None])
     power = power_for_w(slot.bits, slot.bandwidth_hz, tau, slot.unit_w[:, None])
     power = torch.minimum(power, fleet.p_max_w[:, None]).clamp(min=fleet.tx_min_w)
     joules = tau * (power / fleet.pa_efficiency + fleet.circuit_w) + _computing_j(slot, n, computing) + slot.idle_j

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from fedradio.core.contracts import Airtime, Allocation, Exchange, ExchangeRecord, Note
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import NOTHING
-from fedradio.fleet.costs import compute_j, transmit_j, wait_j
+from fedradio.fleet.costs import compute_j, compute_s, transmit_j, wait_j
 from fedradio.rounds.clients import Measured
 from fedradio.rounds.exchange import Outcome
 from fedradio.rounds.planning import Planned
@@ -43,9 +43,10 @@ def exchange_record(
     alloc, ids = x.alloc, x.alloc.active.nonzero().squeeze(1)
     notes = alloc.notes | planned.notes | (delivery.notes if delivery is not None else {}) | outcome.notes
     tx_j = torch.zeros(x.senders, dtype=torch.float64) if delivery is None else delivery.tx_j
-    bits = None if x.payload_bits is None else x.payload_bits * len(ids)
+    payloads = len(ids) if x.payloads is None else int(x.payloads[ids].sum())
+    bits = None if x.payload_bits is None else x.payload_bits * payloads
     if bits is not None and outcome.bits is not None:
-        bits = float(outcome.bits.sum())
+        bits = float(outcome.bits.clamp(max=x.payload_bits).sum())
     rest, idle = _idle_reasons(alloc)
     real = {} if outcome.measured is None else _beside(planned, outcome.measured, ids)
     energy = _energy(x, airtime, tx_j, times)
@@ -88,11 +89,6 @@ def _beside(planned: Planned, measured: Measured, ids: Tensor) -> dict[str, Any]
         "train_s": known(measured.train_s),
         "wire_bits": known(measured.wire_bits),
     }
-
-
-def forwarded(record: ExchangeRecord, payload_bits: float | None, payloads: int) -> ExchangeRecord:
-    """The record of an outer hop whose senders pass on single payloads: the bits of all that arrived below."""
-    return replace(record, bits=None if payload_bits is None else payload_bits * payloads)
 
 
 def _idle_reasons(alloc: Allocation) -> tuple[str, dict[str, list[int]]]:
@@ -145,12 +141,23 @@ def _energy(x: Exchange, airtime: Airtime, radiated_j: Tensor | None, times: Ten
         return ExchangeEnergy(None, radiated_j, None)
     computing, sending, waiting = None, radiated_j, None
     if x.cycles_per_step is not None and alloc.cpu_hz is not None:
-        computing = compute_j(fleet, x.cycles_per_step * alloc.steps, alloc.cpu_hz)
+        computing = compute_j(fleet, _cycles(x, x.cycles_per_step * alloc.steps, alloc.cpu_hz), alloc.cpu_hz)
     if radiated_j is not None and airtime.tx_s is not None:
         sending = transmit_j(fleet, radiated_j, airtime.tx_s)
     if fleet.idle_w and times is not None and x.ready_s is not None and airtime.tx_s is not None:
         waiting = wait_j(fleet, times[x.parent] - x.ready_s - airtime.tx_s)
     return ExchangeEnergy(computing, sending, waiting)
+
+
+def _cycles(x: Exchange, cycles: Tensor, cpu_hz: Tensor) -> Tensor:
+    """CPU cycles ``[S]`` that clients compute of their ``cycles``.
+
+    A client that would compute beyond the deadline ``T`` has computed ``f T`` cycles by then, unless late clients
+    finish.
+    """
+    if x.late == "finish" or x.deadline_s is None:
+        return cycles
+    return torch.where(compute_s(cycles, cpu_hz) > x.deadline_s, cpu_hz * x.deadline_s, cycles)
 
 
 def _of_active(values: Tensor | None, ids: Tensor) -> list[float] | None:

@@ -22,6 +22,7 @@ from fedradio.network.trace import Trace
 from fedradio.rounds.cache_rules import cache_problems
 from fedradio.rounds.coding import coding_problems, coding_warnings
 from fedradio.rounds.label_drift import START_COUNTS, START_SEEN
+from fedradio.rounds.notes import DATA_SIGNALS, note_problems, signal_problems
 from fedradio.theory.fedcpsl import reinforcement
 
 if TYPE_CHECKING:
@@ -44,17 +45,15 @@ LASTING: dict[Fading, str] = {
 OFFERED = {"individual": "individual payloads", "rate": "a rate per sender", SUPERPOSITION: "superposition in the air"}
 """Traits of links in words; the others go by their names."""
 
-DATA_SIGNALS = frozenset({"samples", "seen", "labelled", "label_counts", "epoch_steps", "loss"})
-"""Signals that every run publishes to the policy of hop 0; a client's loss is NaN until it has trained."""
-
 
 def problems_of(sim: Simulation) -> list[Problem]:
     """All problems of this combination of parts."""
     problems = _shape_problems(sim)
     if len(sim.hops) == sim.topology.hops:
         for h in range(len(sim.hops)):
-            problems += _hop_problems(sim, h)
+            problems += _hop_problems(sim, h) + note_problems(sim, h)
         problems += _forwarding_problems(sim) if sim.topology.forwards else []
+    problems += signal_problems(sim)
     return problems + _learning_problems(sim) + _metric_problems(sim) + _memory_problems(sim) + cache_problems(sim)
 
 
@@ -76,7 +75,7 @@ def warnings_of(sim: Simulation) -> list[str]:
                 "a larger alpha_r or a smaller alpha_p keeps them in check"
             )
     for h, hop in enumerate(sim.hops):
-        if hop.deadline_s is not None and "deadline" not in hop.policy.needs:
+        if hop.deadline_s is not None and not hop.policy.meets_deadline:
             warnings.append(f"hops.{h}: the policy ignores the deadline; late payloads are lost")
         if SUPERPOSITION in hop.link.offers and VARIATE in _initial_memory(sim).shared:
             warnings.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")

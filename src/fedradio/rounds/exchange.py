@@ -25,6 +25,7 @@ from fedradio.core.params import group_share, group_sum
 from fedradio.rounds.clients import SIMULATED, Measured
 from fedradio.rounds.cohort import work_of
 from fedradio.rounds.norm_layers import averaged_norms
+from fedradio.rounds.notes import refuse_undeclared
 from fedradio.rounds.parts import of_hop, recall, remember
 from fedradio.rounds.payload import Encoded, decode, encode, memories_of, write_memories
 from fedradio.rounds.planning import Planned
@@ -97,7 +98,7 @@ def _gather_clients(sim: Simulation, state: SimState, tiers: Tiers, planned: Pla
         planned=planned,
         measured=returned.measured,
     )
-    return _after_merge(outcome, replace(state, signals=state.signals | {"loss": losses}), planned, merged)
+    return _after_merge(sim, outcome, replace(state, signals=state.signals | {"loss": losses}), planned, merged)
 
 
 def _merge_remembered(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Outcome, SimState]:
@@ -109,7 +110,7 @@ def _merge_remembered(sim: Simulation, state: SimState, tiers: Tiers, planned: P
     merged = sim.algorithm.merge(held, Delivery(w.new_zeros(len(w), *rows.shape[1:]), rows, None), info)
     merged, state = _stepped(sim, state, planned, held, merged)
     outcome = Outcome(merged.held.shared, tiers.norms[0], _arrived_mass(sim, info), [0.0] * planned.x.receivers)
-    return _after_merge(outcome, state, planned, merged)
+    return _after_merge(sim, outcome, state, planned, merged)
 
 
 def _relay(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Outcome, SimState]:
@@ -155,6 +156,7 @@ def _combine(sim: Simulation, state: SimState, planned: Planned, sent: Sent) -> 
     x, clock = planned.x, planned.x.clock
     path, rng = of_hop(x.hop, "link"), sim.rng.child("air", x.hop, clock.t, clock.e)
     delivery, after = x.link.combine(x, planned.airtime, sent, recall(state.parts, path), rng)
+    refuse_undeclared(path, x.link, x.link.notes, delivery.notes, "notes")
     delivery = decode(sim.hops[x.hop].transforms, sim.message(x.hop), x, sent, delivery, sim.rng)
     return delivery, remember(state, path, after)
 
@@ -187,11 +189,14 @@ def _held(state: SimState, tiers: Tiers) -> Held:
     return Held(tiers.shared[0], state.memory.ledger, state.memory.receiver)
 
 
-def _after_merge(outcome: Outcome, state: SimState, planned: Planned, merged: Merged) -> tuple[Outcome, SimState]:
+def _after_merge(
+    sim: Simulation, outcome: Outcome, state: SimState, planned: Planned, merged: Merged
+) -> tuple[Outcome, SimState]:
     """Outcome and state with what the algorithm has published and filed; where all whom receivers remember count, they
     are the effective clients."""
     x, held = planned.x, merged.held
     if merged.published:
+        refuse_undeclared("algorithm", sim.algorithm, sim.algorithm.publishes, merged.published, "publishes")
         outcome = replace(outcome, notes=outcome.notes | noted("sender", merged.published))
     if merged.counted is not None:
         outcome = replace(outcome, effective=effective_clients(merged.counted, x.parent, x.receivers))

@@ -15,6 +15,9 @@ START_COUNTS = "start_label_counts"
 START_SEEN = "start_seen"
 """Signal ``[C]``: samples that every client had seen before the first round."""
 
+DATA_NOTES = frozenset({"fresh", "label_drift", "label_shift", "top_labels", "least_labels"})
+"""Names of :func:`data_notes`."""
+
 
 def start_signals(stats: Slots) -> Slots:
     """Signals of the data before the first round, against which drift is measured."""

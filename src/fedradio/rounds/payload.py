@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Coded, Delivery, Exchange, Message, Noted, Sent, Slots, Transform, View
 from fedradio.core.mapped import write_rows
 from fedradio.core.rng import Rng
+from fedradio.rounds.notes import refuse_undeclared
 from fedradio.rounds.parts import Parts, of_transform, recall
 from fedradio.transforms.chain import messages
 
@@ -59,6 +61,7 @@ def encode(
     payload, coded = sent.payload, list[Coded]()
     for i, transform in enumerate(transforms):
         coded.append(transform.encode(views[i], replace(sent, payload=payload), memories[i], rng.child(i)))
+        refuse_undeclared(of_transform(x.hop, i), transform, transform.notes, coded[-1].notes, "notes")
         payload = coded[-1].payload
     on_link, heard = replace(sent, payload=payload), payload
     stages: dict[int, Stage] = {}
@@ -105,6 +108,6 @@ def _draws(run: Rng, x: View) -> Rng:
 
 
 def _fewest(bits: list[Tensor | None]) -> Tensor | None:
-    """Bits ``[A]`` really sent: of the last transform that says so."""
+    """Bits ``[A]`` really sent: the fewest that a transform tells of each payload; None if none tells any."""
     known = [each for each in bits if each is not None]
-    return known[-1] if known else None
+    return torch.stack(known).amin(dim=0) if known else None

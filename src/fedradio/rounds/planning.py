@@ -26,15 +26,16 @@ from fedradio.core.contracts import (
     View,
     noted,
 )
+from fedradio.core.errors import OwnCodeError
 from fedradio.core.rng import Rng
 from fedradio.data.streams import arrivals_rng
 from fedradio.engine.threads import one_torch_thread
-from fedradio.fleet.costs import compute_s, cycles_per_step
+from fedradio.fleet.costs import cycles_per_step, ready_s
 from fedradio.rounds.label_drift import data_notes
+from fedradio.rounds.notes import refuse_undeclared
 from fedradio.rounds.parts import STREAM, of_hop, recall, remember
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers, open_tiers
-from fedradio.transforms.chain import messages
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock:
     """Plan an exchange: samples arrive, the channel is realised, the policy decides, the link forecasts arrivals."""
     seen, state = observe(sim, state, tiers, h, clock)
     alloc, memory = decide(sim, state, seen)
-    return settle(sim, state, tiers, seen, alloc, memory)
+    return settle(sim, state, seen, alloc, memory)
 
 
 def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock) -> tuple[Seen, SimState]:
@@ -96,21 +97,34 @@ def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock
 def decide(sim: Simulation, state: SimState, seen: Seen) -> tuple[Allocation, Slots]:
     """The decision of the hop's own policy, and its memory after it."""
     view = seen.view
-    memory = recall(state.parts, of_hop(view.hop, "policy"))
-    return sim.hops[view.hop].policy.decide(view, memory, _rng(sim, view).child("policy"))
+    memory, policy = recall(state.parts, of_hop(view.hop, "policy")), sim.hops[view.hop].policy
+    alloc, memory = policy.decide(view, memory, _rng(sim, view).child("policy"))
+    path = f"hops.{view.hop}.policy"
+    refuse_undeclared(path, policy, policy.notes, alloc.notes, "notes")
+    refuse_no_steps(view, alloc, f"{path}, {type(policy).__name__}")
+    return alloc, memory
 
 
-def settle(
-    sim: Simulation, state: SimState, tiers: Tiers, seen: Seen, alloc: Allocation, memory: Slots
-) -> tuple[Planned, SimState]:
+def refuse_no_steps(view: View, alloc: Allocation, who: str) -> None:
+    """Refuse a decision of ``who`` by which a client that can take part does so without a local step."""
+    if view.hop > 0:
+        return
+    idle = alloc.active & (alloc.steps < 1) & (True if view.able is None else view.able)
+    if bool(idle.any()):
+        client = int(idle.nonzero()[0])
+        reason = f"lets client {client} take part with {int(alloc.steps[client])} local steps"
+        raise OwnCodeError(f"{who}: {reason}; give it at least 1, or leave it out (active: False)")
+
+
+def settle(sim: Simulation, state: SimState, seen: Seen, alloc: Allocation, memory: Slots) -> tuple[Planned, SimState]:
     """The plan of an exchange in which ``alloc`` was decided; ``memory`` is that of the policy after it."""
     view, parts = seen.view, state.parts
     h, link = view.hop, sim.hops[view.hop].link
     alloc = _drop_unable(view, alloc)
     if SUPERPOSITION in link.offers:  # the power of analogue symbols is that of the payload
         alloc = replace(alloc, power_w=None)
-    x = Exchange.of(view, alloc, _ready(tiers, view, alloc))
-    airtime = link.plan(x, recall(parts, of_hop(h, "link")), _rng(sim, view).child("plan"))
+    x = Exchange.of(view, alloc, ready_s(view, alloc))
+    airtime = stop_at_deadline(x, link.plan(x, recall(parts, of_hop(h, "link")), _rng(sim, view).child("plan")))
     state = remember(remember(state, of_hop(h, "channel"), seen.gains), of_hop(h, "policy"), memory)
     return Planned(x, airtime, seen.notes, seen.stream_before), state
 
@@ -166,10 +180,13 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
         link=hop.link,
         fleet=hop.fleet,
         cycles_per_step=cycles,
-        message=messages(hop.transforms, sim.message(h))[-1],
+        message=sim.message_on_link(h),
         deadline_s=hop.deadline_s,
         signals=signals,
         able=_able(sim, state, tiers, h),
+        elapsed_s=_elapsed(tiers, h),
+        payloads=tiers.payloads[h - 1] if h > 0 and topology.forwards else None,
+        late=hop.late,
     )
 
 
@@ -208,11 +225,28 @@ def _drop_unable(view: View, alloc: Allocation) -> Allocation:
     )
 
 
-def _ready(tiers: Tiers, view: View, alloc: Allocation) -> Tensor | None:
-    """Seconds ``[S]`` from the receiver's last broadcast until each sender's payload is ready."""
-    if view.hop == 0:
-        if view.cycles_per_step is None or alloc.cpu_hz is None:
-            return None
-        return compute_s(view.cycles_per_step * alloc.steps, alloc.cpu_hz)
-    own, above = tiers.elapsed[view.hop - 1], tiers.elapsed[view.hop]
-    return None if own is None or above is None else own - above[view.parent]
+def _elapsed(tiers: Tiers, h: int) -> Tensor | None:
+    """Seconds ``[S]`` from the receiver's last broadcast until each sender of an outer hop has its change."""
+    if h == 0:
+        return None
+    own, above = tiers.elapsed[h - 1], tiers.elapsed[h]
+    return None if own is None or above is None else own - above[tiers.topology.parents[h]]
+
+
+def stop_at_deadline(x: Exchange, airtime: Airtime) -> Airtime:
+    """The forecast of senders that stop at the deadline T: on the air for ``min(upload, T - ready)``, at least 0.
+
+    By hand: T = 1 s, ready after .4 s, an upload of 2 s at .2 W: .6 s on the air, .12 J, done after 1 s. Senders in
+    time, and those of a hop whose late senders finish, are as the link has forecast them.
+    """
+    end_s = airtime.tx_s if airtime.done_s is None else airtime.done_s
+    if x.deadline_s is None or x.late == "finish" or end_s is None:
+        return airtime
+    late = end_s > x.deadline_s
+    left_s = torch.full_like(end_s, x.deadline_s) if x.ready_s is None else (x.deadline_s - x.ready_s).clamp(min=0.0)
+    tx_s, done_s = airtime.tx_s, airtime.done_s
+    return replace(
+        airtime,
+        tx_s=None if tx_s is None else torch.where(late, torch.minimum(tx_s, left_s), tx_s),
+        done_s=None if done_s is None else torch.where(late, x.deadline_s, done_s),
+    )

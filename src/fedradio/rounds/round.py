@@ -30,7 +30,7 @@ from fedradio.rounds.norm_layers import NORMS, norm_bits, sends_norms
 from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, recall, start_parts
 from fedradio.rounds.planning import Planned, data_signals, plan_exchange
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers, hand_down, open_tiers, top_vectors
+from fedradio.rounds.tiers import Tiers, count_payloads, hand_down, open_tiers, top_vectors
 
 
 @dataclass
@@ -173,11 +173,9 @@ def carry_out(sim: Simulation, now: Round, planned: Planned) -> None:
     tiers.shared[h], tiers.norms[h] = outcome.shared, outcome.norms
     tiers.mass[h] = tiers.mass[h] + outcome.mass
     tiers.elapsed[h] = _later(tiers.elapsed[h], times)
+    count_payloads(tiers, h, planned.airtime.arrived)
     side_bits = norm_bits(sim, int(planned.sending.sum()))
     record = accounts.exchange_record(planned, outcome, times, side_bits)
-    if h > 0 and sim.topology.forwards:
-        arrived = sum(now.exchanges[-1].arrived)
-        record = accounts.forwarded(record, sim.forwarded_bits(h), arrived)
     now.exchanges.append(record)
     now.losses += [] if outcome.loss is None else [outcome.loss]
     now.done[h] += 1

@@ -166,9 +166,11 @@ class Simulation:
     def _relayed(self) -> Message:
         return Message(self.relayed, self.model.shared.size)
 
-    def forwarded_bits(self, hop: int) -> float | None:
-        """Bits of a client's payload on an outer hop that passes it on as it was coded; None for links without bits."""
-        return self.hops[hop].link.bits(messages(self.hops[0].transforms, self.message(0))[-1])
+    def message_on_link(self, hop: int) -> Message:
+        """What a sender of a hop puts on its link, after all transforms; where payloads are forwarded, a client's
+        payload as the client coded it."""
+        origin = 0 if self.topology.forwards else hop
+        return messages(self.hops[origin].transforms, self.message(origin))[-1]
 
     @cached_property
     def relayed(self) -> int:

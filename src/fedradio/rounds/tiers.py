@@ -17,14 +17,15 @@ class Tiers:
     """Tiers of a round under way; tier ``i`` is the receivers of hop ``i`` of the ``topology``.
 
     Per tier: vectors ``shared[i][name] [R_i, d]``, seconds ``elapsed [R_i]`` since the round began (None: undefined),
-    ``mass [R_i]`` that arrived since the tier last relayed its result, norm layers' numbers ``norms [R_i, n]`` where
-    these are sent.
+    ``mass [R_i]`` and number of client ``payloads [R_i]`` that arrived since the tier last relayed its result, norm
+    layers' numbers ``norms [R_i, n]`` where these are sent.
     """
 
     topology: Topology
     shared: list[Slots]
     elapsed: list[Tensor | None]
     mass: list[Tensor]
+    payloads: list[Tensor]
     norms: list[Tensor | None]
 
     def latest_s(self, h: int) -> float | None:
@@ -43,8 +44,16 @@ def open_tiers(sim: Simulation, memory: Memory) -> Tiers:
         shared=[{name: v.expand(n, -1) for name, v in shared.items()} for n in receivers],
         elapsed=[torch.zeros(n, dtype=torch.float64) for n in receivers],
         mass=[torch.zeros(n, dtype=torch.float64) for n in receivers],
+        payloads=[torch.zeros(n, dtype=torch.long) for n in receivers],
         norms=[None if norms is None else norms.expand(n, -1) for n in receivers],
     )
+
+
+def count_payloads(tiers: Tiers, h: int, arrived: Tensor) -> None:
+    """Count the clients' payloads that came to tier ``h`` with the senders ``arrived [S]`` of an exchange."""
+    carried = arrived.long() if h == 0 else tiers.payloads[h - 1] * arrived
+    parent = tiers.topology.parents[h]
+    tiers.payloads[h] = tiers.payloads[h].index_add(0, parent, carried)
 
 
 def hand_down(tiers: Tiers, h: int) -> None:
@@ -55,6 +64,7 @@ def hand_down(tiers: Tiers, h: int) -> None:
     above = tiers.elapsed[h]
     tiers.elapsed[h - 1] = None if above is None else above[parent]
     tiers.mass[h - 1] = torch.zeros_like(tiers.mass[h - 1])
+    tiers.payloads[h - 1] = torch.zeros_like(tiers.payloads[h - 1])
 
 
 def top_vectors(tiers: Tiers) -> Slots:

@@ -144,7 +144,7 @@ def _parts(simulation: Simulation, describer: Describer) -> Plain:
     engine = None if type(simulation.backend) is Engine else describer.part(simulation.backend, "backend")
     hops = [
         {name: made[f"hops.{h}.{name}"] for name in _of_hop()}
-        | {"period": hop.period, "deadline_s": hop.deadline_s}
+        | {"period": hop.period, "deadline_s": hop.deadline_s, "late": hop.late}
         | {"transforms": [made[f"hops.{h}.transforms.{i}"] for i in range(len(hop.transforms))]}
         for h, hop in enumerate(simulation.hops)
     ]

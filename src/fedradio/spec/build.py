@@ -162,7 +162,8 @@ def _hop(builder: _Builder, h: int, plain: Plain, topology: Topology | None, wor
     transforms = [
         builder.make(f"hops.{h}.transforms.{i}", "transform", each) for i, each in enumerate(plain["transforms"])
     ]
-    return Hop(**parts, period=plain["period"], deadline_s=plain["deadline_s"], transforms=tuple(transforms))
+    keys = {key: plain[key] for key in ("period", "deadline_s", "late")}
+    return Hop(**parts, **keys, transforms=tuple(transforms))
 
 
 def _stream(builder: _Builder, plain: Plain, topology: Topology, world: Rng, device: str) -> Stream | None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origi
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
+from fedradio.core.contracts import Late
 from fedradio.core.registry import Arg, Part, parts
 from fedradio.core.text import STEERING
 
@@ -49,6 +50,9 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         period=_field(int, 1, "exchanges of this hop per exchange of the hop above", ge=1, le=100_000),
         deadline_s=_field(
             float | None, None, "seconds after the last broadcast; later payloads are lost", gt=0, le=1e9
+        ),
+        late=_field(
+            Late, "stop", "at the deadline, late senders stop and pay until then, or finish and pay for everything"
         ),
         transforms=_parts_field("transform", "what senders do to their payloads, in this order", most=8),
         receiver=_part_field("receiver", None, "what receivers do with the merged change; null: add it"),

@@ -21,6 +21,7 @@ class Clip(Transform):
     """Clipping to a largest 2-norm, see :func:`clip`."""
 
     norm: float
+    notes = frozenset({"clipped"})
 
     def message(self, before: Message) -> Message:
         return replace(before, norm=self.norm)

@@ -1,5 +1,7 @@
 """OSAFL: scores of similarity, by hand (Algorithm 2)."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from support.receiver import Receiver, cohort, vector
@@ -10,6 +12,7 @@ from fedradio.algorithms.osafl import Constants, Osafl, afa_cd, exact_factor, os
 from fedradio.core.contracts import Trained, Work
 from fedradio.core.errors import SpecError
 from fedradio.engine.rules import sgd
+from fedradio.engine.schedules import linear
 from fedradio.theory import osafl as theory
 
 
@@ -125,6 +128,19 @@ def test_exact_scores_by_hand() -> None:
     assert exact_factor(alpha, kappa, rate, 20.0, Constants()).item() == pytest.approx(0.72 / 1.72)
     no_noise = Constants(variance=0.0)
     assert exact_factor(alpha, kappa, rate, 10.0, no_noise).item() == 1.0  # full gradients: the similarity itself
+
+
+def test_exact_scores_at_rate_0_are_limits() -> None:
+    """C is of the order of the squared rate, the other term of the rate: the factor goes to 0, without variance it
+    is 1. A rate that ends at 0 leaves the model as it is."""
+    half, two, rates = vector(0.5, 0.5), vector(2.0, 2.0), vector(0.0, 1e-9)
+    assert exact_factor(half, two, rates, 10.0, Constants()).tolist() == pytest.approx([0.0, 1.44e-8])
+    assert exact_factor(half, two, rates, 10.0, Constants(variance=0.0)).tolist() == [1.0, 1.0]
+    rule = replace(sgd(lr=0.1, batch=16), schedule=linear(rounds=2, last=0.0))
+    sim = tiny(algorithm=osafl(score="exact"), rule=rule)
+    third, fourth = after(sim, 3), after(sim, 4)
+    assert torch.equal(third.memory.shared["w"], fourth.memory.shared["w"])
+    assert fourth.signals["score"].tolist() == [0.0] * 6
 
 
 def test_exact_scores_are_those_of_the_theory() -> None:

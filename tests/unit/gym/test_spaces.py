@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from fedradio.core.errors import OwnCodeError
 from fedradio.gym import make
 from fedradio.gym.spaces import LEAST_SHARE, action_of, allocation_of, most_steps
 from fedradio.rounds.planning import decide
@@ -80,3 +81,11 @@ def test_analogue_links_have_no_power(tiny: Callable[..., Spec]) -> None:
     env = make("whfl", ["rounds=1", "data.source=digits", "model={kind: mlp, hidden: [8]}"])
     assert "power" not in env.action_space.spaces
     assert make(tiny("hops.0.fleet=cellular")).action_space.keys() >= {"cpu", "power"}
+
+
+def test_an_action_without_steps_is_refused(toy: Spec) -> None:
+    env = make(toy)
+    env.reset()
+    action = env.expert_action()
+    with pytest.raises(OwnCodeError, match=r"the action: .* client 2 take part with 0 local steps"):
+        env.step(action | {"steps": np.zeros(4, dtype=np.int64)})

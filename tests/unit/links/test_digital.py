@@ -59,6 +59,7 @@ def test_deadline_counts_computing_and_airtime() -> None:
     airtime = digital().plan(x, {}, Rng(0))
     assert airtime.arrived.tolist() == [True, False, False, True]
     assert airtime.reason.tolist() == [Reason.NONE, Reason.DEADLINE, Reason.NONE, Reason.NONE]
+    assert airtime.expect.tolist() == [1.0, 0.0, 1.0, 1.0]  # without fading there is no chance in it
     assert airtime.tx_s is not None
     assert airtime.tx_s[2] == 0.0
 
@@ -104,22 +105,16 @@ def test_hand_computed_probability_to_be_in_time() -> None:
     assert two == pytest.approx((1 + level) * math.exp(-level), rel=1e-4)
 
 
-def test_whoever_is_late_gives_up_at_the_deadline() -> None:
-    """|h|^2 = .5 against 2: the sender that is ready after 2 s has 1 s left, and pays for that."""
+def test_luck_decides_who_is_late_but_not_how_probable_it_was() -> None:
+    """|h|^2 = .5 against 50, for senders that have 3, 2, 1 and 0 s left."""
     link = digital()
     weak, lucky = (link.plan(x, {}, Rng(0)) for x in (faded(0.01, 0.5), faded(0.01, 50.0)))
     assert weak.arrived.tolist() == [True, True, False, False]
     assert weak.reason.tolist() == [Reason.NONE, Reason.NONE, Reason.DEADLINE, Reason.DEADLINE]
-    assert weak.tx_s is not None
-    assert weak.done_s is not None
-    assert weak.tx_s[2:].tolist() == [1.0, 0.0]
-    assert weak.done_s[2:].tolist() == [3.0, 3.0]
     assert lucky.arrived.tolist() == [True, True, True, False]
     assert torch.equal(weak.expect, lucky.expect)  # the law, not the luck
     x = faded(0.01, 0.5)
     delivery, _ = link.combine(x, weak, sent(x, torch.ones(4, 1, 3)), {}, Rng(0))
-    assert delivery.tx_j is not None
-    assert delivery.tx_j[2].item() == pytest.approx(0.01)
     assert delivery.notes["p_sc"].values.tolist() == weak.expect.tolist()
 
 

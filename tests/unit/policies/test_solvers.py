@@ -259,3 +259,14 @@ def test_more_steps_are_always_preferred() -> None:
     assert bool((most.steps >= weighed.steps).all())
     assert bool((most.steps > weighed.steps).any())
     assert torch.equal(most_steps_offer(s, 1).energy_j, least_energy_offer(s, 1, 0.0).energy_j)
+
+
+def test_clients_that_are_late_at_full_power_have_full_cpu_and_power() -> None:
+    """In half a second nobody can send RawHFL's payload and compute a step: no frequency or power is negative."""
+    s = rawhfl_slot(1, deadline_s=0.5)
+    offer = least_energy_offer(s, 50, 0.4)
+    late = offer.reason == Reason.DEADLINE
+    assert bool(late.any())
+    assert torch.allclose(offer.cpu_hz[late], s.fleet.f_max_hz[late])
+    assert torch.allclose(offer.power_w[late], s.fleet.p_max_w[late])
+    assert bool((offer.cpu_hz > 0).all())

@@ -65,6 +65,7 @@ class Turns(Policy):
 
     active: Sequence[Sequence[int]]
     steps: int = 1
+    notes = frozenset({"cycles"})
 
     def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
         active = torch.zeros(view.senders, dtype=torch.bool)

@@ -13,7 +13,19 @@ from torch import Tensor
 from fedradio.algorithms.apfl import apfl
 from fedradio.algorithms.fedavg import fedavg
 from fedradio.algorithms.fedcpsl import fedcpsl
-from fedradio.core.contracts import Algorithm, Channel, Clock, Fleet, Hop, Policy, SimState, Stream, Topology
+from fedradio.core.contracts import (
+    Algorithm,
+    Channel,
+    Clock,
+    Fleet,
+    Hop,
+    Link,
+    Policy,
+    SimState,
+    Stream,
+    Topology,
+    Transform,
+)
 from fedradio.engine.rules import sgd
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
@@ -31,6 +43,8 @@ from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import RoundClock, Simulation, compose
 from fedradio.rounds.tiers import open_tiers
+from fedradio.transforms.quantise import quantise
+from fedradio.transforms.sparsify import top_k
 
 
 def doubles(*values: float) -> Tensor:
@@ -53,7 +67,7 @@ def radio(
     """Four clients of which 0, 1 and 2 send 4 numbers of 10 bits, in 1 s: SNR 1 on 40 Hz is 40 bit/s.
 
     A local step is one sample of 8 bits. At 1, 1, 5 and 1 cycles per bit it takes 1, 1, 5 and 1 s, and 16 J a cycle per
-    bit; so 0 and 1 are done after 2 s, and 2 after 6 s.
+    bit; so 0 and 1 are done after 2 s, and 2 after 6 s, or when the deadline stops it.
     """
 
     def make(erasure: float = 0.0, deadline_s: float | None = 3.0, **powers: float) -> Simulation:
@@ -81,7 +95,7 @@ def test_late_payloads_have_bits(radio: Callable[..., Simulation]) -> None:
     sim = radio(deadline_s=3.0)
     state, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
     assert exchange.ids == [0, 1, 2]
-    assert exchange.seconds == pytest.approx([2.0, 2.0, 6.0])
+    assert exchange.seconds == pytest.approx([2.0, 2.0, 3.0])
     assert exchange.arrived == [True, True, False]
     assert exchange.why == ["none", "none", "deadline"]
     assert (exchange.rest, exchange.idle) == ("not_selected", {})
@@ -100,11 +114,11 @@ def test_erased_payloads_have_bits(radio: Callable[..., Simulation]) -> None:
 
 
 def test_the_circuit_draws_power_while_on_the_air(radio: Callable[..., Simulation]) -> None:
-    """``E = (P + P_circuit) tau``: 2 W and 0.25 W for 1 s are 2.25 J of every sender, late or not, and 0 of others.
+    """``E = (P + P_circuit) tau``: 2 W and 0.25 W for 1 s are 2.25 J of every sender, and 0 of others.
 
     With 16, 16 and 80 J of computing a round takes ``112 + 3 * 2.25 = 118.75`` J.
     """
-    sim = radio(circuit_w=0.25)
+    sim = radio(circuit_w=0.25, deadline_s=6.0)
     state, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
     assert exchange.tx_j == pytest.approx([2.25, 2.25, 2.25])
     assert exchange.compute_j == pytest.approx([16.0, 16.0, 80.0])
@@ -115,7 +129,7 @@ def test_the_circuit_draws_power_while_on_the_air(radio: Callable[..., Simulatio
 
 def test_an_amplifier_draws_more_than_it_radiates(radio: Callable[..., Simulation]) -> None:
     """2 W for 1 s from an amplifier of 40 % are 5 J, with .25 W of circuit power 5.25 J."""
-    sim = radio(circuit_w=0.25, pa_efficiency=0.4)
+    sim = radio(circuit_w=0.25, pa_efficiency=0.4, deadline_s=6.0)
     _, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
     assert exchange.tx_j == pytest.approx([5.25, 5.25, 5.25])
     assert record.tx_j == pytest.approx([15.75])
@@ -123,7 +137,8 @@ def test_an_amplifier_draws_more_than_it_radiates(radio: Callable[..., Simulatio
 
 def test_senders_wait_for_the_end_of_the_exchange(radio: Callable[..., Simulation]) -> None:
     """0 and 1 are done after 2 s, 2 would be after 6 s, and the receiver waits for it until the deadline: at .5 W the
-    first two wait for 1 s, 2 does not wait, and 3, which does not take part, uses nothing. The plan counts the same."""
+    first two wait for 1 s. 2 computes 24 of its 40 cycles until then, 48 of 80 J, and does not wait. 3, which does not
+    take part, uses nothing. The plan counts the same."""
     sim = radio(idle_w=0.5)
     state = begin(sim)
     planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
@@ -131,12 +146,12 @@ def test_senders_wait_for_the_end_of_the_exchange(radio: Callable[..., Simulatio
     assert exchange.time_s == [3.0]
     assert exchange.wait_j == pytest.approx([0.5, 0.5, 0.0])
     assert exchange.dense(4).wait_j == pytest.approx([0.5, 0.5, 0.0, 0.0])
-    assert exchange.joules == pytest.approx([18.5, 18.5, 82.0])
+    assert exchange.joules == pytest.approx([18.5, 18.5, 48.0])
     assert record.wait_j == pytest.approx([1.0])
-    assert record.energy_j == pytest.approx(112 + 6 + 1)
+    assert record.energy_j == pytest.approx(80 + 4 + 1)
     joules = planned_j(planned)
     assert joules is not None
-    assert joules.tolist() == pytest.approx([18.5, 18.5, 82.0, 0.0])
+    assert joules.tolist() == pytest.approx([18.5, 18.5, 48.0, 0.0])
 
 
 def test_plans_wait_for_the_deadline_though_the_exchange_may_end_before(radio: Callable[..., Simulation]) -> None:
@@ -283,7 +298,7 @@ def test_nodes_are_ready_after_the_seconds_since_the_last_broadcast(
 
 def test_planned_joules_are_those_of_the_senders(radio: Callable[..., Simulation]) -> None:
     """The same joules before anything is sent; a client that is not selected computes and sends nothing."""
-    sim = radio(circuit_w=0.25)
+    sim = radio(circuit_w=0.25, deadline_s=6.0)
     state = begin(sim)
     planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
     joules = planned_j(planned)
@@ -436,3 +451,95 @@ def test_time_passes_though_nobody_trains() -> None:
     assert record.energy_j == 0.0
     assert record.train_loss is None
     assert state.time_s == 300.0
+
+
+@pytest.fixture
+def forwarding(
+    tree: Callable[..., Topology],
+    turns: Callable[..., Policy],
+    holding: Callable[..., Stream],
+    given_gains: Callable[..., Channel],
+    given_losses: Callable[..., Link],
+) -> Callable[..., Simulation]:
+    """Clients that send 4 numbers over nodes that pass on every payload, one after the other.
+
+    A client's payload is lost on hop 0 if it is among ``lost``. A forwarded payload has 40 bits, which take 1 s and 2 J
+    on a hop above.
+    """
+
+    def make(
+        *parents: tuple[int, ...], lost: tuple[int, ...] = (), transforms: tuple[Transform, ...] = ()
+    ) -> Simulation:
+        clients = len(parents[0])
+        below = Hop(given_losses(*lost), turns([range(clients)]), transforms=transforms)
+        above = [
+            Hop(
+                digital(bandwidth_hz=40.0, bits_per_value=10.0),
+                fixed(),
+                given_gains([1.0] * len(parent), noise_w_hz=2.0 / 40.0),
+                devices(*[1.0] * len(parent)),
+            )
+            for parent in parents[1:]
+        ]
+        return compose(
+            topology=replace(tree(*parents), forwards=True),
+            hops=[below, *above],
+            stream=holding([1] * clients),
+            model=logistic((1,), 2),
+            algorithm=fedavg(),
+            rule=sgd(batch=1),
+        )
+
+    return make
+
+
+def test_a_node_sends_and_pays_for_every_payload_that_it_forwards(forwarding: Callable[..., Simulation]) -> None:
+    """Of clients 0, 1, 2 of mast 0 and 3 of mast 1, 1 is lost: masts carry 2 and 1 payloads, for 2 and 1 s, 4 and 2 J.
+
+    Without a fleet of the clients, the seconds from the broadcast on are unknown, but those on the air are paid.
+    """
+    sim = forwarding((0, 0, 0, 1), (0, 0), lost=(1,))
+    _, record, (_, relay) = run_round(sim, begin(sim), evaluate=False)
+    assert relay.bits == 120.0
+    assert relay.tx_j == pytest.approx([4.0, 2.0])
+    below = replace(sim.hops[0], fleet=devices(1.0, 1.0, 1.0, 1.0))
+    timed = replace(sim, hops=(below, sim.hops[1]))
+    _, record, (_, relay) = run_round(timed, begin(timed), evaluate=False)
+    assert relay.seconds == pytest.approx([1.0 + 2.0, 1.0 + 1.0])
+    assert record.time_s == pytest.approx(3.0)
+    assert record.bits[1] == 120.0
+
+
+def test_forwarded_payloads_are_late_together(forwarding: Callable[..., Simulation]) -> None:
+    """With a deadline of 1.5 s mast 0 gives up in its second payload, after 3 J, and mast 1 is in time."""
+    sim = forwarding((0, 0, 1), (0, 0))
+    hops = (replace(sim.hops[0], fleet=devices(0.0, 0.0, 0.0)), replace(sim.hops[1], deadline_s=1.5))
+    _, _, (_, relay) = run_round(replace(sim, hops=hops), begin(sim), evaluate=False)
+    assert relay.arrived == [False, True]
+    assert relay.tx_j == pytest.approx([3.0, 2.0])
+
+
+def test_three_hops_forward_payloads_and_not_nodes(forwarding: Callable[..., Simulation]) -> None:
+    """5 clients, 3 masts, 2 regions: masts carry 2, 1 and 2 payloads, regions 3 and 2; a node that hears of none rests.
+
+    With 1 of mast 0 and 3, 4 of mast 2 lost it is 1, 1 and none; region 0 carries both.
+    """
+    parents = ((0, 0, 1, 2, 2), (0, 0, 1), (0, 0))
+    sim = forwarding(*parents)
+    _, record, (_, masts, regions) = run_round(sim, begin(sim), evaluate=False)
+    assert (masts.bits, regions.bits) == (200.0, 200.0)
+    assert masts.tx_j == pytest.approx([4.0, 2.0, 4.0])
+    assert regions.tx_j == pytest.approx([6.0, 4.0])
+    sim = forwarding(*parents, lost=(1, 3, 4))
+    _, record, (_, masts, regions) = run_round(sim, begin(sim), evaluate=False)
+    assert (masts.ids, masts.tx_j) == ([0, 1], pytest.approx([2.0, 2.0]))
+    assert (regions.ids, regions.bits, regions.tx_j) == ([0], 80.0, pytest.approx([4.0]))
+    assert record.bits[1:] == [80.0, 80.0]
+
+
+def test_payloads_are_forwarded_as_their_clients_coded_them(forwarding: Callable[..., Simulation]) -> None:
+    """Half of 4 numbers at 8 bits, two places of 2 bits and a scale of 32: 52 bits a payload."""
+    sim = forwarding((0, 0, 1), (0, 0), transforms=(top_k(share=0.5), quantise(bits=8)))
+    _, _, (_, relay) = run_round(sim, begin(sim), evaluate=False)
+    assert relay.bits == 3 * 52.0
+    assert relay.tx_j == pytest.approx([2 * 2.0 * 52 / 40, 2.0 * 52 / 40])

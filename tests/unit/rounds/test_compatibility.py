@@ -167,3 +167,13 @@ def test_an_algorithm_that_reveals_what_nobody_knows_is_refused() -> None:
     with pytest.raises(SpecError, match="it reveals birthday to the receivers") as caught:
         tiny(algorithm=Curious())
     assert [problem.path for problem in caught.value.problems] == ["algorithm"]
+
+
+def test_a_policy_that_ignores_the_deadline_has_a_warning() -> None:
+    """One that plans with it, or leaves out who would be late, has none."""
+    heeding = (sampling(clients=2), joint(clients=1), budget())
+    radio = {"link": digital(), "channel": urban_macro(), "deadline_s": 9.0}
+    for policy in (fixed(), sampling(clients=2, deadline="ignore"), *heeding):
+        warned = [text for text in cells(policy=policy, **radio).warnings if "deadline" in text]
+        assert len(warned) == (policy not in heeding)
+    assert not any("deadline" in text for text in cells(policy=fixed(), **radio | {"deadline_s": None}).warnings)

@@ -250,6 +250,10 @@ def test_bits_are_those_of_the_coded_payload_or_the_fewer_that_were_sent() -> No
     assert record.bits == [6 * message.bits(32.0)]
     _, record, _ = run_round(coded(sim, Shorter()), begin(sim), evaluate=False)
     assert record.bits == [75.0]
+    few = coded(sim, Shorter(), quantise(bits=4))
+    few = replace(few, hops=(replace(few.hops[0], link=ideal(bits_per_value=1e-4)),))
+    _, record, _ = run_round(few, begin(sim), evaluate=False)
+    assert record.bits == [75.0]  # a coder behind it foresees more
 
 
 def test_clients_keep_what_was_heard_of_those_that_arrived() -> None:

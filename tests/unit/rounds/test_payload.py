@@ -118,3 +118,24 @@ def test_noise_of_the_receiver_is_in_the_sum_and_hides_single_payloads() -> None
     delivery = decode(chain, MESSAGE, x, encoded.sent, Delivery(total, encoded.sent.payload, None), Rng(7))
     assert delivery.rows is None
     assert 0.5 < float((delivery.total - total).std()) < 1.5
+
+
+class Short(Transform):
+    """Payloads as they are, in so many bits for each sender."""
+
+    def __init__(self, *bits: float) -> None:
+        self.bits = bits
+
+    def encode(self, x: View, sent: Sent, mine: Slots, rng: Rng) -> Coded:
+        return Coded(sent.payload, bits=torch.tensor(self.bits) if self.bits else None)
+
+
+def test_the_fewest_bits_that_a_transform_tells_are_sent() -> None:
+    """Of 7 and 20 bits, and of 9 and 8: 7 and 8, in any order, and beside a transform that tells none."""
+    x = exchange((0, 0), message=1)
+    given = sent(x, torch.ones(2, 1, 1))
+    for chain in ((Short(7, 20), Short(9, 8), Short()), (Short(), Short(9, 8), Short(7, 20))):
+        encoded = encode(chain, Message(1, 1), x, given, [{}, {}, {}], Rng(0))
+        assert encoded.bits is not None
+        assert encoded.bits.tolist() == [7.0, 8.0]
+    assert encode((Short(),), Message(1, 1), x, given, [{}], Rng(0)).bits is None

@@ -12,6 +12,7 @@ from support.worlds import cells, tiny
 
 from fedradio.algorithms.fedavg import central, fedavg
 from fedradio.core.contracts import Allocation, Clock, Hop, Message, Policy, Reason, Slots, Stream, View
+from fedradio.core.errors import OwnCodeError
 from fedradio.core.rng import Rng
 from fedradio.data.fifo import fifo
 from fedradio.data.growing import growing
@@ -152,3 +153,26 @@ def test_signals_of_data_are_kept_until_samples_arrive(
     assert kept.keys() == {"samples", "seen", "labelled", "label_counts", "epoch_steps"}
     assert all(torch.equal(anew[name], rows) for name, rows in kept.items())
     assert _signals.cache_info().misses == counted + 1
+
+
+@dataclass(frozen=True)
+class Given(Policy):
+    """Everybody takes part, with these local steps."""
+
+    steps: tuple[int, ...]
+
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        alloc, state = Fixed(effort(1, None)).decide(view, state, rng)
+        return replace(alloc, steps=torch.tensor(self.steps)), state
+
+
+def test_a_policy_that_gives_an_active_client_no_steps_is_refused_by_name() -> None:
+    """AFA-CD, OSAFL and FedNova divide by them. A client without data is left out whatever its steps are."""
+    sim = tiny(policy=Given((1, 1, 0, 1, 1, 1)))
+    with pytest.raises(OwnCodeError, match=r"hops\.0\.policy, Given: .* client 2 .* 0 local steps"):
+        run_round(sim, begin(sim), evaluate=False)
+    nothing = begin(sim).signals["labelled"].clone()
+    nothing[2] = 0
+    sim = replace(sim, stream=_With(sim.stream, nothing))
+    _, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.ids == [0, 1, 3, 4, 5]

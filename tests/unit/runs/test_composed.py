@@ -62,6 +62,7 @@ OTHERS: dict[str, tuple[Make, str]] = {
     "algorithm": (lambda: tiny(algorithm=fedavg(server_lr=0.5)), "algorithm.server_lr"),
     "other algorithm": (lambda: tiny(algorithm=scaffold()), "algorithm.kind"),
     "policy": (lambda: tiny(policy=fixed(steps=4)), "hops.0.policy.effort.steps"),
+    "late": (lambda: tiny(late="finish"), "hops.0.late"),
     "link": (lambda: tiny(link=ideal(bits_per_value=16)), "hops.0.link.bits_per_value"),
     "partition": (lambda: tiny(partition=partial(dirichlet, alpha=0.5)), "data.stream.tapes.index"),
     "stream": (lambda: tiny(stream=partial(growing, history=2)), "data.stream.kind"),

@@ -28,6 +28,11 @@ def test_what_a_spec_may_not_ask_of_it(tiny: Callable[..., Spec]) -> None:
         build(tiny("data.source={kind: videos, preferences: [0.5, 0.5]}", "data.partition=null"))
 
 
+def test_a_hop_says_what_late_senders_do(cells: Callable[..., Spec]) -> None:
+    hops = build(cells("hops.1.late=finish")).hops
+    assert [hop.late for hop in hops] == ["stop", "finish"]
+
+
 def test_too_short_for_the_run_is_refused_before_it(cells: Callable[..., Spec]) -> None:
     """Six clients with 239 or 240 digits, two edge rounds a round."""
     build(cells("data.stream={kind: growing, history: 200}", "rounds=19"))

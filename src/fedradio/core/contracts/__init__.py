@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         Fading as Fading,
         Fleet as Fleet,
         Hop as Hop,
+        Late as Late,
         Link as Link,
         LinkTrait as LinkTrait,
         Noted as Noted,

@@ -85,6 +85,11 @@ class Transform(Protocol):
         return frozenset()
 
     @property
+    def notes(self) -> frozenset[str]:
+        """Names of the notes in its codes."""
+        return frozenset()
+
+    @property
     def conceals(self) -> bool:
         """Whether receivers may no longer see single payloads (noise that is added to their sum)."""
         return False

@@ -24,6 +24,9 @@ SUPERPOSITION: LinkTrait = "superposition"
 Piece = Literal["fleet", "channel", "deadline", "steps"]
 """Piece of a hop that a policy or a link may need; only hop 0 has local steps."""
 
+Late = Literal["stop", "finish"]
+"""What a sender does at the deadline: stop computing and sending, and pay until then; or finish, and pay for all."""
+
 Fading = Literal["none", "block", "fresh"]
 """Small-scale fading: none, constant for a whole exchange (or a block of its symbols), or fresh for every symbol."""
 
@@ -194,6 +197,10 @@ class View:
     ``parent [S]`` is every sender's receiver, ``message`` what each of them would send, ``cycles_per_step [S]`` the CPU
     cycles of a local step. ``signals`` are plain per-sender vectors ``[S]`` (sizes, losses, scores...); ``able [S]``
     marks the senders that have data, or a change to relay (None: all).
+
+    On outer hops ``elapsed_s [S]`` are the seconds from the receiver's last broadcast until a sender has its change
+    (None where time is undefined). Where payloads are forwarded, ``message`` is a single payload, and
+    ``payloads [S]`` counts those of each sender (None: one). ``late``: what senders do at the deadline.
     """
 
     clock: Clock
@@ -208,6 +215,9 @@ class View:
     deadline_s: float | None
     signals: Slots
     able: Tensor | None = None
+    elapsed_s: Tensor | None = None
+    payloads: Tensor | None = None
+    late: Late = "stop"
 
     @property
     def senders(self) -> int:
@@ -252,9 +262,19 @@ class Policy(Protocol):
         return frozenset()
 
     @property
+    def notes(self) -> frozenset[str]:
+        """Names of the notes in its allocations."""
+        return frozenset()
+
+    @property
     def everyone(self) -> bool:
         """Whether all senders always take part."""
         return False
+
+    @property
+    def meets_deadline(self) -> bool:
+        """Whether it takes only senders that it expects to meet the deadline."""
+        return "deadline" in self.needs
 
     def check(self, parent: Tensor, receivers: int) -> str:
         """Why this policy cannot serve these senders; empty if it can."""
@@ -273,8 +293,9 @@ class Policy(Protocol):
 class Airtime:
     """A link's forecast of an exchange, per sender ``[S]``, made before any payload exists.
 
-    ``tx_s`` seconds on the air, ``done_s`` seconds until the upload ends, ``reason`` why it will not arrive.
-    ``expect`` is the mean coefficient of a sender's payload: its probability of arrival, or its share of the air.
+    ``tx_s`` seconds on the air, ``done_s`` seconds until the upload ends, as if there were no deadline; those of late
+    senders are cut where the hop says so. ``reason`` why it will not arrive. ``expect`` is the mean coefficient of a
+    sender's payload: its probability of arrival, or its share of the air.
     ``uses`` counts channel uses where there are symbols instead of bits.
     """
 
@@ -311,6 +332,11 @@ class Link(Protocol):
     @property
     def needs(self) -> frozenset[Piece]:
         """Pieces of the hop that it cannot do without."""
+        return frozenset()
+
+    @property
+    def notes(self) -> frozenset[str]:
+        """Names of the notes in its deliveries."""
         return frozenset()
 
     @property
@@ -352,7 +378,8 @@ class Hop:
     """One hop of the network with everything radio: link, policy, channel, fleet and deadline.
 
     It is run ``period`` times for one run of the hop above. ``transforms`` are what senders do to their payloads, in
-    their order; ``receiver`` is the optimiser of the tier above (None: the merged change is added).
+    their order; ``receiver`` is the optimiser of the tier above (None: the merged change is added). ``late`` is what
+    senders do at the deadline.
     """
 
     link: Link
@@ -363,3 +390,4 @@ class Hop:
     deadline_s: float | None = None
     transforms: tuple[Transform, ...] = ()
     receiver: ReceiverRule | None = None
+    late: Late = "stop"
