@@ -136,7 +136,7 @@ MUTANTS = (
         "receivers wait beyond the deadline",
         "seconds = seconds.clamp(max=x.deadline_s)",
         "seconds = seconds.clamp(min=0.0)",
-        ACCOUNTS,
+        LATENESS,
     ),
     Mutant(
         "rounds/accounts.py",
