@@ -20,6 +20,7 @@ from fedradio.report.terminal.shipped import (
     cost_text,
     made_rows,
     made_text,
+    shipped_counts,
     size_text,
 )
 from fedradio.report.terminal.words import count, markdown_table
@@ -63,12 +64,8 @@ def _by_paper(listed: Sequence[Item | Shipped]) -> str:
     rows = []
     for paper, title in [*PAPERS.items(), ("", "all")]:
         mine = [one for one in listed if paper in ("", (one.item if isinstance(one, Shipped) else one).paper)]
-        found = [one for one in mine if isinstance(one, Shipped)]
-        whole = sum(one.stored.whole for one in found)
-        kinds = [judged.judgement for one in found for judged in one.judged]
-        absent = [claim for one in mine if not isinstance(one, Shipped) for claim in one.claims]
-        kinds += ["not run" if claim.tests else "not testable" for claim in absent]
-        rows.append((title, f"{whole} of {len(mine)}", *(str(kinds.count(kind)) for kind in WORTH)))
+        counts = shipped_counts(mine)
+        rows.append((title, f"{counts.whole} of {counts.items}", *(str(counts.verdicts[kind]) for kind in WORTH)))
     empty = [number for number in range(len(WORTH)) if all(row[number + 2] == "0" for row in rows)]
     kept = [number for number in range(len(WORTH) + 2) if number - 2 not in empty]
     header = ("paper", "items run", *WORTH)

@@ -11,7 +11,8 @@ from rich.text import Text
 from fedradio.core.units import show_seconds
 from fedradio.papers.collect import Result
 from fedradio.papers.items import Item
-from fedradio.papers.judge import JudgedClaim, judge
+from fedradio.papers.judge import JudgedClaim, Judgement, judge
+from fedradio.papers.known import WORTH
 from fedradio.papers.published import PAPERS
 from fedradio.papers.shipped import ShippedResult, outdated_parts, restored, shipped_results
 from fedradio.report.terminal.claims import claims_view, verdict_counts
@@ -52,6 +53,50 @@ def open_shipped(item: Item, stored: ShippedResult) -> Shipped:
     return Shipped(item, stored, result, judge(result), tuple(outdated_parts(item, stored)))
 
 
+@dataclass(frozen=True)
+class ShippedCounts:
+    """How many items have shipped results, ``whole`` ones with all of their runs, and how many claims which verdict."""
+
+    items: int
+    found: int
+    whole: int
+    verdicts: Mapping[Judgement, int]
+
+    @property
+    def claims(self) -> int:
+        """Number of claims, with and without a verdict."""
+        return sum(self.verdicts.values())
+
+    def sentence(self) -> str:
+        """The counts in one sentence, which pages repeat."""
+        texts: dict[Judgement, str] = {
+            "holds": "{} hold",
+            "does not hold": "{} do not hold",
+            "undecided": "{} are undecided",
+            "not testable": "{} cannot be tested",
+            "not testable at this scale": "{} need the published scale",
+            "not run": "{} have not been run",
+        }
+        parts = [text.format(self.verdicts[kind]) for kind, text in texts.items() if self.verdicts.get(kind)]
+        whole = f"{self.whole} of {self.items} tables, figures and studies were run in full."
+        if not parts:
+            return whole
+        *others, last = parts
+        listed = f"{', '.join(others)} and {last}" if others else last
+        return f"{whole} Of {self.claims} claims, {listed}."
+
+
+def shipped_counts(listed: Iterable[Item | Shipped]) -> ShippedCounts:
+    """The counts of some items. A claim of an item without a shipped result is not run, or not testable at all."""
+    listed = list(listed)
+    found = [one for one in listed if isinstance(one, Shipped)]
+    kinds: list[Judgement] = [judged.judgement for one in found for judged in one.judged]
+    absent = [claim for one in listed if not isinstance(one, Shipped) for claim in one.claims]
+    kinds += ["not run" if claim.tests else "not testable" for claim in absent]
+    verdicts = {kind: kinds.count(kind) for kind in WORTH}
+    return ShippedCounts(len(listed), len(found), sum(one.stored.whole for one in found), verdicts)
+
+
 def agreement(result: Result) -> str:
     """How many of the published numbers agree, as text; a dash without any."""
     compared = result.compared
@@ -83,13 +128,11 @@ def shipped_list_view(listed: Sequence[Item | Shipped]) -> Group:
             cells = ("not run", "", "", cost_text(item))
         table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, *cells)))
         last = item.paper
-    found = [one for one in listed if isinstance(one, Shipped)]
-    counted = verdict_counts([judged for one in found for judged in one.judged])
-    open_ones = sum(not one.stored.whole for one in found)
-    whole = f"{len(found)} of {count(len(listed), 'item')} have shipped results"
-    whole += f", {open_ones} of them not finished" if open_ones else ""
+    counts = shipped_counts(listed)
+    missing = counts.found - counts.whole
+    partly = f" {count(missing, 'further item')} {'has' if missing == 1 else 'have'} a part." if missing else ""
     legend = "to see items in full: fedradio reproduce PAPER ITEM... --published-results"
-    return Group(table, Text(f"{whole}; claims: {counted}" if counted else whole), Text(legend))
+    return Group(table, Text(counts.sentence() + partly), Text(legend))
 
 
 def shipped_view(one: Item | Shipped) -> Group:

@@ -10,6 +10,8 @@ from support.shipped import shipped_of
 from support.terminal import shown
 
 from fedradio.papers.items import Item
+from fedradio.papers.judge import Judgement
+from fedradio.papers.published import items
 from fedradio.report.terminal.claims import verdict_counts
 from fedradio.report.terminal.shipped import (
     Shipped,
@@ -19,10 +21,13 @@ from fedradio.report.terminal.shipped import (
     made_text,
     open_shipped,
     opened,
+    shipped_counts,
     shipped_list_view,
     shipped_view,
     size_text,
 )
+
+ROOT = Path(__file__).parents[4]
 
 CLAIMS = [
     claim(claim_test(than="two", above=0), id="better"),
@@ -54,8 +59,24 @@ def test_the_list_has_results_and_costs(one: Shipped, item: Item) -> None:
     assert "not run" in text
     assert cost_text(item) == "about 60 min, 3 seeds"
     assert cost_text(item) in text
-    assert "1 of 2 items have shipped results; claims: 1 holds" in text
+    assert shipped_counts([one, item]).sentence() in text
     assert text.splitlines()[2].endswith(cost_text(item))
+
+
+def test_counts_of_items_and_claims(one: Shipped, item: Item) -> None:
+    counts = shipped_counts([one, item])
+    assert (counts.items, counts.found, counts.whole, counts.claims) == (2, 1, 1, 6)
+    kinds: dict[Judgement, int] = {"holds": 1, "does not hold": 1, "not testable at this scale": 1, "not run": 3}
+    assert {kind: number for kind, number in counts.verdicts.items() if number} == kinds
+    sentence = "1 hold, 1 do not hold, 1 need the published scale and 3 have not been run."
+    assert counts.sentence() == f"1 of 2 tables, figures and studies were run in full. Of 6 claims, {sentence}"
+    assert shipped_counts([]).sentence().startswith("0 of 0 ")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/hold.md"])
+def test_pages_tell_the_counts_of_today(page: str) -> None:
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert shipped_counts(opened(items())).sentence() in text
 
 
 def test_one_result_beside_its_paper(one: Shipped) -> None:
