@@ -42,7 +42,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     """The command line in this process; pages are without their library, figures are made and not drawn."""
     monkeypatch.setenv("COLUMNS", "2000")
     monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "")
-    monkeypatch.setattr("fedradio.report.figures.gallery.save", lambda *_: None)
+    monkeypatch.setattr("fedradio.report.figures.gallery.save_figure", lambda *_: None)
 
     def said(*words: object) -> Said:
         code = exit_code(*words)  # anything else than an exit is a traceback
