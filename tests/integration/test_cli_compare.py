@@ -69,7 +69,7 @@ def blank(monkeypatch: pytest.MonkeyPatch) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
-    monkeypatch.setattr("fedradio.report.figures.gallery.save", touch)
+    monkeypatch.setattr("fedradio.report.figures.gallery.save_figure", touch)
 
 
 def test_compare_prints_tables(call: Call, sweep: Path) -> None:
@@ -185,7 +185,7 @@ def test_interruption_leaves_whole_files_and_code_130(call: Call, sweep: Path, m
         data.write(b"half of")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fedradio.report.figures.gallery.save", interrupted)
+    monkeypatch.setattr("fedradio.report.figures.gallery.save_figure", interrupted)
     done = call("figures", sweep, "--out", sweep / "pictures", "--format", "png")
     assert done.code == 130
     assert len(saved) == 2
