@@ -38,8 +38,7 @@ def called(
 ) -> tuple[int, str, str]:
     """Exit code and output of the command line, in this process."""
     monkeypatch.setattr(sys, "argv", ["fedradio", *arguments])
-    for console in (sweeping.out, sweeping.err):
-        monkeypatch.setattr(console, "_width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit) as end:
         cli.main()
     code = end.value.code

@@ -13,7 +13,6 @@ from support.worlds import cells
 from torch import Tensor, nn
 
 from fedradio import Observer, Run, StoreError, compare, export, open_run, page, resume, run, wrap
-from fedradio.cli.app import err
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.report.terminal.console import SafeConsole
 from fedradio.report.terminal.run_progress import RunProgress
@@ -108,7 +107,7 @@ def test_every_reader_reads_it(whole: Run, tmp_path: Path) -> None:
 def test_commands_read_it_and_resume_names_the_python_line(
     whole: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(err, "_width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     assert exit_code("verify", whole.folder) == 0
     assert "intact (complete)" in capsys.readouterr().out
     assert exit_code("compare", whole.folder) == 0

@@ -12,8 +12,6 @@ import yaml
 from support.commands import exit_code
 from support.sealing import reseal
 
-from fedradio.cli.app import err as err_console
-from fedradio.cli.app import out as out_console
 from fedradio.core.files import sealed
 from fedradio.core.format import FORMAT
 from fedradio.results.sweep_file import MARKER
@@ -137,8 +135,6 @@ def test_no_command_lets_names_steer_the_terminal(
     monkeypatch.chdir(here)
     monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "400")
-    for console in (out_console, err_console):  # made when they were imported, with the width of then
-        monkeypatch.setattr(console, "_width", 400)
     if forced:
         monkeypatch.setenv("FORCE_COLOR", "1")
     words, expected = COMMANDS[name]

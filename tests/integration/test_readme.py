@@ -10,8 +10,6 @@ import pytest
 from support.batches import sweep_here
 from support.commands import exit_code
 
-from fedradio.cli.app import err, out
-
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -97,8 +95,7 @@ def test_every_command_can_be_typed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     sweep_here(monkeypatch)
-    for console in (out, err):
-        monkeypatch.setattr(console, "_width", 150)
+    monkeypatch.setenv("COLUMNS", "150")
     own_csv()
     wanted = [line for line in lines() if begins(line, SKIPPED) is None]
     failed = []

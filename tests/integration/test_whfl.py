@@ -58,7 +58,7 @@ def test_a_symbol_rate_gives_seconds_and_a_unit_joules() -> None:
         (["algorithm={kind: fedavg, normalise: inverse}"], "hops.0.link", "needs individual"),
         (["hops.0.channel={kind: urban_macro, fading: rayleigh}"], "hops.0.channel", "this link supports fresh, none"),
         (["hops.0.link.antennas=0"], "hops.0.link.antennas", "greater than or equal to 1"),
-        (["hops.0.channel.noise=-1"], "hops.0.channel.noise_symbol", "greater than or equal to 0"),
+        (["hops.0.channel.noise_symbol=-1"], "hops.0.channel.noise_symbol", "greater than or equal to 0"),
         (["topology.clients_per_cluster=0"], "topology.clients_per_cluster", "greater than or equal to 1"),
         (["topology.client_distance=[0, 0]"], "topology", "sender 0 is at the position of receiver 0"),
         (["hops.0.policy=joint"], "hops.0.policy", "rate"),
