@@ -72,9 +72,10 @@ paper: $(VENV)/.installed-dev  ## slow checks against published and expected num
 
 coverage: $(VENV)/.installed-dev  ## line coverage of the tests, of all processes: make coverage OF=unit; takes longer than they do
 	rm -rf .coverage && mkdir .coverage
-	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(CURDIR)/.coverage/lines $(MAKE) --no-print-directory $(OF)
-	COVERAGE_FILE=$(CURDIR)/.coverage/lines $(BIN)/coverage combine --quiet
-	COVERAGE_FILE=$(CURDIR)/.coverage/lines $(BIN)/coverage report --sort=cover
+	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(CURDIR)/.coverage/lines \
+	  $(MAKE) --no-print-directory --keep-going $(OF); tests=$$?; \
+	export COVERAGE_FILE=$(CURDIR)/.coverage/lines; \
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --sort=cover && exit $$tests
 
 picture: $(VENV)/.installed  ## draw the README's first picture again
 	$(BIN)/python examples/first_picture.py
