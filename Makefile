@@ -54,8 +54,8 @@ unit: $(VENV)/.installed-dev  ## default tests
 	$(FRESH) $(BIN)/pytest -n 2 --ignore=tests/browser --ignore=tests/cluster
 
 wide: $(VENV)/.installed-dev  ## tests that take longer than make test can wait for
-	$(FRESH) $(BIN)/pytest -n 2 -m wide --ignore=tests/browser --ignore=tests/cluster
-	$(FRESH) $(BIN)/pytest -n 2 --hypothesis-profile wide tests/property
+	$(FRESH) $(BIN)/pytest -n 2 -m 'wide and not hypothesis' --ignore=tests/browser --ignore=tests/cluster
+	$(FRESH) $(BIN)/pytest -n 2 --hypothesis-profile wide -m 'hypothesis and not paper' tests/property tests/unit
 
 cluster: $(VENV)/.installed-dev  ## sweeps and runs on a Ray of this machine, one test after the other
 	$(FRESH) $(BIN)/pytest tests/cluster
