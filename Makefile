@@ -54,8 +54,8 @@ unit: $(VENV)/.installed-dev  ## default tests
 	$(FRESH) $(BIN)/pytest -n 2 --ignore=tests/browser --ignore=tests/cluster
 
 wide: $(VENV)/.installed-dev  ## tests that take longer than make test can wait for
-	$(FRESH) $(BIN)/pytest -n 2 -m wide --ignore=tests/browser --ignore=tests/cluster
-	$(FRESH) $(BIN)/pytest -n 2 --hypothesis-profile wide tests/property
+	$(FRESH) $(BIN)/pytest -n 2 -m 'wide and not hypothesis' --ignore=tests/browser --ignore=tests/cluster
+	$(FRESH) $(BIN)/pytest -n 2 --hypothesis-profile wide -m 'hypothesis and not paper' tests/property tests/unit
 
 cluster: $(VENV)/.installed-dev  ## sweeps and runs on a Ray of this machine, one test after the other
 	$(FRESH) $(BIN)/pytest tests/cluster
@@ -72,9 +72,10 @@ paper: $(VENV)/.installed-dev  ## slow checks against published and expected num
 
 coverage: $(VENV)/.installed-dev  ## line coverage of the tests, of all processes: make coverage OF=unit; takes longer than they do
 	rm -rf .coverage && mkdir .coverage
-	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(CURDIR)/.coverage/lines $(MAKE) --no-print-directory $(OF)
-	COVERAGE_FILE=$(CURDIR)/.coverage/lines $(BIN)/coverage combine --quiet
-	COVERAGE_FILE=$(CURDIR)/.coverage/lines $(BIN)/coverage report --sort=cover
+	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(CURDIR)/.coverage/lines \
+	  $(MAKE) --no-print-directory --keep-going $(OF); tests=$$?; \
+	export COVERAGE_FILE=$(CURDIR)/.coverage/lines; \
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --sort=cover && exit $$tests
 
 picture: $(VENV)/.installed  ## draw the README's first picture again
 	$(BIN)/python examples/first_picture.py

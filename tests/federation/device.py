@@ -16,7 +16,7 @@ from fedradio.remote.flower.keys import load_node_key
 from fedradio.remote.flower.letters import Letter
 from fedradio.remote.flower.trainer import Trainer
 
-LATE_S = 14.0
+LATE_S = 36.0
 
 
 def twisted(what: str, reply: bytes, first: bytes) -> bytes:
@@ -56,7 +56,7 @@ def main() -> None:
             uploads.append(reply)
         return reply if what is None else twisted(what, reply, uploads[0])
 
-    with Node(address, Path(ca), load_node_key(Path(key)), 60.0, print) as node:
+    with Node(address, Path(ca), load_node_key(Path(key)), 600.0, print) as node:
         node.serve(answer, lambda: trainer.closed is not None)
 
 

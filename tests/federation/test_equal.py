@@ -1,4 +1,5 @@
-"""More real federations: each equal to the simulation bit for bit, and one on samples of the devices' own."""
+"""More real federations: one whose server is interrupted and killed, some that must equal the simulation bit for bit,
+and one on samples of the devices' own."""
 
 from __future__ import annotations
 
@@ -9,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from support.federations import spec_of
+from support.processes import PATIENCE_S
 from support.started import Started
 
 from fedradio.core.contracts import EvaluationRecord, ExchangeRecord
 from fedradio.core.rng import Rng
 from fedradio.runs.records import read_records
-
-pytestmark = pytest.mark.federation_long
 
 SCAFFOLD = {"kind": "scaffold"}
 SPECS: dict[str, dict[str, Any]] = {
@@ -34,14 +34,15 @@ SPECS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.federation_long
 @pytest.mark.parametrize("name", SPECS)
 def test_a_real_federation_equals_the_simulation(name: str, started: Started) -> None:
     started.keys(3)
-    server = started.serve(spec_of(**SPECS[name]).plain, "--deadline", "60")
+    server = started.serve(spec_of(**SPECS[name]).plain, "--deadline", "600")
     devices = [started.join(client) for client in range(3)]
-    assert server.wait(240) == 0, started.text("serve.log")
-    assert [device.wait(60) for device in devices] == [0, 0, 0]
-    assert started.command("run", "spec.yaml", "grouping=single", "--out", "plain", log="run.log").wait(120) == 0
+    assert server.wait(PATIENCE_S) == 0, started.text("serve.log")
+    assert [device.wait(PATIENCE_S) for device in devices] == [0, 0, 0]
+    assert started.command("run", "spec.yaml", "grouping=single", "--out", "plain", log="run.log").wait(PATIENCE_S) == 0
     models = [(started.folder / run / "model.safetensors").read_bytes() for run in ("run", "plain")]
     assert models[0] == models[1]
     scores = [
@@ -51,6 +52,7 @@ def test_a_real_federation_equals_the_simulation(name: str, started: Started) ->
     assert scores[0] == scores[1]
 
 
+@pytest.mark.federation
 def test_a_server_that_is_interrupted_and_then_killed_goes_on(started: Started) -> None:
     """Ctrl-C after some rounds, --resume, kill -9, --resume: the model is that of a simulation in one go.
 
@@ -58,25 +60,25 @@ def test_a_server_that_is_interrupted_and_then_killed_goes_on(started: Started) 
     """
     started.keys(3)
     plain = spec_of(algorithm=SCAFFOLD, rounds=16).plain
-    server, devices = started.serve(plain), [started.join(client) for client in range(3)]
+    server, devices = started.serve(plain, "--deadline", "600"), [started.join(client) for client in range(3)]
     checkpoints = started.folder / "run" / "checkpoints"  # which holds the last two
     started.wait_until(lambda: any(path.stem >= "round-000003" for path in checkpoints.glob("*.json")))
     server.send_signal(signal.SIGINT)
-    assert server.wait(60) == 130
+    assert server.wait(PATIENCE_S) == 130
     assert "--resume" in started.text("serve.log")
-    assert [device.wait(60) for device in devices] == [0, 0, 0]
-    server = started.serve(plain, "--resume")
+    assert [device.wait(PATIENCE_S) for device in devices] == [0, 0, 0]
+    server = started.serve(plain, "--deadline", "600", "--resume")
     devices = [started.join(client) for client in range(3)]
     started.wait_until(lambda: any(path.stem >= "round-000008" for path in checkpoints.glob("*.json")))
     server.kill()
-    server.wait(10)
-    server = started.serve(plain, "--resume")
-    assert server.wait(120) == 0, started.text("serve.log")
-    assert [device.wait(60) for device in devices] == [0, 0, 0]
+    server.wait(PATIENCE_S)
+    server = started.serve(plain, "--deadline", "600", "--resume")
+    assert server.wait(PATIENCE_S) == 0, started.text("serve.log")
+    assert [device.wait(PATIENCE_S) for device in devices] == [0, 0, 0]
     records = list(read_records(started.folder / "run", ExchangeRecord))
     assert [record.t for record in records] == list(range(16))
     assert all(record.arrived == [True] * 3 for record in records)
-    assert started.command("run", "spec.yaml", "grouping=single", "--out", "plain", log="run.log").wait(120) == 0
+    assert started.command("run", "spec.yaml", "grouping=single", "--out", "plain", log="run.log").wait(PATIENCE_S) == 0
     models = [(started.folder / run / "model.safetensors").read_bytes() for run in ("run", "plain")]
     assert models[0] == models[1]
 
@@ -92,22 +94,23 @@ def arrays(folder: Path, number: int, classes: list[int]) -> None:
         np.savez(folder / f"{name}.npz", x=x.astype(np.float32), y=y)
 
 
+@pytest.mark.federation_long
 def test_devices_with_samples_of_their_own(started: Started) -> None:
     started.keys(3)
     for number, classes in enumerate(([0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9])):
         arrays(started.folder / f"data-{number}", number, classes)
     arrays(started.folder / "wrong", 5, [0, 12])
     data = {"source": {"kind": "own", "shape": [1, 8, 8], "classes": 10}}
-    server = started.serve(spec_of(data=data, rounds=15).plain, "--deadline", "60")
+    server = started.serve(spec_of(data=data, rounds=15).plain, "--deadline", "600")
     given = ["--ca", "keys/ca.crt"]
     where = ["join", started.address]
     bad = started.command(*where, "--client", "0", "--key", "keys/node-0.key", *given, "--data", "wrong", log="bad.log")
-    assert bad.wait(120) == 4
+    assert bad.wait(PATIENCE_S) == 4
     assert "label 12 on this device" in started.text("bad.log")
     for number in range(3):
         own = ["--client", str(number), "--key", f"keys/node-{number}.key", "--data", f"data-{number}"]
         started.command(*where, *given, *own, log=f"join-{number}.log")
-    assert server.wait(240) == 0, started.text("serve.log")
+    assert server.wait(PATIENCE_S) == 0, started.text("serve.log")
     scores = [record.metrics["accuracy"] for record in read_records(started.folder / "run", EvaluationRecord)]
     assert scores[-1] > 0.8
     assert all(record.arrived == [True] * 3 for record in read_records(started.folder / "run", ExchangeRecord))

@@ -16,6 +16,7 @@ import httpx
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.processes import PATIENCE_S
 from support.started import Started
 
 from fedradio.core.contracts import ExchangeRecord, SimState
@@ -91,37 +92,37 @@ def strange_requests(started: Started) -> list[int]:
     others = ["/v1/control/start-run", "/v1/control/register-node", "/v1/runtime/acquire-task", "/docs", "/", "/health"]
     asked += [(path, b"x") for path in others]
     assert len(asked) == 20
-    with httpx.Client(verify=str(started.folder / "keys" / "ca.crt"), trust_env=False, timeout=20) as client:
+    with httpx.Client(verify=str(started.folder / "keys" / "ca.crt"), trust_env=False, timeout=PATIENCE_S) as client:
         url = f"https://127.0.0.1:{started.port}"
         return [client.post(url + path, content=body, headers=protobuf).status_code for path, body in asked]
 
 
 def test_a_federation_with_everything_that_goes_wrong(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     started.keys(4)
-    assert started.command("keys", "others", "--host", "localhost", "--nodes", "1", log="others.log").wait(60) == 0
+    assert started.command("keys", "others", "--host", "localhost", "--nodes", "1", log="others.log").wait(PATIENCE_S) == 0
     clients = started.folder / "keys" / "clients.json"
     listed = json.loads(clients.read_text())
     clients.write_text(json.dumps({number: listed[number] for number in "012"}))  # the server does not know key 3
-    server = started.serve(SPEC, "--deadline", "10")
+    server = started.serve(SPEC, "--deadline", "30")
     started.wait_for("serve.log", "0 of 3 clients are connected")
     started.join(0)
     wrong_key = started.join(2, key="keys/node-3.key", log="wrong-key.log", state="state-x")
     wrong_ca = started.join(2, ca="others/ca.crt", log="wrong-ca.log", state="state-y")
     claimed = started.join(1, key="keys/node-2.key", log="claimed.log", state="state-z")  # with the key of client 2
     assert all(400 <= status < 500 for status in strange_requests(started))
-    assert claimed.wait(90) == 2
+    assert claimed.wait(PATIENCE_S) == 2
     assert "client 1: this device has the key of client 2" in started.text("claimed.log")
     assert "client 1: this device has the key of client 2" in started.text("serve.log")
     dying = started.misbehave(1, json.dumps({"6": "die"}))
-    assert (wrong_key.wait(90), wrong_ca.wait(90)) == (1, 1)
+    assert (wrong_key.wait(PATIENCE_S), wrong_ca.wait(PATIENCE_S)) == (1, 1)
     assert "does not know this device's key" in started.text("wrong-key.log")
     assert "certificate is not signed by --ca" in started.text("wrong-ca.log")
     started.wait_for("serve.log", "2 of 3 clients are connected")
     started.misbehave(2, json.dumps(GARBAGE))
-    assert dying.wait(150) == 9
+    assert dying.wait(PATIENCE_S) == 9
     started.join(1, log="again.log")
     assert all(400 <= status < 500 for status in strange_requests(started))
-    assert server.wait(200) == 0, started.text("serve.log")
+    assert server.wait(PATIENCE_S) == 0, started.text("serve.log")
 
     records = list(read_records(started.folder / "run", ExchangeRecord))
     assert [record.t for record in records] == list(range(ROUNDS))

@@ -24,6 +24,7 @@ def test_a_notebook_holds_no_outputs(path: Path) -> None:
     assert book.cells[0].cell_type == "markdown"
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))

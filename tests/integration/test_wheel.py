@@ -42,6 +42,7 @@ def test_it_holds_all_that_the_package_reads(wheel: Path) -> None:
     assert {name.split("/")[0].split("-")[0] for name in inside} == {"fedradio"}  # no tests, nothing else
 
 
+@pytest.mark.wide
 def test_it_runs_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "clean"
     venv.create(place, with_pip=False, symlinks=True)

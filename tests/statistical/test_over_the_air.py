@@ -27,6 +27,8 @@ from fedradio.network.power_law import power_law
 from fedradio.theory.whfl import aggregation_error, flat_error, moments
 
 DRAWS, MANY, WITHIN, SIGMAS, P_LEAST = 20_000, 100_000, 0.03, 4.5, 0.001
+pytestmark = pytest.mark.wide
+
 ANTENNAS = (1, 2, 100)
 SIMULATED = {1: DRAWS, 2: DRAWS, 100: 6_000}
 REGIMES = ("world", "noisy", "interfered", "opposed", "uneven", "alone")

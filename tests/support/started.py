@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from support.processes import PATIENCE_S
 
 DEVICE = Path(__file__).parents[1] / "federation" / "device.py"
 
@@ -50,11 +51,11 @@ class Started:
         return process
 
     def keys(self, nodes: int, name: str = "keys") -> None:
-        assert self.command("keys", name, "--host", "localhost", "--nodes", str(nodes), log="keys.log").wait(60) == 0
+        assert self.command("keys", name, "--host", "localhost", "--nodes", str(nodes), log="keys.log").wait(PATIENCE_S) == 0
 
     def serve(self, spec: dict[str, Any], *options: str) -> subprocess.Popen[bytes]:
         (self.folder / "spec.yaml").write_text(yaml.safe_dump(spec))
-        given = ("--tls", "keys", "--out", "run", "--port", str(self.port), "--wait", "200", *options)
+        given = ("--tls", "keys", "--out", "run", "--port", str(self.port), "--wait", str(int(PATIENCE_S)), *options)
         return self.command("serve", "spec.yaml", *given, log="serve.log")
 
     def join(
@@ -74,14 +75,14 @@ class Started:
     def text(self, name: str) -> str:
         return (self.folder / name).read_text(errors="replace")
 
-    def wait_for(self, log: str, words: str, seconds: float = 120.0) -> None:
+    def wait_for(self, log: str, words: str, seconds: float = PATIENCE_S) -> None:
         """Wait until a process has said something."""
         end = time.monotonic() + seconds
         while words not in self.text(log):
             assert time.monotonic() < end, f"{log} never said {words!r}:\n{self.text(log)}"
             time.sleep(0.1)
 
-    def wait_until(self, done: Callable[[], bool], seconds: float = 120.0) -> None:
+    def wait_until(self, done: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
         """Wait until something is so."""
         end = time.monotonic() + seconds
         while not done():

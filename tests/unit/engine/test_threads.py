@@ -5,6 +5,7 @@ import threading
 
 import pytest
 import torch
+from support.processes import PATIENCE_S
 
 from fedradio.engine.threads import cores, one_torch_thread, parallel_map
 
@@ -17,7 +18,7 @@ def test_results_keep_their_order(workers: int) -> None:
 
 def test_many_threads_work_and_each_has_one_of_torch() -> None:
     """Two pieces of work that wait for each other end only where they run side by side."""
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=PATIENCE_S)
 
     def work(_: int) -> tuple[str, int]:
         both.wait()

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import pytest
+from support.processes import PATIENCE_S
 
 from fedradio.remote import courier as module
 from fedradio.remote.courier import Courier, Mailbox
@@ -49,7 +50,7 @@ def test_the_wish_to_stop_interrupts_the_next_round(monkeypatch: pytest.MonkeyPa
         return True
 
     with Courier(tell) as courier:
-        assert heard.wait(10)
+        assert heard.wait(PATIENCE_S)
         with pytest.raises(KeyboardInterrupt):
             send_for_ever(courier)
 
@@ -65,7 +66,7 @@ def test_a_wish_to_stop_that_is_heard_once_is_kept(monkeypatch: pytest.MonkeyPat
         return bool(answer)
 
     with Courier(tell) as courier:
-        assert later.wait(10)
+        assert later.wait(PATIENCE_S)
         with pytest.raises(KeyboardInterrupt):
             courier.send(ROUND)
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from support.processes import PATIENCE_S
 
 from fedradio.runs.interrupt import TERMINATION, Interrupts, terminate_like_ctrl_c
 
@@ -107,6 +108,6 @@ def test_what_is_printed_after_the_terminal_has_gone_fails_nothing() -> None:
     os.close(tell)
     assert os.read(screen, 5) == b"ready"
     os.close(screen)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert os.read(said, 10) == b"done"
     os.close(said)

@@ -1,6 +1,5 @@
 """Worker processes: replaced when they die, heard to their last words, stopped at once."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Callable
@@ -52,7 +51,8 @@ def test_a_second_interrupt_stops_at_once(
 
     def press(job: RunTask) -> None:
         for _ in range(2):
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        pytest.fail("two interrupts changed nothing")
 
     watch = Watch(press)
     with pytest.raises(KeyboardInterrupt):

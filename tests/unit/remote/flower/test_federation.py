@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from support.federations import Memory, federated, quiet, spec_of, states, trainers
+from support.processes import PATIENCE_S
 from torch import Tensor
 
 from fedradio.core.contracts import EvaluationRecord, Samples, SimState
@@ -145,7 +146,7 @@ def test_plans_stand_beside_measurements() -> None:
     assert record.planned_s == record.seconds
     assert record.planned_j == pytest.approx(record.joules)
     assert record.measured_s[1] == pytest.approx(2.5, abs=0.2)
-    assert all(0 < seconds < 60 for seconds in record.train_s)
+    assert all(0 < seconds < PATIENCE_S for seconds in record.train_s)
     d = build(spec, workers=1).model.shared.size
     assert all(32 * d < bits < 32 * d + 8 * 2000 for bits in record.wire_bits)
 

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from support.federations import quiet, spec_of
+from support.processes import PATIENCE_S
 from support.started import free_port
 
 from fedradio.core.contracts import ExchangeRecord
@@ -70,13 +71,13 @@ def test_a_federation_without_tls_on_this_machine(tmp_path: Path) -> None:
 
     def opened() -> None:
         for number in range(3):
-            given = (f"127.0.0.1:{place.port}", number, None, None, tmp_path / str(number), 20.0, quiet)
+            given = (f"127.0.0.1:{place.port}", number, None, None, tmp_path / str(number), PATIENCE_S, quiet)
             devices.append(threading.Thread(target=join_federation, args=given, daemon=True))
             devices[-1].start()
 
-    summary = serve(spec, tmp_path / "run", place, wait_s=60.0, tell=quiet, opened=opened)
+    summary = serve(spec, tmp_path / "run", place, wait_s=PATIENCE_S, tell=quiet, opened=opened)
     for device in devices:
-        device.join(20)
+        device.join(PATIENCE_S)
         assert not device.is_alive()
     plain = run(spec, tmp_path / "plain")
     assert (summary.status, summary.accuracy, summary.loss) == ("complete", plain.accuracy, plain.loss)

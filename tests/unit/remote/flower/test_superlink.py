@@ -1,16 +1,19 @@
 """Letters over Flower on this machine, with TLS and keys: there and back, late, and from a device started again."""
 
+import asyncio
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("flwr")
 
+from support.processes import PATIENCE_S
 from support.started import free_port
 
 from fedradio.core.errors import FedradioError
@@ -45,8 +48,8 @@ def mailbox(keys: Path, port: int) -> Iterator[FlowerMailbox]:
         yield FlowerMailbox(up.state, up.run_id, 100_000)
 
 
-def within(found: Callable[[], object], seconds: float = 20.0) -> object:
-    end = time.monotonic() + seconds
+def within(found: Callable[[], object]) -> object:
+    end = time.monotonic() + PATIENCE_S
     while not (value := found()):
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -58,7 +61,8 @@ class Device(threading.Thread):
 
     def __init__(self, keys: Path, port: int) -> None:
         super().__init__(daemon=True)
-        self.node = Node(f"127.0.0.1:{port}", keys / "ca.crt", load_node_key(keys / "node-0.key"), 20.0, print)
+        self.node = Node(f"127.0.0.1:{port}", keys / "ca.crt", load_node_key(keys / "node-0.key"), PATIENCE_S, print)
+        self.heard: list[bytes] = []
         self.ended = threading.Event()
         self.hold = threading.Event()
         self.hold.set()
@@ -68,7 +72,8 @@ class Device(threading.Thread):
             self.node.serve(self.answer, self.ended.is_set)
 
     def answer(self, data: bytes) -> bytes:
-        self.hold.wait(20)
+        self.heard.append(data)
+        assert self.hold.wait(PATIENCE_S)
         return data[::-1] * (100 if data == b"too large" * 1000 else 1)
 
 
@@ -86,7 +91,7 @@ def test_letters_go_there_and_back(keys: Path, port: int, mailbox: FlowerMailbox
 
     first.hold.clear()  # it is busy, and its reply no longer wanted when it comes
     late = mailbox.push(node, b"late")
-    time.sleep(0.6)
+    within(lambda: b"late" in first.heard)
     mailbox.drop([late])
     first.hold.set()
     soon = mailbox.push(node, b"soon")
@@ -94,13 +99,13 @@ def test_letters_go_there_and_back(keys: Path, port: int, mailbox: FlowerMailbox
     assert mailbox.pull([late]) == {late: None}
 
     first.ended.set()
-    first.join(10)
+    first.join()
     second.start()  # the same key: the device was started again
     within(lambda: mailbox.online().get(node, mark) != mark)
     again = mailbox.push(node, b"again")
     assert within(lambda: mailbox.pull([again])) == {again: b"niaga"}
     second.ended.set()
-    second.join(10)
+    second.join()
     within(lambda: mailbox.online() == {})
 
 
@@ -113,12 +118,12 @@ def test_a_key_that_is_not_known_and_an_authority_that_is_not_ours(
 ) -> None:
     pair = load_node_key(keys / "node-1.key")
     with pytest.raises(ConnectionFailed, match="does not know this device's key: code 2004"):
-        Node(f"127.0.0.1:{port}", keys / "ca.crt", pair, 5.0, print).__enter__()
+        Node(f"127.0.0.1:{port}", keys / "ca.crt", pair, PATIENCE_S, print).__enter__()
     with pytest.raises(ConnectionFailed, match="does not know this device's key"):  # nobody registers by himself
-        Node(f"127.0.0.1:{port}", keys / "ca.crt", None, 5.0, print).__enter__()
+        Node(f"127.0.0.1:{port}", keys / "ca.crt", None, PATIENCE_S, print).__enter__()
     make_keys(tmp_path / "others", "localhost", 1)
     with pytest.raises(ConnectionFailed, match="certificate is not signed by --ca"):
-        Node(f"127.0.0.1:{port}", tmp_path / "others" / "ca.crt", pair, 5.0, print).__enter__()
+        Node(f"127.0.0.1:{port}", tmp_path / "others" / "ca.crt", pair, PATIENCE_S, print).__enter__()
     assert mailbox.online() == {}
 
 
@@ -137,45 +142,92 @@ def closed(connection: socket.socket) -> bool:
         return True
 
 
+def stays(protocol: Any, before: Any) -> bool:
+    """Whether a connection stays open when the server looks at it now; ``before``: its request at the last look."""
+
+    async def look() -> bool:
+        protocol.close_unless_asked(protocol.transport, before)
+        return not protocol.transport.is_closing()
+
+    return asyncio.run_coroutine_threadsafe(look(), protocol.loop).result(PATIENCE_S)
+
+
+def served(link: SuperLink, connection: socket.socket) -> Any:
+    """The server's side of a connection."""
+    number = connection.getsockname()[1]
+    return within(lambda: next((one for one in [*link._server.server_state.connections] if one.client[1] == number), 0))
+
+
+def asking(stack: ExitStack, port: int) -> socket.socket:
+    """A connection that has asked for something, and got its answer."""
+    connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+    connection.settimeout(PATIENCE_S)
+    connection.sendall(b"GET /v1/fleet/x HTTP/1.1\r\nHost: x\r\n\r\n")
+    answer = b""
+    while not answer.endswith(b"}"):
+        answer += connection.recv(1000)
+    assert answer.startswith(b"HTTP/1.1 404")
+    return connection
+
+
 def test_connections_beyond_the_limit_and_idle_ones_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of six connections three stay; these are closed, too, as they ask for nothing, and then a device gets in."""
+    """Of six connections three stay. Three that ask for nothing are closed, too, and then a device gets in."""
     need_flower("test")
-    monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", 1.5)
     port = free_port()
+    monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", PATIENCE_S)
     with SuperLink("127.0.0.1", port, None, None, 1 << 20, connections=3) as link, ExitStack() as stack:
-        asked = time.monotonic()
         made = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(6)]
         for connection in made:
             connection.setblocking(False)
         within(lambda: sum(map(closed, made)) >= 3)
-        if time.monotonic() - asked < 1.0:
-            assert sum(map(closed, made)) == 3
-        within(lambda: all(map(closed, made)))
-        assert time.monotonic() - asked >= 1.5
-        with Node(f"127.0.0.1:{port}", None, None, 5.0, print):
+        assert sum(map(closed, made)) == 3
+        for connection in made:
+            connection.close()
+        within(lambda: not link._server.server_state.connections)
+
+        monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", 0.3)
+        began = time.monotonic()
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(3)]
+        for connection in idle:
+            connection.setblocking(False)
+        within(lambda: all(map(closed, idle)))
+        assert time.monotonic() - began >= 0.3
+        monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", PATIENCE_S)
+        with Node(f"127.0.0.1:{port}", None, None, PATIENCE_S, print):
             assert len(FlowerMailbox(link.state, link.run_id, 1000).online()) == 1
-            time.sleep(2.0)  # a connection that has asked for something stays
-            assert len(link._server.server_state.connections) >= 1
+
+
+def test_a_connection_stays_until_it_has_asked_for_nothing_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_flower("test")
+    port = free_port()
+    monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", PATIENCE_S)
+    with SuperLink("127.0.0.1", port, None, None, 1 << 20) as link, ExitStack() as stack:
+        connection = asking(stack, port)
+        protocol = served(link, connection)
+        within(lambda: protocol.cycle.response_complete)
+        monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", 0.05)
+        assert stays(protocol, None)
+        assert connection.recv(1000) == b""  # the next look was by itself
 
 
 def test_slow_requests_and_half_ones_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A body that never comes, and a second request of which only the first line does."""
     need_flower("test")
-    monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", 1.0)
-    monkeypatch.setattr("fedradio.remote.flower.superlink.PATIENCE_S", 1.0)
+    monkeypatch.setattr("fedradio.remote.flower.superlink.IDLE_S", PATIENCE_S)
+    monkeypatch.setattr("fedradio.remote.flower.superlink.PATIENCE_S", 0.2)
     port = free_port()
-    with SuperLink("127.0.0.1", port, None, None, 1 << 20), ExitStack() as stack:
-        slow, half = (stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(2))
-        slow.settimeout(10)
-        slow.sendall(b"POST /v1/fleet/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
-        half.settimeout(10)
-        half.sendall(b"GET /v1/fleet/x HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert half.recv(1000).startswith(b"HTTP/1.1 404")
+    with SuperLink("127.0.0.1", port, None, None, 1 << 20) as link, ExitStack() as stack:
+        half, slow = asking(stack, port), stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        protocol = served(link, half)
         half.sendall(b"GET /v1/fleet/x HTTP/1.1\r\n")
+        slow.settimeout(PATIENCE_S)
+        slow.sendall(b"POST /v1/fleet/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
         assert slow.recv(100).startswith(b"HTTP/1.1 408")
+        within(lambda: protocol.cycle.response_complete)
+        assert not stays(protocol, protocol.cycle)
         for connection in (slow, half):
             connection.setblocking(False)
-            within(lambda connection=connection: closed(connection), 10.0)
+            within(lambda connection=connection: closed(connection))
 
 
 def test_a_letter_that_is_still_being_written_is_waited_for(
@@ -185,21 +237,29 @@ def test_a_letter_that_is_still_being_written_is_waited_for(
     device = Device(keys, port)
     device.start()
     (node,) = within(mailbox.online)  # type: ignore[misc]
-    store = mailbox._state.store_object
+    store, read, asked = mailbox._state.store_object, mailbox._state.get_object, threading.Event()
+
+    def reading(*which: object) -> object:
+        """What the device is given of a piece, which may not be there yet."""
+        found = read(*which)
+        asked.set()
+        return found
 
     def later(*piece: object) -> object:
-        time.sleep(0.4)
+        assert asked.wait(PATIENCE_S)
         return store(*piece)
 
+    monkeypatch.setattr(mailbox._state, "get_object", reading)
     monkeypatch.setattr(mailbox._state, "store_object", later)
     slow = mailbox.push(node, b"slow")
     assert within(lambda: mailbox.pull([slow])) == {slow: b"wols"}
     monkeypatch.setattr(mailbox._state, "store_object", lambda *_: None)
+    asked.clear()
     never = mailbox.push(node, b"never")
-    time.sleep(0.6)  # the device has begun to read it
+    assert asked.wait(PATIENCE_S)  # the device has begun to read it
     mailbox.drop([never])
     monkeypatch.setattr(mailbox._state, "store_object", store)
     last = mailbox.push(node, b"last")
     assert within(lambda: mailbox.pull([last])) == {last: b"tsal"}
     device.ended.set()
-    device.join(10)
+    device.join()

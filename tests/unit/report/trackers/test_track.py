@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.processes import PATIENCE_S
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from fedradio.core.errors import StoreError
@@ -77,7 +78,7 @@ def test_a_killed_run_is_not_waited_for(made: Path, tmp_path: Path) -> None:
         target=lambda: (track(made, "tensorboard", tmp_path / "logs", follow=True), done.set()), daemon=True
     )
     thread.start()
-    assert done.wait(30)
+    assert done.wait(PATIENCE_S)
 
 
 def test_runs_of_a_sweep_have_folders_of_their_own(tmp_path: Path, source: Path, at_once: list[str]) -> None:
