@@ -65,8 +65,8 @@ def of_osafl(sim: Simulation, work: Work, smoothness: float) -> Condition:
     rounds = osafl.Rounds(one[0] / one.sum(), torch.tensor([work.updates]), one, one, 0 * one, 0 * one)
     server_lr: float = sim.algorithm.server_lr  # type: ignore[attr-defined]
     printed, _ = osafl.rate_limits(rounds, osafl.Constants(smoothness, 0.0), server_lr)
-    gradients = sim.algorithm.never_seen != "literal"  # type: ignore[attr-defined]
-    return Condition("OSAFL", work.lr, printed, covered=gradients)
+    ledger = sim.algorithm.ledger
+    return Condition("OSAFL", work.lr, printed, covered=ledger is not None and not ledger.literal)
 
 
 def of_fedcpsl(sim: Simulation, work: Work, smoothness: float) -> Condition:

@@ -43,7 +43,7 @@ DIAGNOSIS = (
     "results/test_diagnosis.py::test_divergence_of_edges_by_hand",
 )
 LATENESS = ("rounds/test_lateness.py",)
-EXCHANGE = ("rounds/test_exchange.py",)
+MERGE = ("rounds/test_merge.py",)
 RANDOMNESS = ("rounds/test_round.py::test_no_two_parts_share_a_generator_and_none_draws_twice_from_one",)
 SCAFFOLD = ("algorithms/test_scaffold.py",)
 SLOT = ("policies/test_slot.py",)
@@ -55,56 +55,49 @@ SOLVER = (
 
 MUTANTS = (
     Mutant(
-        "rounds/exchange.py",
-        "the mass of lost relays is handed up",
-        "mass=group_sum(tiers.mass[h - 1] * arrives, x.parent, x.receivers)",
-        "mass=group_sum(tiers.mass[h - 1], x.parent, x.receivers)",
-        EXCHANGE,
+        "rounds/merge.py",
+        "the mass of what was lost is handed up",
+        "side.importance(info.known, len(ids)) * info.arrived",
+        "side.importance(info.known, len(ids))",
+        MERGE,
     ),
     Mutant(
-        "rounds/exchange.py",
+        "rounds/merge.py",
         "lost relays keep their weight",
-        "(share * arrives)[ids]",
-        "share[ids]",
-        EXCHANGE,
+        "side.weights(held, info) * info.arrived",
+        "side.weights(held, info)",
+        MERGE,
     ),
     Mutant(
-        "rounds/exchange.py",
+        "rounds/merge.py",
         "shares of relays do not sum to 1 over those that arrive",
-        "else tiers.mass[h - 1] * arrives",
-        "else tiers.mass[h - 1]",
-        EXCHANGE,
+        "return tiers[h - 1].mass * planned.airtime.arrived",
+        "return tiers[h - 1].mass",
+        MERGE,
     ),
     Mutant(
-        "rounds/exchange.py",
+        "rounds/work.py",
         "nodes relay what they have, not its change",
-        "rows[sender_ids] - own[name][parent_ids]",
-        "rows[sender_ids]",
-        EXCHANGE,
+        "own[rows] - above.shared[name][parents]",
+        "own[rows]",
+        MERGE,
     ),
     Mutant(
-        "rounds/exchange.py",
-        "samples of lost clients count in the mass of their edge",
-        "importance(info.known, len(info.ids)) * info.arrived",
-        "importance(info.known, len(info.ids))",
-        EXCHANGE,
-    ),
-    Mutant(
-        "rounds/exchange.py",
+        "rounds/merge.py",
         "receivers step by momentum though all payloads were lost",
         "x.parent[planned.airtime.arrived]",
         "x.parent[x.alloc.active]",
-        EXCHANGE,
+        MERGE,
     ),
     Mutant(
-        "rounds/exchange.py",
+        "rounds/merge.py",
         "effective clients on the air ignore the gains",
-        "sent.weight * planned.airtime.expect[sent.ids] if",
+        "sent.weight * info.expect if",
         "sent.weight if",
         ("rounds/test_norm_layers.py",),
     ),
     Mutant(
-        "rounds/exchange.py",
+        "rounds/merge.py",
         "all hops hear the same noise",
         'sim.rng.child("air", x.hop, clock.t, clock.e)',
         'sim.rng.child("air", clock.t, clock.e)',
@@ -113,16 +106,16 @@ MUTANTS = (
     Mutant(
         "rounds/tiers.py",
         "masses are not forgotten when they are handed up",
-        "= torch.zeros_like(tiers.mass[h - 1])",
-        "= tiers.mass[h - 1]",
-        EXCHANGE,
+        "torch.zeros(len(parent), dtype=torch.float64)",
+        "tiers[i - 1].mass",
+        MERGE,
     ),
     Mutant(
-        "rounds/round.py",
+        "rounds/merge.py",
         "only the mass of the last edge round counts",
-        "tiers.mass[h] = tiers.mass[h] + outcome.mass",
-        "tiers.mass[h] = outcome.mass",
-        EXCHANGE,
+        "mass=tier.mass + group_sum(",
+        "mass=group_sum(",
+        MERGE,
     ),
     Mutant(
         "rounds/accounts.py",
@@ -167,10 +160,10 @@ MUTANTS = (
         LATENESS,
     ),
     Mutant(
-        "rounds/tiers.py",
+        "rounds/merge.py",
         "nodes count as payloads",
-        "arrived.long() if h == 0 else tiers.payloads[h - 1] * arrived",
-        "arrived.long()",
+        "torch.ones_like(ids) if h == 0 else tiers[h - 1].payloads[ids]",
+        "torch.ones_like(ids)",
         ACCOUNTS,
     ),
     Mutant(
@@ -184,7 +177,7 @@ MUTANTS = (
         "rounds/accounts.py",
         "bits of payloads that did not arrive are not counted",
         "payloads = len(ids) if x.payloads is None",
-        "payloads = int(airtime.arrived.sum()) if x.payloads is None",
+        "payloads = int(planned.airtime.arrived.sum()) if x.payloads is None",
         ACCOUNTS,
     ),
     Mutant(
@@ -218,7 +211,7 @@ MUTANTS = (
     Mutant(
         "rounds/planning.py",
         "edges are ready after all of the round so far",
-        "own - above[tiers.topology.parents[h]]",
+        "own - above[parent]",
         "own",
         ACCOUNTS,
     ),
@@ -241,7 +234,7 @@ MUTANTS = (
         "reasons of clients without data and of edges without news are swapped",
         "Reason.NO_DATA if view.hop == 0 else Reason.NO_NEWS",
         "Reason.NO_NEWS if view.hop == 0 else Reason.NO_DATA",
-        EXCHANGE,
+        MERGE,
     ),
     Mutant(
         "rounds/planning.py",
@@ -288,8 +281,8 @@ MUTANTS = (
     Mutant(
         "rounds/round.py",
         "clocks of exchanges start anew in every round",
-        "add(now.state.time_s, now.tiers.latest_s(h))",
-        "now.tiers.latest_s(h)",
+        "add(now.state.time_s, now.tiers[h].latest_s)",
+        "now.tiers[h].latest_s",
         ("rounds/test_planning.py",),
     ),
     Mutant(
@@ -601,11 +594,11 @@ MUTANTS = (
         ("algorithms/test_fedavg.py",),
     ),
     Mutant(
-        "algorithms/buffers.py",
+        "algorithms/ledger.py",
         "clients that were never seen hold the model back",
-        "coefficient.double() * (ledger[AGE] >= 0)",
-        "coefficient.double()",
-        ("algorithms/test_buffers.py",),
+        "group_sum(weight.double(), info.parent",
+        "group_sum(coefficient.double(), info.parent",
+        ("algorithms/test_ledger.py",),
     ),
     Mutant(
         "algorithms/scaffold.py",

@@ -21,12 +21,13 @@ from support.started import Started
 
 from fedradio.core.contracts import ExchangeRecord, SimState
 from fedradio.remote.flower.state import read_state
-from fedradio.rounds.clients import SIMULATED, Returned
+from fedradio.rounds.commit import Writes
 from fedradio.rounds.evaluation import final_model
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers
+from fedradio.rounds.work import SIMULATED, Updates
 from fedradio.runs.records import read_records
 from fedradio.spec.build import build
 from fedradio.spec.spec import stored_spec
@@ -62,7 +63,7 @@ class Absent:
     def __init__(self, records: list[ExchangeRecord]) -> None:
         self.records = records
 
-    def __call__(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> Returned:
+    def __call__(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
         arrived = planned.airtime.arrived.clone()
         record = self.records[planned.x.clock.t]
         arrived[torch.tensor(record.ids)] &= torch.tensor(record.arrived)

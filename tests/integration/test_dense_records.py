@@ -9,13 +9,15 @@ from torch import Tensor
 from fedradio import begin, build, load_spec, run_round
 from fedradio.core.contracts import ExchangeRecord, Reason
 from fedradio.rounds import accounts
-from fedradio.rounds.exchange import Outcome
+from fedradio.rounds.merge import MergeResult
 from fedradio.rounds.planning import Planned
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.work import Updates
 
 Row = dict[str, Any]
 
 
-def dense_row(planned: Planned, outcome: Outcome) -> Row:
+def dense_row(planned: Planned, merged: MergeResult) -> Row:
     """The row of an exchange with a value for every sender, straight from the tensors."""
     alloc, airtime = planned.x.alloc, planned.airtime
 
@@ -31,7 +33,7 @@ def dense_row(planned: Planned, outcome: Outcome) -> Row:
         "cpu_hz": of_all(alloc.cpu_hz),
         "power_w": of_all(alloc.power_w),
         "seconds": of_all(airtime.done_s),
-        "effective": outcome.effective,
+        "effective": merged.effective,
     }
 
 
@@ -50,9 +52,11 @@ FAMILIES = {
 def test_dense_records_are_the_rows_of_all_senders(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real, seen = accounts.exchange_record, list[tuple[ExchangeRecord, Row]]()
 
-    def spied(planned: Planned, outcome: Outcome, *rest: Any) -> ExchangeRecord:
-        record = real(planned, outcome, *rest)
-        seen.append((record, dense_row(planned, outcome)))
+    def spied(
+        sim: Simulation, planned: Planned, updates: Updates, merged: MergeResult, times: Tensor | None
+    ) -> ExchangeRecord:
+        record = real(sim, planned, updates, merged, times)
+        seen.append((record, dense_row(planned, merged)))
         return record
 
     monkeypatch.setattr(accounts, "exchange_record", spied)

@@ -10,7 +10,7 @@ from fedradio.data.streams import arrivals_rng
 from fedradio.rounds.caching import serve_edge_round, start_cache
 from fedradio.rounds.parts import CACHE, STREAM, recall, remember
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import open_tiers
+from fedradio.rounds.tiers import start_tiers
 
 
 def with_cache(sim: Simulation, cache: Cache, slots: int = 1) -> Simulation:
@@ -28,7 +28,7 @@ def begun(sim: Simulation, state: SimState) -> SimState:
 
 def serve(sim: Simulation, state: SimState, edge_rounds: int, first: int) -> tuple[list[CacheRecord], SimState]:
     """So many edge rounds from round number ``first`` on, each a round of its own."""
-    records, tiers = [], open_tiers(sim, state.memory)
+    records, tiers = [], start_tiers(sim.topology, state.memory)
     for t in range(first, first + edge_rounds):
         clock, before = sim.clock(0, t), recall(state.parts, STREAM)
         state = remember(state, STREAM, sim.stream.arrive(before, clock, arrivals_rng(sim.rng, clock)))

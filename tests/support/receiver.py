@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from fedradio.algorithms.ledger import merge_ledger, start_memory
 from fedradio.core.contracts import Algorithm, Clock, Cohort, Delivery, Held, Info, Memory, Slots
 from fedradio.core.rng import Rng
 
@@ -51,7 +52,7 @@ class Receiver:
         self.algorithm = algorithm
         self.parent = torch.tensor(parent or [0] * clients)
         self.receivers = int(self.parent.max()) + 1
-        memory: Memory = algorithm.init(w, clients, self.receivers)
+        memory: Memory = start_memory(algorithm, w, clients, self.receivers)
         shared = {name: v.repeat(self.receivers, 1) for name, v in memory.shared.items()}
         self.held = Held(shared, memory.ledger, memory.receiver)
         self.signals: Slots = {}
@@ -72,7 +73,11 @@ class Receiver:
         total = torch.zeros(self.receivers, 1, size, dtype=torch.float64)
         weight = self.algorithm.weights(self.held, info)
         total.index_add_(0, info.group, (weight.unsqueeze(1) * rows).unsqueeze(1))
-        merged = self.algorithm.merge(self.held, Delivery(total, rows.unsqueeze(1), None), info)
+        delivery = Delivery(total, rows.unsqueeze(1), None)
+        if self.algorithm.ledger is None:
+            merged = self.algorithm.merge(self.held, delivery, info)
+        else:
+            merged = merge_ledger(self.algorithm, self.held, delivery, info)
         self.held, self.signals, self.counted = merged.held, merged.published, merged.counted
         return self.held.shared["w"][0]
 

@@ -14,26 +14,23 @@ from fedradio.algorithms.averaging import (
     SIZES,
     Weighting,
     add_total,
-    shares_of_all,
     shares_of_arrived,
     sizes,
     sizes_revealed,
 )
-from fedradio.algorithms.buffers import BUFFER, SIGNALS, Buffer, merge_remembered, open_buffer
+from fedradio.algorithms.ledger import BUFFER, Buffer, ledger_of
 from fedradio.core.contracts import (
-    MODEL,
     Algorithm,
     Averaging,
     Delivery,
     Held,
     Info,
+    Ledger,
     LinkTrait,
     LocalRule,
-    Memory,
     Merged,
     Normalise,
     Pooling,
-    Slots,
 )
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_share
@@ -48,21 +45,12 @@ class FedAvg(Algorithm):
     normalise: Normalise = "arrived"
     server_lr: float = 1.0
     prox: float = 0.0
-    buffer: Buffer = "none"
-
-    @property
-    def remembers(self) -> bool:
-        return self.buffer != "none"
+    ledger: Ledger | None = None
 
     @property
     def needs(self) -> frozenset[LinkTrait]:
-        """Single clients' rows for a buffer; division by arrival probabilities needs independent arrivals: over the air
-        it would amplify the weakest clients."""
-        return frozenset({"individual"}) if self.remembers or self.normalise == "inverse" else frozenset()
-
-    @property
-    def publishes(self) -> frozenset[str]:
-        return SIGNALS if self.remembers else frozenset()
+        """Division by arrival probabilities needs independent arrivals: over the air it would amplify the weakest."""
+        return super().needs | (frozenset({"individual"}) if self.normalise == "inverse" else frozenset())
 
     @property
     def reveals(self) -> frozenset[str]:
@@ -70,19 +58,16 @@ class FedAvg(Algorithm):
 
     @property
     def averaging(self) -> Averaging | None:
-        """Of a subclass that weighs or merges in its own way, and with a buffer: None."""
+        """Of a subclass that weighs or merges in its own way, and with a ledger: None."""
         plain = type(self).merge is FedAvg.merge and type(self).weights is FedAvg.weights
-        return Averaging(self.normalise, self.server_lr) if plain and not self.remembers else None
+        return Averaging(self.normalise, self.server_lr) if plain and self.ledger is None else None
 
     @property
     def relay(self) -> Literal["arrived", "fixed"]:
-        return "arrived" if self.normalise == "arrived" and not self.remembers else "fixed"
+        return super().relay if self.normalise == "arrived" else "fixed"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         return replace(rule, prox=self.prox)
-
-    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
-        return Memory(shared={MODEL: w}, ledger=open_buffer(w, clients) if self.remembers else {})
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
         return sizes(self.weighting, known, clients)
@@ -98,13 +83,7 @@ class FedAvg(Algorithm):
         return share if self.normalise == "selected" else share / torch.where(info.arrived, info.expect, 1.0)
 
     def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
-        """Adds the total; with a buffer the contributions of all clients, arrived or not, weighed by their shares."""
-        if not self.remembers:
-            return add_total(held, delivery, self.server_lr)
-        return merge_remembered(held, delivery, info, self._remembered, buffer=self.buffer, server_lr=self.server_lr)
-
-    def _remembered(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        return ledger, shares_of_all(self.importance(info.announced, len(info.parent)), info)
+        return add_total(held, delivery, self.server_lr)
 
 
 @dataclass(frozen=True)
@@ -132,7 +111,7 @@ def fedavg(
     if buffer != "none" and normalise != "arrived":
         reason = "with a buffer, weights sum to 1 over all clients, present or not"
         raise SpecError(Problem("algorithm.normalise", reason, "use arrived, or buffer: none", normalise))
-    return FedAvg(weighting, normalise, server_lr, buffer=buffer)
+    return FedAvg(weighting, normalise, server_lr, ledger=ledger_of(buffer))
 
 
 @register("algorithm", "fedprox", paper="Li et al., MLSys 2020, eq. (2); OSAFL, Algorithm 7 (buffer: models)")
@@ -144,7 +123,7 @@ def fedprox(
     buffer: Annotated[Buffer, BUFFER] = "none",
 ) -> FedAvg:
     """Federated averaging with the proximal term ``mu/2 |w - w0|^2`` in every client's cost."""
-    return FedAvg(weighting, server_lr=server_lr, prox=mu, buffer=buffer)
+    return FedAvg(weighting, server_lr=server_lr, prox=mu, ledger=ledger_of(buffer))
 
 
 @register("algorithm", "central")

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.averaging import SERVER_LR, add_total, shares_of_all, shares_of_arrived
-from fedradio.algorithms.buffers import BUFFER, SIGNALS, Buffer, merge_remembered, open_buffer
-from fedradio.core.contracts import MODEL, Algorithm, Delivery, Held, Info, LinkTrait, Memory, Merged, Slots
+from fedradio.algorithms.averaging import SERVER_LR, add_total, shares_of_arrived
+from fedradio.algorithms.ledger import BUFFER, Buffer, ledger_of
+from fedradio.core.contracts import Algorithm, Delivery, Held, Info, Ledger, Merged
 from fedradio.core.registry import Arg, register
 
 Distance = Literal["l2", "kl"]
@@ -25,45 +25,19 @@ class FedDisco(Algorithm):
     b: float = 0.1
     distance: Distance = "l2"
     server_lr: float = 1.0
-    buffer: Buffer = "none"
+    ledger: Ledger | None = None
     reveals = frozenset({"samples", "label_counts"})
-
-    @property
-    def remembers(self) -> bool:
-        return self.buffer != "none"
-
-    @property
-    def needs(self) -> frozenset[LinkTrait]:
-        return frozenset({"individual"}) if self.remembers else frozenset()
-
-    @property
-    def publishes(self) -> frozenset[str]:
-        return SIGNALS if self.remembers else frozenset()
-
-    @property
-    def relay(self) -> Literal["arrived", "fixed"]:
-        return "fixed" if self.remembers else "arrived"
-
-    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
-        return Memory(shared={MODEL: w}, ledger=open_buffer(w, clients) if self.remembers else {})
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
         return known["samples"].double()
 
     def weights(self, held: Held, info: Info) -> Tensor:
-        """Weights (83), normalised over the arrived."""
+        """Weights (83), normalised over the arrived; with a ledger over all clients."""
         share = shares_of_arrived(info.known["samples"].double(), info)
         return shares_of_arrived(self.discounted(share, info.known), info)
 
     def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
-        if not self.remembers:
-            return add_total(held, delivery, self.server_lr)
-        return merge_remembered(held, delivery, info, self._remembered, buffer=self.buffer, server_lr=self.server_lr)
-
-    def _remembered(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """Weights (83), normalised over all clients."""
-        share = shares_of_all(info.announced["samples"].double(), info)
-        return ledger, shares_of_all(self.discounted(share, info.announced), info)
+        return add_total(held, delivery, self.server_lr)
 
     def discounted(self, share: Tensor, known: Mapping[str, Tensor]) -> Tensor:
         """Discounted shares ``ReLU(p_u - a d_u + b)``, ``[n]``."""
@@ -95,4 +69,4 @@ def feddisco(
 
     If every weight is 0 (a large ``a``), the model does not change.
     """
-    return FedDisco(server_lr=server_lr, buffer=buffer, a=a, b=b, distance=distance)
+    return FedDisco(server_lr=server_lr, ledger=ledger_of(buffer), a=a, b=b, distance=distance)

@@ -19,17 +19,7 @@ from fedradio.algorithms.averaging import (
     sizes,
     sizes_revealed,
 )
-from fedradio.algorithms.buffers import (
-    AGE,
-    BUFFER,
-    NEVER_SEEN,
-    SIGNALS,
-    Buffer,
-    NeverSeen,
-    merge_remembered,
-    open_buffer,
-    refuse_literal,
-)
+from fedradio.algorithms.ledger import BUFFER, NEVER_SEEN, Buffer, NeverSeen, ledger_of
 from fedradio.algorithms.requires import require_sgd
 from fedradio.core.contracts import (
     MODEL,
@@ -37,12 +27,13 @@ from fedradio.core.contracts import (
     Delivery,
     Held,
     Info,
-    LinkTrait,
+    Ledger,
     LocalRule,
     Memory,
     Merged,
     Slots,
 )
+from fedradio.core.contracts.algorithm import AGE
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_share, group_sum
 from fedradio.core.registry import Arg, register
@@ -59,21 +50,8 @@ class FedNova(Algorithm):
 
     weighting: Weighting = "samples"
     server_lr: float = 1.0
-    buffer: Buffer = "none"
-    never_seen: NeverSeen = "nothing"
+    ledger: Ledger | None = None
     form: Form = "normalised"
-
-    @property
-    def remembers(self) -> bool:
-        return self.buffer != "none"
-
-    @property
-    def needs(self) -> frozenset[LinkTrait]:
-        return frozenset({"individual"}) if self.remembers else frozenset()
-
-    @property
-    def publishes(self) -> frozenset[str]:
-        return SIGNALS if self.remembers else frozenset()
 
     @property
     def reveals(self) -> frozenset[str]:
@@ -81,17 +59,16 @@ class FedNova(Algorithm):
 
     @property
     def relay(self) -> Literal["arrived", "fixed"]:
-        return "fixed" if self.form == "printed" or self.remembers else "arrived"
+        return "fixed" if self.form == "printed" else super().relay
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("fednova", rule)
         return rule
 
     def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
-        if not self.remembers:
-            return Memory(shared={MODEL: w})
-        ledger = open_buffer(w, clients) | {TAU: torch.ones(clients, dtype=torch.float64)}
-        return Memory(shared={MODEL: w}, ledger=ledger)
+        """With a ledger the effective steps of every client's last contribution stand in it."""
+        tau = {} if self.ledger is None else {TAU: torch.ones(clients, dtype=torch.float64)}
+        return Memory(shared={MODEL: w}, ledger=tau)
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
         return sizes(self.weighting, known, clients)
@@ -107,28 +84,18 @@ class FedNova(Algorithm):
         share = shares_of_arrived(self.importance(info.known, len(info.ids)), info)
         return _per_step(share, info.known["effective"].double(), info.group, info.receivers)
 
-    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
-        if not self.remembers:
-            return add_total(held, delivery, self.server_lr)
-        return merge_remembered(
-            held,
-            delivery,
-            info,
-            self._remembered,
-            buffer=self.buffer,
-            never_seen=self.never_seen,
-            server_lr=self.server_lr,
-        )
-
-    def _remembered(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """Weights of all clients that were ever seen, each with its last number of effective steps; ``summed``: 1."""
         if self.form == "summed":
             return ledger, torch.ones(len(info.parent), dtype=torch.float64)
         rows = info.arrived.nonzero().flatten()
         tau = ledger[TAU].index_copy(0, info.ids[rows], info.known["effective"].double()[rows])
         share = shares_of_all(self.importance(info.announced, len(info.parent)), info)
-        counted = share if self.never_seen == "literal" else share * (ledger[AGE] >= 0)
+        counted = share if self.ledger is not None and self.ledger.literal else share * (ledger[AGE] >= 0)
         return ledger | {TAU: tau}, _per_step(counted, tau, info.parent, info.receivers)
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        return add_total(held, delivery, self.server_lr)
 
 
 def _per_step(share: Tensor, tau: Tensor, group: Tensor, receivers: int) -> Tensor:
@@ -171,5 +138,4 @@ def fednova(
     if form == "summed" and never_seen == "literal":
         reason = "a client that was never heard has made no step, so its initial value is multiplied by 0"
         raise SpecError(Problem("algorithm.never_seen", reason, "use nothing, or form: normalised", never_seen))
-    refuse_literal(never_seen, buffer)
-    return FedNova(weighting, server_lr, buffer, never_seen, form)
+    return FedNova(weighting, server_lr, ledger_of(buffer, never_seen), form)

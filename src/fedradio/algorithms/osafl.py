@@ -11,25 +11,14 @@ adds anything: a model that shrinks to 0 where ``0 < f eta/eta_L < 2``, and pred
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.averaging import add_total, shares_of_all, shares_of_arrived
-from fedradio.algorithms.buffers import (
-    AGE,
-    NEVER_SEEN,
-    SENT,
-    SIGNALS,
-    Buffer,
-    NeverSeen,
-    merge_remembered,
-    mix,
-    open_buffer,
-    refuse_literal,
-)
+from fedradio.algorithms.averaging import add_total, shares_of_arrived
+from fedradio.algorithms.ledger import NEVER_SEEN, NeverSeen, ledger_of, mix
 from fedradio.algorithms.requires import require_sgd
 from fedradio.core.contracts import (
     MODEL,
@@ -38,7 +27,7 @@ from fedradio.core.contracts import (
     Delivery,
     Held,
     Info,
-    LinkTrait,
+    Ledger,
     LocalRule,
     Memory,
     Merged,
@@ -46,6 +35,7 @@ from fedradio.core.contracts import (
     Trained,
     Work,
 )
+from fedradio.core.contracts.algorithm import AGE, SENT
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_share
 from fedradio.core.registry import Arg, register
@@ -55,6 +45,9 @@ Score = Literal["similarity", "exact", "none"]
 
 KAPPA, RATE = "kappa", "rate"
 """Ledger slots ``[C]`` of the exact score: local steps and mean learning rate of each client's last contribution."""
+
+CHANGES = Ledger()
+"""Every client's last mean update is remembered."""
 
 NORMALISER = Arg(
     "divide a change by its local updates, or, as (16) prints it, by its local steps; the same if a step is one update"
@@ -66,32 +59,12 @@ class AfaCd(Algorithm):
     """Anarchic averaging of mean updates, see :func:`afa_cd`."""
 
     server_lr: float = 10.0
-    buffer: Buffer = "gradients"
-    never_seen: NeverSeen = "nothing"
+    ledger: Ledger | None = CHANGES
     normalise: Normaliser = "updates"
-
-    @property
-    def remembers(self) -> bool:
-        return self.buffer != "none"
-
-    @property
-    def needs(self) -> frozenset[LinkTrait]:
-        return frozenset({"individual"}) if self.remembers else frozenset()
-
-    @property
-    def publishes(self) -> frozenset[str]:
-        return SIGNALS if self.remembers else frozenset()
-
-    @property
-    def relay(self) -> Literal["arrived", "fixed"]:
-        return "fixed" if self.remembers else "arrived"
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("a mean update", rule)
         return rule
-
-    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
-        return Memory(shared={MODEL: w}, ledger=open_buffer(w, clients) if self.remembers else {})
 
     def upload(self, cohort: Cohort, trained: Trained, work: Work) -> Tensor:
         """Mean updates ``D_u / kappa_u``, computed in place of the changes, which clients do not keep."""
@@ -102,21 +75,7 @@ class AfaCd(Algorithm):
         return shares_of_arrived(self.importance(info.known, len(info.ids)), info)
 
     def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
-        if not self.remembers:
-            return add_total(held, delivery, self.server_lr)
-        return merge_remembered(
-            held,
-            delivery,
-            info,
-            self.remembered_weights,
-            buffer=self.buffer,
-            never_seen=self.never_seen,
-            server_lr=self.server_lr,
-        )
-
-    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """Equal coefficients ``[C]`` of all clients, and the ledger."""
-        return ledger, shares_of_all(self.importance(info.announced, len(info.parent)), info)
+        return add_total(held, delivery, self.server_lr)
 
 
 @dataclass(frozen=True)
@@ -138,7 +97,6 @@ class Osafl(AfaCd):
     chi: float = 1.0
     score: Score = "similarity"
     constants: Constants = Constants()
-    publishes = SIGNALS | {"score"}
 
     @property
     def reveals(self) -> frozenset[str]:
@@ -146,19 +104,14 @@ class Osafl(AfaCd):
         return frozenset({"steps", "updates", "rate"}) if self.score == "exact" else frozenset()
 
     def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
-        memory = super().init(w, clients, receivers)
-        ledger = memory.ledger | {"score": torch.zeros(clients, dtype=torch.float64)}
+        ledger = {"score": torch.zeros(clients, dtype=torch.float64)}
         if self.score == "exact":
             ledger |= {name: torch.ones(clients, dtype=torch.float64) for name in (KAPPA, RATE)}
-        return replace(memory, ledger=ledger)
+        return Memory(shared={MODEL: w}, ledger=ledger)
 
-    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
-        merged = super().merge(held, delivery, info)
-        return replace(merged, published=merged.published | {"score": merged.held.ledger["score"]})
-
-    def remembered_weights(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """Weights ``alpha_u Delta_u`` (17) with ``alpha_u = 1/U`` and the scores (21), (34) or 1."""
-        ledger, share = super().remembered_weights(ledger, info)
+        ledger, share = super().coefficients(ledger, info)
         if self.score == "none":
             score = torch.ones_like(share)
         else:
@@ -239,9 +192,8 @@ def osafl(
     if score != "exact" and constants != Constants():
         reason = "the constants of Theorem 1 are used by the exact score only"
         raise SpecError(Problem("algorithm.score", reason, "use exact, or leave the constants out", score))
-    return Osafl(
-        server_lr=server_lr, chi=chi, never_seen=never_seen, normalise=normalise, score=score, constants=constants
-    )
+    ledger = ledger_of("gradients", never_seen, publishes=("score",))
+    return Osafl(server_lr, ledger, normalise, chi=chi, score=score, constants=constants)
 
 
 @register("algorithm", "afa_cd", paper="Yang et al., ICML 2022, Algorithm 2; OSAFL, Algorithm 9 (buffer: gradients)")
@@ -255,5 +207,4 @@ def afa_cd(
     normalise: Annotated[Normaliser, NORMALISER] = "updates",
 ) -> AfaCd:
     """AFA-CD, anarchic federated averaging, cross-device: the mean of the mean updates, ``w -= eta mean_u d_u``."""
-    refuse_literal(never_seen, buffer)
-    return AfaCd(server_lr, buffer, never_seen, normalise)
+    return AfaCd(server_lr, ledger_of(buffer, never_seen), normalise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
@@ -24,7 +24,16 @@ from fedradio.gym.spaces import (
 )
 from fedradio.rounds.parts import of_hop, recall
 from fedradio.rounds.planning import Seen, decide, observe, settle
-from fedradio.rounds.round import Round, begin, carry_out, close_round, exchange, next_clock, open_round, order
+from fedradio.rounds.round import (
+    Round,
+    begin,
+    carry_out,
+    close_round,
+    exchange,
+    next_clock,
+    open_round,
+    order,
+)
 from fedradio.rounds.simulation import Simulation
 from fedradio.spec.build import build
 from fedradio.spec.spec import Spec
@@ -102,15 +111,15 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
             raise gymnasium.error.ResetNeeded("the episode is over: call reset()")
         now, seen = self._round, self._seen
         memory = recall(now.state.parts, of_hop(0, "policy")) if self._expert is None else self._expert[1]
-        planned, now.state = settle(self.simulation, now.state, seen, allocation_of(action, seen.view), memory)
+        planned, state = settle(self.simulation, now.state, seen, allocation_of(action, seen.view), memory)
         try:
             with one_torch_thread():
-                carry_out(self.simulation, now, planned)
+                now = carry_out(self.simulation, replace(now, state=state), planned)
                 record, accuracy = self._advance(now)
         except DivergenceError:
             self._ended = True
             return self._observation(), -self._accuracy, True, False, {"diverged": True}
-        done = [each for each in now.exchanges if each.hop == 0][-1]
+        done = [each for each in now.records if each.hop == 0][-1]
         arrived = np.zeros(seen.view.senders, dtype=np.bool_)
         arrived[done.ids] = done.arrived
         self._age = np.where(arrived, 0, self._age + 1)
@@ -141,23 +150,26 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
         """Begin a round: its first exchange is one of hop 0."""
         self._round = now
         self._order = order(self.simulation)
-        next(self._order)
         self._look()
 
-    def _look(self) -> None:
-        """See the next exchange of hop 0."""
+    def _look(self) -> bool:
+        """Go on to the next exchange of hop 0 and see it; False if the round has no further one."""
         now, sim = self._round, self.simulation
-        seen, now.state = observe(sim, now.state, now.tiers, 0, next_clock(sim, now, 0))
-        self._seen = seen
-        self._expert = None
+        for h in self._order:
+            if h == 0:
+                self._seen, state = observe(sim, now.state, now.tiers, 0, next_clock(sim, now, 0))
+                self._round, self._expert = replace(now, state=state), None
+                return True
+            now = exchange(sim, now, h)
+        self._round = now
+        return False
 
     def _advance(self, now: Round) -> tuple[RoundRecord | None, float | None]:
         """Go on to the next decision; the record of the round and its accuracy, if it has ended."""
-        for h in self._order:
-            if h == 0:
-                self._look()
-                return None, None
-            exchange(self.simulation, now, h)
+        self._round = now
+        if self._look():
+            return None, None
+        now = self._round
         done = now.state.t + 1
         last = done == self._run_spec.rounds
         state, record, _ = close_round(self.simulation, now, last or done % self._run_spec.eval_every == 0)

@@ -13,9 +13,11 @@ from fedradio.core.contracts import Airtime, Allocation, Exchange, ExchangeRecor
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import NOTHING
 from fedradio.fleet.costs import compute_j, compute_s, transmit_j, wait_j
-from fedradio.rounds.clients import Measured
-from fedradio.rounds.exchange import Outcome
+from fedradio.rounds.merge import MergeResult
+from fedradio.rounds.norm_layers import norm_bits
 from fedradio.rounds.planning import Planned
+from fedradio.rounds.simulation import Simulation
+from fedradio.rounds.work import Measured, Updates
 
 
 def receiver_times(planned: Planned, waits: str) -> Tensor | None:
@@ -36,19 +38,15 @@ def receiver_times(planned: Planned, waits: str) -> Tensor | None:
 
 
 def exchange_record(
-    planned: Planned, outcome: Outcome, times: Tensor | None, norm_bits: float | None
+    sim: Simulation, planned: Planned, updates: Updates, merged: MergeResult, times: Tensor | None
 ) -> ExchangeRecord:
-    """Record of an exchange; ``norm_bits`` are those of norm layers on their side channel."""
-    x, airtime, delivery = planned.x, planned.airtime, outcome.delivery
-    alloc, ids = x.alloc, x.alloc.active.nonzero().squeeze(1)
-    notes = alloc.notes | planned.notes | (delivery.notes if delivery is not None else {}) | outcome.notes
+    """Record of an exchange, made once from what its verbs returned."""
+    x, airtime, delivery = planned.x, planned.airtime, merged.delivery
+    alloc, ids = x.alloc, updates.ids
+    notes = alloc.notes | planned.notes | (delivery.notes if delivery is not None else {}) | merged.notes
     tx_j = torch.zeros(x.senders, dtype=torch.float64) if delivery is None else delivery.tx_j
-    payloads = len(ids) if x.payloads is None else int(x.payloads[ids].sum())
-    bits = None if x.payload_bits is None else x.payload_bits * payloads
-    if bits is not None and outcome.bits is not None:
-        bits = float(outcome.bits.clamp(max=x.payload_bits).sum())
     rest, idle = _idle_reasons(alloc)
-    real = {} if outcome.measured is None else _beside(planned, outcome.measured, ids)
+    real = {} if updates.measured is None else _beside(planned, updates.measured, ids)
     energy = _energy(x, airtime, tx_j, times)
     return ExchangeRecord(
         t=x.clock.t,
@@ -66,10 +64,10 @@ def exchange_record(
         wait_j=_of_active(energy.wait_j, ids),
         rest=rest,
         idle=idle,
-        bits=bits if norm_bits is None else (bits or 0.0) + norm_bits,
+        bits=_bits(sim, planned, updates),
         uses=None if airtime.uses is None else airtime.uses * bool(airtime.arrived.any()),
         time_s=None if times is None else times.tolist(),
-        effective=outcome.effective,
+        effective=merged.effective,
         now_s=x.clock.now_s,
         notes={name: Note(note.axis, note.values.tolist(), note.rest) for name, note in notes.items()},
         **real,
@@ -89,6 +87,18 @@ def _beside(planned: Planned, measured: Measured, ids: Tensor) -> dict[str, Any]
         "train_s": known(measured.train_s),
         "wire_bits": known(measured.wire_bits),
     }
+
+
+def _bits(sim: Simulation, planned: Planned, updates: Updates) -> float | None:
+    """Bits on the link of all senders, with those of norm layers on their side channel; a node that forwards sends the
+    payloads of all its clients."""
+    x, ids = planned.x, updates.ids
+    payloads = len(ids) if x.payloads is None else int(x.payloads[ids].sum())
+    bits = None if x.payload_bits is None else x.payload_bits * payloads
+    if x.payload_bits is not None and updates.bits is not None:
+        bits = float(updates.bits.clamp(max=x.payload_bits).sum())
+    norms = norm_bits(sim, int(planned.sending.sum()))
+    return bits if norms is None else (bits or 0.0) + norms
 
 
 def _idle_reasons(alloc: Allocation) -> tuple[str, dict[str, list[int]]]:

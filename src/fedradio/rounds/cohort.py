@@ -9,12 +9,10 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import (
-    Batches,
     Clock,
     Cohort,
     Exchange,
     LocalRule,
-    Picks,
     PseudoLabels,
     SimState,
     Slots,
@@ -23,13 +21,12 @@ from fedradio.core.contracts import (
     Work,
 )
 from fedradio.core.errors import DivergenceError
-from fedradio.core.mapped import write_rows
-from fedradio.engine.groups import cut
+from fedradio.engine.groups import cut, job_of_rows, put_together
 from fedradio.rounds.norm_layers import LOCAL, sends_norms
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.pseudo_labels import draw, kept, label_slots, recalled
 from fedradio.rounds.simulation import Learner, Simulation
-from fedradio.rounds.tiers import Tiers
+from fedradio.rounds.tiers import Tier
 from fedradio.transforms.chain import damping, lossy
 
 RULE = "rule/"
@@ -80,15 +77,15 @@ def client_slots(learner: Learner, row: Tensor, clients: int) -> Slots:
     return slots
 
 
-def train(sim: Simulation, state: SimState, tiers: Tiers, x: Exchange) -> Training:
+def train(sim: Simulation, state: SimState, tier: Tier, x: Exchange) -> Training:
     """Local training of the active clients of hop 0, from the vectors that their receivers have, and from these
     receivers' norm layers where norm layers are sent too."""
-    ids, norms = x.alloc.active.nonzero().squeeze(1), tiers.norms[0]
+    ids, norms = x.alloc.active.nonzero().squeeze(1), tier.norms
     row, client_ids = x.parent[ids].to(sim.device), ids.to(sim.device)
     assignment = Assignment(
         ids=ids,
         row=row,
-        got=tiers.shared[0],
+        got=tier.shared,
         norms=None if norms is None else norms[row],
         slots={name: rows[client_ids] for name, rows in state.memory.client.items()},
         stream=recall(state.parts, STREAM),
@@ -136,53 +133,12 @@ def _train(learner: Learner, job: TrainJob) -> Trained:
 
 def train_by_steps(learner: Learner, job: TrainJob, steps: Tensor) -> Trained:
     """Training in which a client divides the rate by its own ``steps [A]``: one job for every number of steps."""
-    rows = [(steps == number).nonzero().flatten() for number in sorted(set(steps.tolist()))]
-    done = [_train(learner, _part(job, chosen.to(learner.device), int(steps[chosen[0]]))) for chosen in rows]
-    back = torch.cat(rows).argsort().to(learner.device)
-
-    def joined(pieces: Sequence[Tensor | None]) -> Tensor | None:
-        present = [piece for piece in pieces if piece is not None]
-        return torch.cat(present)[back] if present else None
-
-    delta, loss = joined([one.delta for one in done]), joined([one.loss for one in done])
-    assert delta is not None
-    assert loss is not None
-    slots = {name: torch.cat([one.slots[name] for one in done])[back] for name in done[0].slots}
-    names = ("local", "own", "pseudo", "nu")
-    local, own, pseudo, nu = (joined([getattr(one, name) for one in done]) for name in names)
-    return Trained(delta, local, loss, slots, own, pseudo, nu)
-
-
-def _part(job: TrainJob, rows: Tensor, steps: int) -> TrainJob:
-    """The job of some rows of a cohort, at the rate over ``steps``."""
-    start, labels, batches, here = job.start, job.start.labels, job.batches, rows.cpu()
-
-    def of(values: Tensor | None) -> Tensor | None:
-        return None if values is None else values[rows.to(values.device)]
-
-    chosen = replace(
-        start,
-        group=start.group[rows.to(start.group.device)],
-        shift=of(start.shift),
-        local=of(start.local),
-        ids=of(start.ids),
-        own=of(start.own),
-        mixture=of(start.mixture),
-        labels=None if labels is None else PseudoLabels(labels.number[rows], labels.nu[rows]),
-        slots={name: values[rows] for name, values in start.slots.items()},
-    )
-    picks = [
-        None if each is None else Picks(each.index[rows], each.count[rows])
-        for each in (batches.labelled, batches.unlabelled)
-    ]
-    assert picks[0] is not None
-    return replace(
-        job,
-        rule=replace(job.rule, lr=job.rule.lr / max(steps, 1)),
-        start=chosen,
-        batches=Batches(picks[0], picks[1], batches.fetch),
-        updates=job.updates[here],
-    )
+    done = []
+    for number in sorted(set(steps.tolist())):
+        rows: list[int] = (steps == number).nonzero().flatten().tolist()
+        slower = replace(job.rule, lr=job.rule.lr / max(number, 1))
+        done.append((rows, _train(learner, replace(job_of_rows(job, rows), rule=slower))))
+    return put_together(done)
 
 
 def upload(learner: Learner, training: Training) -> Tensor:
@@ -201,12 +157,6 @@ def kept_slots(learner: Learner, training: Training, heard: Tensor, acked: Tenso
     if training.labels is not None and trained.nu is not None:
         slots |= kept(training.labels, trained.nu)
     return slots
-
-
-def keep(sim: Simulation, client: Slots, training: Training, heard: Tensor, acked: Tensor) -> None:
-    """Write the active clients' new slots into those of all clients, in place; see :func:`kept_slots`."""
-    for name, rows in kept_slots(sim, training, heard, acked).items():
-        write_rows(client[name], training.cohort.ids.to(sim.device), rows)
 
 
 def _refuse_divergence(trained: Trained, clock: Clock, ids: Tensor) -> None:

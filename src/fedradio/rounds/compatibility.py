@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, get_args
 
 import torch
 
+from fedradio.algorithms.ledger import start_memory
 from fedradio.core.contracts import SUPERPOSITION, VARIATE, Ensemble, Fading, Hop, Link, Memory, Piece, Work
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
@@ -372,7 +373,7 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
 def _initial_memory(sim: Simulation) -> Memory:
     """The algorithm's initial memory as shapes without numbers (meta tensors)."""
     w = torch.empty(sim.model.shared.size, device="meta")
-    return sim.algorithm.init(w, sim.topology.clients, sim.topology.receivers(0))
+    return start_memory(sim.algorithm, w, sim.topology.clients, sim.topology.receivers(0))
 
 
 def _links_with(traits: frozenset[str]) -> str:

@@ -135,10 +135,10 @@ class Foreseen:
             rows = (wanted & (parent[requests.owner] == b)).nonzero().squeeze(1)
             if not len(rows):
                 continue
-            shared = {name: vectors[b : b + 1] for name, vectors in self.tiers.shared[0].items()}
+            shared = {name: vectors[b : b + 1] for name, vectors in self.tiers[0].shared.items()}
             ensemble = next(iter(sim.algorithm.predict(shared, self.state.memory.client).values()))
             ensemble = fitted(sim, ensemble)[0] if ensemble.learned else ensemble
-            own = self.tiers.norms[0]
+            own = self.tiers[0].norms
             local = norms.unsqueeze(0) if own is None and norms is not None else None if own is None else own[b : b + 1]
             x, _ = stream.fetch(requests.number[rows].to(sim.device))
             likely = probabilities(sim.model, ensemble, x, requests.owner[rows], local)[:, : table.shape[1]]

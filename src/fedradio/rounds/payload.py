@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Coded, Delivery, Exchange, Message, Noted, Sent, Slots, Transform, View
-from fedradio.core.mapped import write_rows
 from fedradio.core.rng import Rng
 from fedradio.rounds.notes import refuse_undeclared
 from fedradio.rounds.parts import Parts, of_transform, recall
@@ -51,14 +50,24 @@ class Encoded:
 
 
 def encode(
-    transforms: tuple[Transform, ...], first: Message, x: View, sent: Sent, memories: list[Slots], rng: Rng
+    transforms: tuple[Transform, ...],
+    first: Message,
+    x: View,
+    ids: Tensor,
+    payload: Tensor,
+    memories: list[Slots],
+    rng: Rng,
 ) -> Encoded:
-    """Code the payloads of an exchange; ``first`` is the message of a plain payload, ``memories`` those of the
-    transforms, of the active senders, ``rng`` the run's. Without transforms the payloads are what is heard."""
+    """Code the payloads of the senders ``ids [A]``; ``first`` is the message of a plain payload, ``memories`` those of
+    the transforms, of these senders, ``rng`` the run's. Without transforms the payloads are what is heard.
+
+    Nobody has weighed them yet: a sender codes without knowing its weight, as a device of a federation does.
+    """
+    sent = Sent(ids, x.parent[ids], payload, torch.ones(len(ids), dtype=torch.float64))
     if not transforms:
-        return Encoded(sent, sent.payload)
+        return Encoded(sent, payload)
     views, rng = [replace(x, message=message) for message in messages(transforms, first)], _draws(rng, x)
-    payload, coded = sent.payload, list[Coded]()
+    coded = list[Coded]()
     for i, transform in enumerate(transforms):
         coded.append(transform.encode(views[i], replace(sent, payload=payload), memories[i], rng.child(i)))
         refuse_undeclared(of_transform(x.hop, i), transform, transform.notes, coded[-1].notes, "notes")
@@ -78,14 +87,6 @@ def memories_of(parts: Parts, h: int, transforms: tuple[Transform, ...], ids: Te
     """Memories of the transforms of hop ``h``, of the senders ``ids [A]``."""
     slots = [recall(parts, of_transform(h, i)) for i in range(len(transforms))]
     return [{name: rows[ids.to(rows.device)] for name, rows in each.items()} for each in slots]
-
-
-def write_memories(parts: Parts, h: int, ids: Tensor, kept: dict[int, Slots]) -> None:
-    """Write new memories of the senders ``ids [A]`` in place, by the place of their transform."""
-    for i, slots in kept.items():
-        for name, rows in slots.items():
-            slot = parts[of_transform(h, i)][name]
-            write_rows(slot, ids.to(slot.device), rows)
 
 
 def decode(

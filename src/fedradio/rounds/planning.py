@@ -35,7 +35,7 @@ from fedradio.rounds.label_drift import data_notes
 from fedradio.rounds.notes import refuse_undeclared
 from fedradio.rounds.parts import STREAM, of_hop, recall, remember
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers, open_tiers
+from fedradio.rounds.tiers import Tiers, start_tiers
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Seen:
 def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planned]:
     """Plans of all edge rounds of ``rounds`` rounds by the policy of hop 0; nothing is trained or sent."""
     for t in range(state.t, state.t + rounds):
-        tiers = open_tiers(sim, state.memory)
+        tiers = start_tiers(sim.topology, state.memory)
         for e in range(sim.edge_rounds):
             with one_torch_thread():
                 planned, state = plan_exchange(sim, state, tiers, 0, sim.clock(0, t, e))
@@ -89,7 +89,7 @@ def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock
     before = recall(state.parts, STREAM)
     if h == 0:
         notes, state = _arrive(sim, state, clock)
-    site = tiers.topology.site(h, clock)
+    site = sim.topology.site(h, clock)
     channel, gains = realise(sim, h, site, recall(state.parts, of_hop(h, "channel")))
     return Seen(_view(sim, state, tiers, h, clock, channel), gains, notes, before), state
 
@@ -163,7 +163,7 @@ def _arrive(sim: Simulation, state: SimState, clock: Clock) -> tuple[dict[str, N
 
 def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, channel: ChannelState | None) -> View:
     """Input of the hop's policy; outer hops have no local steps."""
-    hop, rule, topology = sim.hops[h], sim.rule, tiers.topology
+    hop, rule, topology = sim.hops[h], sim.rule, sim.topology
     cycles = None
     signals: Slots = {"epoch_steps": torch.zeros(topology.senders(h), dtype=torch.long)}
     if h == 0:
@@ -184,8 +184,8 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
         deadline_s=hop.deadline_s,
         signals=signals,
         able=_able(sim, state, tiers, h),
-        elapsed_s=_elapsed(tiers, h),
-        payloads=tiers.payloads[h - 1] if h > 0 and topology.forwards else None,
+        elapsed_s=_elapsed(tiers, h, topology.parents[h]),
+        payloads=tiers[h - 1].payloads if h > 0 and topology.forwards else None,
         late=hop.late,
     )
 
@@ -209,7 +209,8 @@ def _able(sim: Simulation, state: SimState, tiers: Tiers, h: int) -> Tensor:
         objective = sim.rule.objective
         unlabelled = objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled"
         return state.signals["samples" if unlabelled else "labelled"] > 0
-    return torch.ones_like(tiers.mass[h - 1], dtype=torch.bool) if sim.algorithm.remembers else tiers.mass[h - 1] > 0
+    mass = tiers[h - 1].mass
+    return torch.ones_like(mass, dtype=torch.bool) if sim.algorithm.ledger is not None else mass > 0
 
 
 def _drop_unable(view: View, alloc: Allocation) -> Allocation:
@@ -225,12 +226,12 @@ def _drop_unable(view: View, alloc: Allocation) -> Allocation:
     )
 
 
-def _elapsed(tiers: Tiers, h: int) -> Tensor | None:
+def _elapsed(tiers: Tiers, h: int, parent: Tensor) -> Tensor | None:
     """Seconds ``[S]`` from the receiver's last broadcast until each sender of an outer hop has its change."""
     if h == 0:
         return None
-    own, above = tiers.elapsed[h - 1], tiers.elapsed[h]
-    return None if own is None or above is None else own - above[tiers.topology.parents[h]]
+    own, above = tiers[h - 1].elapsed_s, tiers[h].elapsed_s
+    return None if own is None or above is None else own - above[parent]
 
 
 def stop_at_deadline(x: Exchange, airtime: Airtime) -> Airtime:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from fedradio.algorithms.ledger import start_memory
 from fedradio.core.contracts import CacheRecord, Clock, EvaluationRecord, ExchangeRecord, RoundRecord, SimState, Slots
 from fedradio.core.errors import DivergenceError, FedradioError, OwnCodeError
 from fedradio.core.mapped import make_room, release_memory
@@ -23,34 +24,36 @@ from fedradio.engine.threads import one_torch_thread
 from fedradio.rounds import accounts
 from fedradio.rounds.caching import cache_metrics, count_learning, forget_since, serve_edge_round, start_cache
 from fedradio.rounds.cohort import client_slots
+from fedradio.rounds.commit import commit
 from fedradio.rounds.evaluation import evaluation
-from fedradio.rounds.exchange import run_exchange
 from fedradio.rounds.label_drift import start_signals
-from fedradio.rounds.norm_layers import NORMS, norm_bits, sends_norms
+from fedradio.rounds.merge import merge
+from fedradio.rounds.norm_layers import NORMS, sends_norms
 from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, recall, start_parts
 from fedradio.rounds.planning import Planned, data_signals, plan_exchange
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers, count_payloads, hand_down, open_tiers, top_vectors
+from fedradio.rounds.tiers import Tiers, hand_down, put, start_tiers, top_vectors
+from fedradio.rounds.work import work
 
 
-@dataclass
+@dataclass(frozen=True)
 class Round:
     """A round under way: the state so far, the tiers, how many exchanges of every hop are ``done``, and what was
     recorded: exchanges, the mean training loss of each of hop 0, and what caches did."""
 
     state: SimState
     tiers: Tiers
-    done: list[int]
-    exchanges: list[ExchangeRecord] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    caches: list[CacheRecord] = field(default_factory=list)
+    done: tuple[int, ...]
+    records: tuple[ExchangeRecord, ...] = ()
+    losses: tuple[float, ...] = ()
+    caches: tuple[CacheRecord, ...] = ()
 
 
 def begin(sim: Simulation) -> SimState:
     """Initial state, before the first round."""
     row = sim.model.init(sim.rng.child("model")).to(sim.device)
     w = row[: sim.model.shared.size].clone()
-    memory = sim.algorithm.init(w, sim.topology.clients, sim.topology.receivers(0))
+    memory = start_memory(sim.algorithm, w, sim.topology.clients, sim.topology.receivers(0))
     norms = {NORMS: row[sim.model.shared.size :].clone()} if sends_norms(sim) else {}
     here = {} if sim.clients is not None else memory.client | client_slots(sim, row, sim.topology.clients)
     client = make_room(here)
@@ -77,7 +80,7 @@ def run_round(
         now = open_round(sim, state)
         with one_torch_thread():
             for h in order(sim):
-                exchange(sim, now, h)
+                now = exchange(sim, now, h)
         return close_round(sim, now, evaluate)
 
 
@@ -98,7 +101,7 @@ def _own_failures(number: int) -> Iterator[None]:
 
 def open_round(sim: Simulation, state: SimState) -> Round:
     """A round of which no exchange has been made. ``state`` must not be used again."""
-    return Round(state, open_tiers(sim, state.memory), [0] * len(sim.hops))
+    return Round(state, start_tiers(sim.topology, state.memory), (0,) * len(sim.hops))
 
 
 def close_round(
@@ -127,7 +130,7 @@ def close_round(
             raise DivergenceError(state.t, [], "the test loss")
     for slots in (after.memory.client, *after.parts.values()):
         release_memory(slots)
-    return after, record, now.exchanges
+    return after, record, list(now.records)
 
 
 def iterate(sim: Simulation, rounds: int, eval_every: int = 1) -> Iterator[RoundRecord]:
@@ -144,43 +147,39 @@ def order(sim: Simulation, top: int | None = None) -> Iterator[int]:
     By hand: two hops, of which hop 0 has period 2, give 0, 0, 1.
     """
     h = len(sim.hops) - 1 if top is None else top
-    if h > 0:
-        for _ in range(sim.hops[h - 1].period):
-            yield from order(sim, h - 1)
+    for _ in range(sim.hops[h - 1].period if h > 0 else 0):
+        yield from order(sim, h - 1)
     yield h
 
 
-def exchange(sim: Simulation, now: Round, h: int) -> None:
+def exchange(sim: Simulation, now: Round, h: int) -> Round:
     """One exchange of hop ``h``: plan it, and carry it out."""
-    planned, now.state = plan_exchange(sim, now.state, now.tiers, h, next_clock(sim, now, h))
-    carry_out(sim, now, planned)
+    planned, state = plan_exchange(sim, now.state, now.tiers, h, next_clock(sim, now, h))
+    return carry_out(sim, replace(now, state=state), planned)
 
 
 def next_clock(sim: Simulation, now: Round, h: int) -> Clock:
     """The clock of the next exchange of hop ``h``."""
-    return sim.clock(h, now.state.t, now.done[h], add(now.state.time_s, now.tiers.latest_s(h)))
+    return sim.clock(h, now.state.t, now.done[h], add(now.state.time_s, now.tiers[h].latest_s))
 
 
-def carry_out(sim: Simulation, now: Round, planned: Planned) -> None:
-    """Carry out a planned exchange: write its result into the tiers, broadcast it to those below, and record it."""
-    tiers, h = now.tiers, planned.x.hop
+def carry_out(sim: Simulation, now: Round, planned: Planned) -> Round:
+    """A planned exchange: the senders work, what they keep is written, the receivers merge, a record is made."""
+    state, tiers, h, caches = now.state, now.tiers, planned.x.hop, now.caches
     if h == 0 and sim.cache is not None:
-        cached, now.state = serve_edge_round(sim, now.state, tiers, planned.stream_before, planned.x.clock)
-        now.caches.append(cached)
-    outcome, now.state = run_exchange(sim, now.state, tiers, planned)
-    planned = outcome.planned or planned
+        cached, state = serve_edge_round(sim, state, tiers, planned.stream_before, planned.x.clock)
+        caches = (*caches, cached)
+    updates, writes = work(sim, state, tiers, planned)
+    commit(state, writes)
+    planned = replace(planned, airtime=updates.airtime)
+    merged, state = merge(sim, state, tiers, planned, updates)
     times = accounts.receiver_times(planned, sim.waits)
-    tiers.shared[h], tiers.norms[h] = outcome.shared, outcome.norms
-    tiers.mass[h] = tiers.mass[h] + outcome.mass
-    tiers.elapsed[h] = _later(tiers.elapsed[h], times)
-    count_payloads(tiers, h, planned.airtime.arrived)
-    side_bits = norm_bits(sim, int(planned.sending.sum()))
-    record = accounts.exchange_record(planned, outcome, times, side_bits)
-    now.exchanges.append(record)
-    now.losses += [] if outcome.loss is None else [outcome.loss]
-    now.done[h] += 1
-    for i in range(h, 0, -1):
-        hand_down(tiers, i)
+    record = accounts.exchange_record(sim, planned, updates, merged, times)
+    tier = replace(merged.tier, elapsed_s=_later(merged.tier.elapsed_s, times))
+    tiers = hand_down(sim.topology, put(tiers, h, tier), h)
+    done = tuple(n + (i == h) for i, n in enumerate(now.done))
+    losses = now.losses if updates.mean_loss is None else (*now.losses, updates.mean_loss)
+    return Round(state, tiers, done, (*now.records, record), losses, caches)
 
 
 def _later(elapsed: Tensor | None, times: Tensor | None) -> Tensor | None:
@@ -189,12 +188,12 @@ def _later(elapsed: Tensor | None, times: Tensor | None) -> Tensor | None:
 
 def _round_record(sim: Simulation, now: Round) -> RoundRecord:
     hops = range(len(sim.hops))
-    by_hop = [[record for record in now.exchanges if record.hop == h] for h in hops]
+    by_hop = [[record for record in now.records if record.hop == h] for h in hops]
     compute = _sum([accounts.total_of(record.compute_j) for record in by_hop[0]])
     tx = [_sum([accounts.total_of(record.tx_j) for record in records]) for records in by_hop]
     wait = [sum((accounts.total_of(record.wait_j) or 0.0 for record in records), 0.0) for records in by_hop]
-    waits = any(record.wait_j is not None for record in now.exchanges)
-    elapsed = now.tiers.elapsed[-1]
+    waits = any(record.wait_j is not None for record in now.records)
+    elapsed = now.tiers[-1].elapsed_s
     return RoundRecord(
         t=now.state.t,
         time_s=None if elapsed is None else float(elapsed[0]),
@@ -204,7 +203,7 @@ def _round_record(sim: Simulation, now: Round) -> RoundRecord:
         wait_j=wait if waits else None,
         bits=[_sum([record.bits for record in records]) for records in by_hop],
         train_loss=sum(now.losses) / len(now.losses) if now.losses else None,
-        caches=tuple(now.caches),
+        caches=now.caches,
     )
 
 

@@ -39,7 +39,7 @@ from fedradio.rounds.compatibility import objective_problems, problems_of, warni
 from fedradio.transforms.chain import messages
 
 if TYPE_CHECKING:
-    from fedradio.rounds.clients import Clients
+    from fedradio.rounds.work import Clients
 
 RoundClock = Literal["slowest", "deadline"]
 

@@ -13,7 +13,7 @@ from fedradio.rounds.evaluation import evaluation
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import open_tiers
+from fedradio.rounds.tiers import start_tiers
 
 TRIAL = 16
 """Clients that train in the trial: enough to measure their speed, few enough to need little memory."""
@@ -34,7 +34,7 @@ def estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
 
 def _estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
     state = begin(sim)
-    tiers = open_tiers(sim, state.memory)
+    tiers = start_tiers(sim.topology, state.memory)
     planned, state = plan_exchange(sim, state, tiers, 0, sim.clock(0, 0))
     alloc = planned.x.alloc
     updates = int(alloc.steps.sum()) * sim.rule.updates_per_step
@@ -44,7 +44,7 @@ def _estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
     per_update = 0.0
     for _ in range(2 if updates else 0):  # the first pass warms up
         began = time.perf_counter()
-        train(sim, state, tiers, trial)
+        train(sim, state, tiers[0], trial)
         per_update = (time.perf_counter() - began) / max(1, int(steps.sum()) * sim.rule.updates_per_step)
     began = time.perf_counter()
     evaluation(sim, state)

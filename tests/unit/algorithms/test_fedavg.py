@@ -15,7 +15,7 @@ from fedradio.engine.rules import sgd
 from fedradio.rounds.cohort import train
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin
-from fedradio.rounds.tiers import open_tiers
+from fedradio.rounds.tiers import start_tiers
 
 
 def test_shares_of_samples_within_a_receiver() -> None:
@@ -61,9 +61,9 @@ def test_fedprox_minimises_its_printed_cost(momentum: float) -> None:
     mu, rule = 0.9, sgd(lr=0.2, batch=16, momentum=momentum)
     sim = tiny(algorithm=fedprox(mu=mu, buffer="models"), rule=rule)
     state = begin(sim)
-    tiers = open_tiers(sim, state.memory)
+    tiers = start_tiers(sim.topology, state.memory)
     planned, state = plan_exchange(sim, state, tiers, 0, sim.clock(0, 0))
-    found = train(sim, state, tiers, planned.x).trained.delta
+    found = train(sim, state, tiers[0], planned.x).trained.delta
     w0, ids, updates = state.memory.shared["w"], torch.arange(6), torch.full((6,), 3)
     draws = sim.rng.child("train", 0, 0).child("batches")
     batches = sim.stream.draw(state.parts.get("data.stream", sim.stream.start()), ids, updates, 16, draws)

@@ -42,7 +42,7 @@ from fedradio.rounds.accounts import planned_j
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import RoundClock, Simulation, compose
-from fedradio.rounds.tiers import open_tiers
+from fedradio.rounds.tiers import start_tiers
 from fedradio.transforms.quantise import quantise
 from fedradio.transforms.sparsify import top_k
 
@@ -141,7 +141,7 @@ def test_senders_wait_for_the_end_of_the_exchange(radio: Callable[..., Simulatio
     take part, uses nothing. The plan counts the same."""
     sim = radio(idle_w=0.5)
     state = begin(sim)
-    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    planned, _ = plan_exchange(sim, state, start_tiers(sim.topology, state.memory), 0, Clock(0))
     _, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
     assert exchange.time_s == [3.0]
     assert exchange.wait_j == pytest.approx([0.5, 0.5, 0.0])
@@ -159,7 +159,7 @@ def test_plans_wait_for_the_deadline_though_the_exchange_may_end_before(radio: C
     Plans cannot know who else is there, and count 8, 8 and 4 s of waiting."""
     sim = radio(deadline_s=10.0, idle_w=0.5)
     state = begin(sim)
-    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    planned, _ = plan_exchange(sim, state, start_tiers(sim.topology, state.memory), 0, Clock(0))
     _, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
     assert exchange.wait_j == pytest.approx([2.0, 2.0, 0.0])
     joules = planned_j(planned)
@@ -300,7 +300,7 @@ def test_planned_joules_are_those_of_the_senders(radio: Callable[..., Simulation
     """The same joules before anything is sent; a client that is not selected computes and sends nothing."""
     sim = radio(circuit_w=0.25, deadline_s=6.0)
     state = begin(sim)
-    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    planned, _ = plan_exchange(sim, state, start_tiers(sim.topology, state.memory), 0, Clock(0))
     joules = planned_j(planned)
     assert joules is not None
     assert joules.tolist() == pytest.approx([18.25, 18.25, 82.25, 0.0])

@@ -23,7 +23,7 @@ from fedradio.rounds.cohort import Training, train
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation, compose
-from fedradio.rounds.tiers import open_tiers
+from fedradio.rounds.tiers import start_tiers
 
 
 def test_divergence_names_round_and_clients() -> None:
@@ -50,11 +50,11 @@ def test_dropout_masks_belong_to_the_client() -> None:
     )
     sim = replace(tiny(), model=wrap(net, (1, 8, 8), 10))
     begun = begin(sim)
-    tiers = open_tiers(sim, begun.memory)
+    tiers = start_tiers(sim.topology, begun.memory)
     planned, state = plan_exchange(sim, begun, tiers, 0, sim.clock(0, 0))
-    everyone = train(sim, state, tiers, planned.x).trained.delta
+    everyone = train(sim, state, tiers[0], planned.x).trained.delta
     one = planned.x.alloc.active & (torch.arange(6) == 4)
-    alone = train(sim, state, tiers, replace(planned.x, alloc=replace(planned.x.alloc, active=one)))
+    alone = train(sim, state, tiers[0], replace(planned.x, alloc=replace(planned.x.alloc, active=one)))
     assert alone.cohort.ids.tolist() == [4]
     assert torch.equal(alone.trained.delta[0], everyone[4])
 
@@ -123,10 +123,10 @@ def test_a_rate_over_the_clients_own_steps(momentum: float) -> None:
     def trained(rule: LocalRule, steps: Tensor) -> Training:
         sim = tiny(rule=rule)
         begun = begin(sim)
-        tiers = open_tiers(sim, begun.memory)
+        tiers = start_tiers(sim.topology, begun.memory)
         planned, state = plan_exchange(sim, begun, tiers, 0, sim.clock(0, 0))
         alloc = replace(planned.x.alloc, active=steps > 0, steps=steps)
-        return train(sim, state, tiers, replace(planned.x, alloc=alloc))
+        return train(sim, state, tiers[0], replace(planned.x, alloc=alloc))
 
     found = trained(rule, steps)
     for number in (1, 2, 4):

@@ -18,7 +18,7 @@ from fedradio.placements.kinds import predicted
 from fedradio.rounds.forecasting import Foreseen, drawn_slots, slot_requests, top_shares
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.round import begin
-from fedradio.rounds.tiers import open_tiers
+from fedradio.rounds.tiers import start_tiers
 
 
 def test_slots_are_a_uniform_subset_of_the_first_ones() -> None:
@@ -64,7 +64,7 @@ def test_who_is_at_the_end_of_its_tape_is_left_out() -> None:
     requests = slot_requests(stream, before, end, sim.clock(0, 0), Rng(0))
     assert requests.open(0).tolist() == [False, True, True, True, True, True]
     state = begin(sim)
-    foreseen = Foreseen(sim, Cache((predicted(),)), state, open_tiers(sim, state.memory), requests, [0, 1])
+    foreseen = Foreseen(sim, Cache((predicted(),)), state, start_tiers(sim.topology, state.memory), requests, [0, 1])
     for by in ("law", "model"):
         sums = foreseen.forecast(by, 0).sum(dim=1)  # type: ignore[arg-type]
         assert sums.tolist() == pytest.approx([0, 1, 1, 1, 1, 1])
@@ -89,9 +89,10 @@ def test_who_has_fewer_chances_has_the_first_slots() -> None:
 def test_every_client_runs_the_model_of_its_own_edge() -> None:
     sim = requesting()
     state = begin(sim)
-    tiers = open_tiers(sim, state.memory)
-    w = tiers.shared[0]["w"]
-    tiers.shared[0] = {"w": torch.stack([w[0], w[1] + 0.1 * torch.randn(w.shape[1], generator=Rng(1).torch())])}
+    edges, *above = start_tiers(sim.topology, state.memory)
+    w = edges.shared["w"]
+    other = w[1] + 0.1 * torch.randn(w.shape[1], generator=Rng(1).torch())
+    tiers = (replace(edges, shared={"w": torch.stack([w[0], other])}), *above)
     stream = sim.stream
     assert isinstance(stream, RequestStream)
     before = recall(state.parts, STREAM)
@@ -99,7 +100,7 @@ def test_every_client_runs_the_model_of_its_own_edge() -> None:
     foreseen = Foreseen(sim, Cache((predicted(),)), state, tiers, requests, [0])
     x, _ = stream.fetch(stream.ahead(before))
     for c in range(6):
-        row = tiers.shared[0]["w"][int(sim.topology.parents[0][c])]
+        row = tiers[0].shared["w"][int(sim.topology.parents[0][c])]
         expected = sim.model.apply(row, x[c : c + 1]).softmax(dim=1)[0].double()
         assert foreseen.forecast("model", 0)[c].tolist() == pytest.approx(expected.tolist(), abs=1e-7)
 
@@ -115,7 +116,7 @@ def test_personal_models_predict_as_they_do_in_evaluation() -> None:
     assert isinstance(stream, RequestStream)
     before = recall(state.parts, STREAM)
     requests = slot_requests(stream, before, before, sim.clock(0, 0), Rng(0))
-    foreseen = Foreseen(sim, Cache((predicted(),)), state, open_tiers(sim, state.memory), requests, [0])
+    foreseen = Foreseen(sim, Cache((predicted(),)), state, start_tiers(sim.topology, state.memory), requests, [0])
     table = foreseen.forecast("model", 0)
     ensemble = next(iter(sim.algorithm.predict({"w": state.memory.shared["w"][None]}, own).values()))
     x, _ = stream.fetch(stream.ahead(before))

@@ -32,7 +32,7 @@ from fedradio.rounds.accounts import planned_j
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation, compose
-from fedradio.rounds.tiers import open_tiers
+from fedradio.rounds.tiers import start_tiers
 
 FADING = pytest.mark.parametrize("faded", [False, True], ids=["still", "faded"])
 
@@ -136,7 +136,7 @@ def test_the_circuit_stops_with_its_sender(late_sender: Callable[..., Simulation
     _, _, (exchange,) = run_round(sim, begin(sim), evaluate=False)
     assert exchange.tx_j == pytest.approx([0.42])
     state = begin(sim)
-    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    planned, _ = plan_exchange(sim, state, start_tiers(sim.topology, state.memory), 0, Clock(0))
     joules = planned_j(planned)
     assert joules is not None
     assert joules.tolist() == pytest.approx([6.8 + 0.42])

@@ -25,7 +25,7 @@ from fedradio.policies.fixed import Fixed, fixed
 from fedradio.rounds.parts import STREAM
 from fedradio.rounds.planning import _signals, data_signals, plan_exchange, plan_slots
 from fedradio.rounds.round import begin, run_round
-from fedradio.rounds.tiers import open_tiers
+from fedradio.rounds.tiers import start_tiers
 
 GROWING = partial(growing, history=100, slots=2, activity=(1.0, 1.0))
 
@@ -78,7 +78,7 @@ def test_a_plan_leaves_its_state_as_it_was() -> None:
     sim = cells(stream=GROWING)
     state = begin(sim)
     before = {name: rows.clone() for name, rows in state.parts[STREAM].items()}
-    _, after = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    _, after = plan_exchange(sim, state, start_tiers(sim.topology, state.memory), 0, Clock(0))
     assert all(torch.equal(rows, before[name]) for name, rows in state.parts[STREAM].items())
     assert (after.parts[STREAM]["hi"] - before["hi"]).tolist() == [2] * 6
     assert (after.signals["samples"] - state.signals["samples"]).tolist() == [2] * 6
@@ -103,7 +103,7 @@ def test_unable_senders_are_dropped_whatever_the_policy_says() -> None:
     nothing = state.signals["labelled"].clone()
     nothing[2] = 0
     sim = replace(sim, stream=_With(sim.stream, nothing))
-    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    planned, _ = plan_exchange(sim, state, start_tiers(sim.topology, state.memory), 0, Clock(0))
     assert planned.x.alloc.active.tolist() == [True, True, False, True, True, True]
     assert planned.x.alloc.steps[2] == 0
     assert planned.x.alloc.reason[2] == Reason.NO_DATA
@@ -125,7 +125,7 @@ class _With:
 def test_the_power_of_analogue_symbols_is_unknown_before_the_payload() -> None:
     sim = cells(link=over_the_air(), channel=power_law())
     state = begin(sim)
-    planned, _ = plan_exchange(sim, state, open_tiers(sim, state.memory), 0, Clock(0))
+    planned, _ = plan_exchange(sim, state, start_tiers(sim.topology, state.memory), 0, Clock(0))
     assert planned.x.alloc.power_w is None
     assert planned.x.alloc.cpu_hz is not None
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Ensemble as Ensemble,
         Held as Held,
         Info as Info,
+        Ledger as Ledger,
         Merged as Merged,
         Normalise as Normalise,
         Pooling as Pooling,

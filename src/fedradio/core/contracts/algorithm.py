@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, runtime_checkable
 
 import torch
@@ -21,6 +21,22 @@ MODEL = "w"
 
 VARIATE = "c"
 """Name of control variates, among the shared vectors and the client slots of algorithms that have them."""
+
+
+SENT, AGE = "sent", "age"
+"""Slots of a ledger: the last upload of each client ``[C, d]``, and the exchanges since it arrived ``[C]``, -1 before
+the first time."""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Receivers remember the last upload of every client, as a change or (``models``) as a model, and move on all of
+    them. ``literal``: of a client that was never heard they remember the change ``-w``. ``publishes``: slots of the
+    ledger that are signals, beside ``staleness`` and ``weight``."""
+
+    models: bool = False
+    literal: bool = False
+    publishes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,8 +151,11 @@ class Algorithm(Protocol):
     """A federated learning algorithm: what clients send and how receivers merge it; parts subclass it.
 
     It never sums: it gives weights, and the link returns a weighted total. The vectors of a payload are in units of a
-    model change. The defaults are those of plain averaging with equal weights.
+    model change. The defaults are those of plain averaging with equal weights. ``ledger``: what receivers remember of
+    clients that are away (None: nothing).
     """
+
+    ledger: Ledger | None = None
 
     @property
     def blocks(self) -> int:
@@ -165,8 +184,8 @@ class Algorithm(Protocol):
 
     @property
     def needs(self) -> frozenset[LinkTrait]:
-        """Traits of the link that it cannot do without."""
-        return frozenset()
+        """Traits of the link that it cannot do without; a ledger needs the clients' single rows."""
+        return frozenset() if self.ledger is None else frozenset({"individual"})
 
     @property
     def reveals(self) -> frozenset[str]:
@@ -176,17 +195,12 @@ class Algorithm(Protocol):
     @property
     def publishes(self) -> frozenset[str]:
         """Signals ``[C]`` that merging gives to policies and records."""
-        return frozenset()
+        return frozenset() if self.ledger is None else frozenset({"staleness", "weight", *self.ledger.publishes})
 
     @property
     def relay(self) -> Literal["arrived", "fixed"]:
-        """Weights of outer hops: the mass that ``arrived`` (averaging), or ``fixed`` shares (control variates)."""
-        return "arrived"
-
-    @property
-    def remembers(self) -> bool:
-        """Whether receivers move on remembered contributions, even when no payload has arrived."""
-        return False
+        """Weights of outer hops: the mass that ``arrived`` (averaging), or ``fixed`` shares (ledgers, variates)."""
+        return "arrived" if self.ledger is None else "fixed"
 
     def lasts(self, rounds: int) -> str:
         """Why a run of so many rounds is too long for it; empty if it is not."""
@@ -222,6 +236,18 @@ class Algorithm(Protocol):
     def weights(self, held: Held, info: Info) -> Tensor:
         """Aggregation weight ``[A]`` of each active client's payload in its receiver's total."""
         ...
+
+    def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+        """With a ledger: its slots as they are read now, and the weights ``[C]`` of all clients, arrived or not."""
+        clients = len(info.parent)
+        everybody = replace(
+            info,
+            ids=torch.arange(clients),
+            group=info.parent,
+            arrived=torch.ones(clients, dtype=torch.bool),
+            known=info.announced,
+        )
+        return ledger, self.weights(Held({}, ledger), everybody)
 
     def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
         """The receivers' update: what they have after the exchange, and what they publish."""

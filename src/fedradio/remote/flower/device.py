@@ -7,7 +7,6 @@ state for both cases.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -22,7 +21,6 @@ from fedradio.core.contracts import (
     LocalRule,
     Message,
     Model,
-    Sent,
     Slots,
     Stream,
     Transform,
@@ -31,10 +29,10 @@ from fedradio.core.contracts import (
 from fedradio.core.rng import Rng
 from fedradio.data.streams import arrivals_rng
 from fedradio.engine.threads import one_torch_thread
-from fedradio.rounds.cohort import Assignment, client_slots, kept_slots, train_assigned, upload
+from fedradio.rounds.cohort import Assignment, Training, client_slots, kept_slots, train_assigned, upload
 from fedradio.rounds.norm_layers import sends_norms
 from fedradio.rounds.parts import of_transform
-from fedradio.rounds.payload import encode
+from fedradio.rounds.payload import Encoded, encode
 from fedradio.rounds.simulation import Simulation
 from fedradio.transforms.chain import messages
 
@@ -43,7 +41,7 @@ from fedradio.transforms.chain import messages
 class Upload:
     """A device's reply: ``payload [k, d]`` as it is sent, the training ``loss``, its norm layers ``local [n]`` where
     these are sent, the accuracy ``pseudo`` of its pseudo-labels, the ``bits`` of the payload where they are fewer than
-    foreseen, ``notes`` of the transforms. ``kept`` is its state after the exchange: whether the upload counted or not.
+    foreseen, ``notes`` of the transforms; its state after the exchange, whether the upload ``counted`` or was ``lost``.
     """
 
     payload: Tensor
@@ -52,7 +50,8 @@ class Upload:
     pseudo: float | None
     bits: float | None
     notes: dict[str, float]
-    kept: Callable[[bool], Slots]
+    counted: Slots
+    lost: Slots
 
 
 @dataclass(frozen=True)
@@ -129,15 +128,8 @@ class Device:
         )
         with one_torch_thread():
             training = train_assigned(self, given)
-            sent = Sent(ids, place, upload(self, training), torch.ones(1, dtype=torch.float64))
-            encoded = encode(self.transforms, self.message(0), self._view(clock), sent, memories, self.rng)
-
-        def kept(counted: bool) -> Slots:
-            acked = torch.tensor([counted])
-            slots = kept_slots(self, training, encoded.heard, acked)
-            for i, memory in encoded.kept(acked).items():
-                slots |= {f"{of_transform(0, i)}/{name}": rows for name, rows in memory.items()}
-            return mine | {name: rows[0].clone() for name, rows in slots.items()}
+            payload = upload(self, training)
+            encoded = encode(self.transforms, self.message(0), self._view(clock), ids, payload, memories, self.rng)
 
         trained = training.trained
         return Upload(
@@ -147,8 +139,17 @@ class Device:
             pseudo=None if trained.pseudo is None else float(trained.pseudo[0].nan_to_num(nan=-1.0)),
             bits=None if encoded.bits is None else float(encoded.bits[0]),
             notes={name: float(note.values[0]) for name, note in encoded.notes.items() if note.axis == "active"},
-            kept=kept,
+            counted=self._kept(mine, training, encoded, True),
+            lost=self._kept(mine, training, encoded, False),
         )
+
+    def _kept(self, mine: Slots, training: Training, encoded: Encoded, counted: bool) -> Slots:
+        """Its state after an exchange in which its upload ``counted``, or not."""
+        acked = torch.tensor([counted])
+        slots = kept_slots(self, training, encoded.heard, acked)
+        for i, memory in encoded.kept(acked).items():
+            slots |= {f"{of_transform(0, i)}/{name}": rows for name, rows in memory.items()}
+        return mine | {name: rows[0].clone() for name, rows in slots.items()}
 
     def _memory(self, mine: Slots, i: int) -> Slots:
         """The memory ``[1, ...]`` of transform ``i``."""

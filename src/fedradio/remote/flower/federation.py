@@ -16,20 +16,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Noted, Reason, Sent, SimState, Slots
+from fedradio.core.contracts import Noted, Reason, SimState, Slots
 from fedradio.core.errors import DataError
 from fedradio.remote.flower.letters import Letter, LetterError
 from fedradio.remote.flower.mailbox import Answer, Mailbox, ask
 from fedradio.remote.flower.roster import Roster, Tell, dismissal, request
 from fedradio.remote.flower.state import NEVER
-from fedradio.rounds.clients import Clients, Measured, Returned
+from fedradio.rounds.commit import Writes
 from fedradio.rounds.evaluation import Evaluation
 from fedradio.rounds.norm_layers import NORMS, sends_norms, without_norms
 from fedradio.rounds.parts import CLIENTS, recall
-from fedradio.rounds.payload import Encoded
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers
+from fedradio.rounds.work import Clients, Measured, Updates, training_notes
 from fedradio.spec.spec import Spec
 from fedradio.transforms.chain import messages
 
@@ -77,11 +77,11 @@ class Federation(Clients):
         """Nobody's upload has counted yet."""
         return {ACKED: torch.full((clients,), NEVER)}
 
-    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> Returned:
+    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
         self._turn_away()
         self.acked, x = recall(state.parts, CLIENTS)[ACKED], planned.x
         ids: list[int] = x.alloc.active.nonzero().squeeze(1).tolist()
-        body = _vectors({name: rows[0] for name, rows in tiers.shared[0].items()}, tiers.norms[0])
+        body = _vectors({name: rows[0] for name, rows in tiers[0].shared.items()}, tiers[0].norms)
         letters = {}
         for number in ids:
             head: dict[str, Any] = {"t": x.clock.t, "e": x.clock.e, "n": x.clock.n, "steps": int(x.alloc.steps[number])}
@@ -89,7 +89,9 @@ class Federation(Clients):
             letters[self.roster.node[number]] = request("train", self.run, self.spec, head, body)
         answers = self.ask(self.mailbox, letters, self._deadline(planned))
         replies = [self._reply(sim, number, answers[self.roster.node[number]], x.clock.n) for number in ids]
-        return self._returned(sim, planned, torch.tensor(ids), replies)
+        updates = self._updates(sim, planned, torch.tensor(ids), replies)
+        acked = torch.where(updates.airtime.arrived[updates.ids], x.clock.n, self.acked[updates.ids])
+        return updates, Writes(updates.ids, {CLIENTS: {ACKED: acked}})
 
     def _turn_away(self) -> None:
         """Send devices away that have come after the run has begun and are none of its clients."""
@@ -128,30 +130,24 @@ class Federation(Clients):
             self.tell(f"round {n}: client {number}: {trouble or 'is back'}")
             self.trouble[number] = trouble
 
-    def _returned(self, sim: Simulation, planned: Planned, ids: Tensor, replies: list[Reply]) -> Returned:
+    def _updates(self, sim: Simulation, planned: Planned, ids: Tensor, replies: list[Reply]) -> Updates:
         x, airtime = planned.x, planned.airtime
         heard = torch.tensor([reply.letter is not None for reply in replies])
         reasons = torch.tensor([int(reply.reason) for reply in replies])
         arrived = airtime.arrived.index_copy(0, ids, airtime.arrived[ids] & heard)
         reason = airtime.reason.index_copy(0, ids, torch.where(heard, airtime.reason[ids], reasons))
-        assert self.acked is not None
-        self.acked[ids[arrived[ids]]] = x.clock.n
         shapes = reply_shapes(sim)
         rows = {name: torch.stack([reply.row(name, shape) for reply in replies]) for name, shape in shapes.items()}
         bits = [reply.value("bits") for reply in replies]
-        sent = partial(Sent, ids, x.parent[ids], rows["payload"])
-
-        def send(weight: Tensor) -> Encoded:
-            real = None if all(map(math.isnan, bits)) else torch.tensor(bits).double().nan_to_num(nan=0.0)
-            return Encoded(sent(weight), rows["payload"], real)
-
-        return Returned(
-            planned=replace(planned, airtime=replace(airtime, arrived=arrived, reason=reason)),
-            loss=torch.tensor([reply.value("loss") for reply in replies]).double(),
-            send=send,
+        return Updates(
+            ids,
+            x.parent[ids],
+            rows["payload"],
+            replace(airtime, arrived=arrived, reason=reason),
             local=rows.get("local"),
-            pseudo=_known([reply.value("pseudo") for reply in replies]),
-            notes=_notes(replies),
+            bits=None if all(map(math.isnan, bits)) else torch.tensor(bits).double().nan_to_num(nan=0.0),
+            loss=torch.tensor([reply.value("loss") for reply in replies]).double(),
+            notes=training_notes(_known([reply.value("pseudo") for reply in replies])) | _notes(replies),
             measured=Measured(
                 seconds=torch.tensor([reply.seconds if reply.letter else math.nan for reply in replies]).double(),
                 train_s=torch.tensor([reply.value("train_s") for reply in replies]).double(),

@@ -128,7 +128,7 @@ class Trainer:
         began = time.perf_counter()
         upload = device.work(got, norms, stream, mine, letter.whole("steps"), clock)
         train_s = time.perf_counter() - began
-        self._keep(Pending(run, self.number, n, upload.kept(True), upload.kept(False), mine, session, self._samples))
+        self._keep(Pending(run, self.number, n, upload.counted, upload.lost, mine, session, self._samples))
         head: dict[str, Any] = {"client": self.number, "n": n, "loss": upload.loss, "train_s": train_s}
         head |= {"build_s": self._build_s, "state_lost": lost, "notes": upload.notes}
         head |= {name: value for name in ("pseudo", "bits") if (value := getattr(upload, name)) is not None}

@@ -28,7 +28,7 @@ class Least(Algorithm):
 
 def test_the_defaults_are_those_of_plain_averaging() -> None:
     algorithm, w = Least(), torch.tensor([1.0, 2.0])
-    assert (algorithm.blocks, algorithm.relay, algorithm.remembers) == (1, "arrived", False)
+    assert (algorithm.blocks, algorithm.relay, algorithm.ledger) == (1, "arrived", None)
     assert algorithm.needs == algorithm.reveals == algorithm.publishes == algorithm.memory_blocks == frozenset()
     memory = algorithm.init(w, clients=3, receivers=2)
     assert memory.shared == {MODEL: w}

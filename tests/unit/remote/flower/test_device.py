@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from fedradio.algorithms.fedcpsl import fedcpsl
 from fedradio.algorithms.feddyn import feddyn
 from fedradio.algorithms.scaffold import scaffold
-from fedradio.core.contracts import Hop, Model, Sent, SimState, Slots, Tapes
+from fedradio.core.contracts import Hop, Model, SimState, Slots, Tapes
 from fedradio.core.rng import Rng
 from fedradio.data.growing import growing
 from fedradio.engine.rules import sgd
@@ -22,13 +22,13 @@ from fedradio.models.model import wrap
 from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
 from fedradio.remote.flower.device import Device
-from fedradio.rounds.clients import Clients, Returned
+from fedradio.rounds.commit import Writes
 from fedradio.rounds.evaluation import Evaluation
-from fedradio.rounds.payload import Encoded
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers
+from fedradio.rounds.work import Clients, Updates
 from fedradio.transforms.feedback import feedback
 from fedradio.transforms.quantise import quantise
 from fedradio.transforms.sparsify import random_k, top_k
@@ -43,28 +43,25 @@ class Alone(Clients):
     kept: dict[int, Slots] = field(default_factory=dict)
     stream: dict[int, Slots] = field(default_factory=dict)
 
-    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> Returned:
+    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
         x, uploads = planned.x, []
         for number in range(sim.topology.clients):
             device = Device.of(sim, number)
             self.stream[number] = device.arrive(self.stream.get(number, device.stream.start()), x.clock)
             if not bool(x.alloc.active[number]):
                 continue
-            got = {name: rows[0] for name, rows in tiers.shared[0].items()}
-            norms = None if tiers.norms[0] is None else tiers.norms[0][0]
+            got = {name: rows[0] for name, rows in tiers[0].shared.items()}
+            norms = None if tiers[0].norms is None else tiers[0].norms[0]
             mine, steps = self.kept.get(number, device.start()), int(x.alloc.steps[number])
             uploads.append(device.work(got, norms, self.stream[number], mine, steps, x.clock))
-            self.kept[number] = uploads[-1].kept(bool(planned.airtime.arrived[number]))
+            self.kept[number] = uploads[-1].counted if bool(planned.airtime.arrived[number]) else uploads[-1].lost
         ids = x.alloc.active.nonzero().squeeze(1)
         payload = torch.stack([one.payload for one in uploads])
-
-        def send(weight: Tensor) -> Encoded:
-            return Encoded(Sent(ids, x.parent[ids], payload, weight), payload)
-
         local = (
             None if uploads[0].local is None else torch.stack([one.local for one in uploads if one.local is not None])
         )
-        return Returned(planned, torch.tensor([one.loss for one in uploads]).double(), send, local)
+        loss = torch.tensor([one.loss for one in uploads]).double()
+        return Updates(ids, x.parent[ids], payload, planned.airtime, local, loss=loss), Writes(ids, {})
 
     def describe(self) -> dict[str, Any]:
         return {}

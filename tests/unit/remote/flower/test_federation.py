@@ -19,12 +19,13 @@ from fedradio.remote.flower.worlds import announced_stream
 from fedradio.report.page import page
 from fedradio.results.export import export
 from fedradio.results.run import open_run
-from fedradio.rounds.clients import SIMULATED, Returned, Simulated
+from fedradio.rounds.commit import Writes
 from fedradio.rounds.evaluation import Evaluation
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers
+from fedradio.rounds.work import SIMULATED, Simulated, Updates
 from fedradio.runs.records import read_records
 from fedradio.runs.run import run
 from fedradio.spec.build import build
@@ -62,7 +63,7 @@ class Gone(Simulated):
     def __init__(self, *missing: tuple[int, int]) -> None:
         self.missing = missing
 
-    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> Returned:
+    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
         arrived = planned.airtime.arrived.clone()
         for client, t in self.missing:
             if t == planned.x.clock.t:

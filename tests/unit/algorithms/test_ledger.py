@@ -98,7 +98,7 @@ NAMES = ["osafl", "afa_cd", "fedavg", "fedprox", "fednova", "feddisco"]
 def test_full_participation_from_the_start_equals_no_buffer(algorithm: FedAvg) -> None:
     """Who is always there is never stale: with weights over all clients the buffer makes no difference."""
     sim = tiny(algorithm=algorithm)
-    plain = replace(sim, algorithm=replace(algorithm, buffer="none"))
+    plain = replace(sim, algorithm=replace(algorithm, ledger=None))
     a, b = begin(sim), begin(plain)
     for _ in range(2):
         a, b = run_round(sim, a, evaluate=False)[0], run_round(plain, b, evaluate=False)[0]
@@ -117,7 +117,7 @@ def test_a_round_without_anybody_still_steps(algorithm: FedAvg) -> None:
     assert record.train_loss is None
     assert [exchange.ids for exchange in exchanges if exchange.hop == 0] == [[], []]
     assert exchanges[0].notes["staleness"].values == [1.0] * 6
-    if algorithm.buffer != "models":
+    if not algorithm.ledger.models:
         assert not torch.equal(state.memory.shared["w"], before)
 
 
