@@ -91,8 +91,8 @@ class Summary:
 
     ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
     them in time; ``eligible`` could have, where the policy says so. ``uses`` are channel uses, where symbols are sent.
-    ``least_cpu_hz`` is the lowest frequency at which a client trained, ``least_power_w`` the lowest transmit power that a
-    sender of any hop used.
+    ``least_cpu_hz`` is the lowest frequency at which a client trained, ``least_power_w`` the lowest transmit power of a
+    sender of any hop.
     ``cpu_s`` are the CPU seconds of all threads in its rounds, however busy the machine was. ``checkpoint_s`` of the
     wall time went into checkpoints; ``disk_bytes`` are those of the run folder, ``memory_bytes`` the most that the
     process has held. ``cache`` is the balance of the caches, where there are some.
