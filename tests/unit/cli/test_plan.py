@@ -60,6 +60,18 @@ def test_the_work_per_bit_is_the_task_s_on_every_fleet(call: Call) -> None:
     assert (iot["least_cycles_per_bit"], iot["most_cycles_per_bit"]) == (2500, 2500)
 
 
+def test_make_demo_shows_what_handsets_would_take(call: Call) -> None:
+    """The recipe's own command: 0.0236 J of RawHFL's devices, 71.4 J of handsets, of which 47 J are waiting."""
+    recipe = (Path(__file__).parents[3] / "Makefile").read_text().split("\ndemo:")[1].split("\n\n")[0].splitlines()
+    (words,) = [line.split("fedradio ")[1].split() for line in recipe if "fedradio plan" in line]
+    done = call(*words)
+    assert done.exit_code == 0, done.output
+    assert "\nJ " in done.output
+    cellular, handset = json.loads(call(*words, "--json").stdout)["fleets"]
+    assert (cellular["joules"], handset["joules"]) == (pytest.approx(0.0236, rel=0.01), pytest.approx(71.4, rel=0.01))
+    assert cellular["selected"] == handset["selected"] == 16
+
+
 def test_a_fleet_from_a_file_has_its_own_work_per_bit(call: Call, tmp_path: Path) -> None:
     table = tmp_path / "devices.csv"
     table.write_text("cycles_per_bit,f_max_hz,p_max_dbm,energy_j\n" + "30,2e9,23,1\n" * 8)
