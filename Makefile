@@ -26,6 +26,8 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## run a federated experiment on embedded data
 	$(BIN)/fedradio run rawhfl_cache
+	@echo; echo "RawHFL's devices (cellular) have no floors, so these joules are far below those of hardware. One edge round on both:"
+	@$(BIN)/fedradio plan rawhfl_cache --fleet cellular,handset --quiet
 	@echo 'fedradio is in $(BIN); in this shell: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
 test: static unit  ## the quick, complete check: style, types, layering, docs and the default tests

@@ -116,6 +116,7 @@ def item_markdown(one: Shipped, picture: Link | None = None) -> str:
         f"# {PAPERS[item.paper]} {item.name}: {item.title} {{ #{anchor(item)} }}",
         f"Published: {item.source}  \nOurs: {stored.scale} scale, {trials(one.result.reproduction)}; "
         f"{item.size(stored.scale).about}",
+        f"**Superseded**: {stored.superseded}" if stored.superseded else "",
         *(f"**Outdated**: {problem}" for problem in one.outdated),
         "" if stored.whole else "**Not finished**: some runs are still missing.",
         _image(one, picture, "result") if picture and _is_drawn(one) else "",

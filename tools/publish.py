@@ -210,7 +210,7 @@ def _short(data: Any) -> Any:
 
 def shipped_json(shipped: ShippedResult) -> str:
     """A shipped result as the text of its file: a line for every run, entry, claim and series."""
-    plain = shipped.model_dump(mode="json")
+    plain = shipped.model_dump(mode="json", exclude={"superseded"} if shipped.superseded is None else None)
     return _lines(plain, 0) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Energy of a run: the sum over who computed and who sent, whatever the links, policies, fleets and deadlines."""
+"""Energy of a run: the sum over who computed, sent and waited, whatever the links, policies, fleets and deadlines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.examples import examples
 from support.worlds import cells
 
 from fedradio.core.contracts import ExchangeRecord, Fleet, Hop, Link, Policy
-from fedradio.fleet.profile import cellular
+from fedradio.fleet.profile import cellular, handset, iot, vehicle
 from fedradio.links.digital import digital
 from fedradio.links.ideal import ideal
 from fedradio.links.over_the_air import over_the_air
@@ -46,25 +46,28 @@ POLICIES: dict[str, Policy] = {
     "budget": budget(max_steps=3),
 }
 
+FLEETS = {"cellular": partial(cellular, energy_j=(50.0, 90.0)), "handset": handset, "iot": iot, "vehicle": vehicle}
+
 PLANNING = {"joint", "per_client", "budget"}
 """Policies that need a deadline and a link with rates."""
 
 
 @dataclass(frozen=True)
 class World:
-    """One simulation by the names of its parts, and the numbers of its fleet."""
+    """One simulation by the names of its parts, and the numbers of its fleet that are not its defaults."""
 
     link: str
     policy: str
     deadline_s: float | None
     late: Any
     fading: Any
+    devices: str
     fleet: dict[str, float]
     above: bool
     seed: int
 
     def build(self) -> Simulation:
-        fleet = partial(cellular, energy_j=(50.0, 90.0), **self.fleet)  # type: ignore[arg-type]
+        fleet = partial(FLEETS[self.devices], **self.fleet)
         channel = urban_macro(fading=self.fading)
         return cells(
             link=LINKS[self.link],
@@ -85,18 +88,23 @@ def worlds(draw: st.DrawFn) -> World:
     rates = link in ("digital", "lossy")
     policy = draw(st.sampled_from([name for name in POLICIES if rates or name not in PLANNING]))
     deadline_s = draw(st.sampled_from([0.0003, 0.004, 0.007, 0.01, 0.02, 0.2]))  # computing .2 to .7 ms, uploads ms
+    numbers = {
+        "circuit_w": draw(st.sampled_from([0.0, 0.2])),
+        "cpu_static_w": draw(st.sampled_from([0.0, 0.3])),
+        "cpu_min_hz": draw(st.sampled_from([0.0, 3e8])),
+        "tx_min_w": draw(st.sampled_from([0.0, 1e-3])),
+        "pa_efficiency": draw(st.sampled_from([1.0, 0.25])),
+        "idle_w": draw(st.sampled_from([0.0, 0.1, 0.4])),
+    }
+    devices = draw(st.sampled_from(["cellular", *FLEETS]))  # twice as often as others: its numbers vary
     return World(
         link=link,
         policy=policy,
         deadline_s=deadline_s if policy in PLANNING or draw(st.booleans()) else None,
         late=draw(st.sampled_from(["stop", "finish"])),
         fading=draw(st.sampled_from(["none", "rayleigh"])) if link != "air" else "none",
-        fleet={
-            "circuit_w": draw(st.sampled_from([0.0, 0.2])),
-            "cpu_static_w": draw(st.sampled_from([0.0, 0.3])),
-            "cpu_min_hz": draw(st.sampled_from([0.0, 3e8])),
-            "tx_min_w": draw(st.sampled_from([0.0, 1e-3])),
-        },
+        devices=devices,
+        fleet=numbers if devices == "cellular" else {},
         above=draw(st.booleans()),
         seed=draw(st.integers(0, 10**6)),
     )
@@ -111,22 +119,32 @@ def computed_j(record: ExchangeRecord, fleet: Fleet, ready_s: list[float], stops
     )
 
 
-def sent_j(record: ExchangeRecord, link: str, fleet: Fleet, ready_s: list[float], stops_s: float) -> float:
-    """``(P + P_circuit) tau`` of every active sender, which is on the air for tau until its payload is there or it
-    stops; of analogue symbols P is that of the payload."""
+def on_air_s(record: ExchangeRecord, link: str, ready_s: list[float], stops_s: float) -> list[float]:
+    """Seconds on the air of every active sender, until its payload is there or it stops."""
     assert record.seconds is not None
     if link == "ideal":
-        return 0.0
+        return [0.0] * len(ready_s)
     if link == "air":
         assert record.uses is not None
-        air_s = record.uses / RATE_HZ
-        powers = [UNIT_W * power for power in record.notes["tx_power"].values]
-        on_air = [air_s if arrived else 0.0 for arrived in record.arrived]
-    else:
-        assert record.power_w is not None
-        powers = record.power_w
-        on_air = [max(0.0, min(end, stops_s) - ready) for end, ready in zip(record.seconds, ready_s, strict=True)]
-    return sum((power + fleet.circuit_w) * tau for power, tau in zip(powers, on_air, strict=True))
+        return [record.uses / RATE_HZ if arrived else 0.0 for arrived in record.arrived]
+    return [max(0.0, min(end, stops_s) - ready) for end, ready in zip(record.seconds, ready_s, strict=True)]
+
+
+def sent_j(record: ExchangeRecord, link: str, fleet: Fleet, on_air: list[float]) -> float:
+    """``(P / eta + P_circuit) tau`` of every active sender; of analogue symbols P is that of the payload."""
+    if link == "ideal":
+        return 0.0
+    powers = [UNIT_W * power for power in record.notes["tx_power"].values] if link == "air" else record.power_w
+    assert powers is not None
+    return sum(
+        (power / fleet.pa_efficiency + fleet.circuit_w) * tau for power, tau in zip(powers, on_air, strict=True)
+    )
+
+
+def waited_j(ends_s: list[float], fleet: Fleet, ready_s: list[float], on_air: list[float]) -> float:
+    """``P_idle t`` of every active sender for the rest of its exchange, which is over at ``ends_s``."""
+    rest_s = [end - ready - tau for end, ready, tau in zip(ends_s, ready_s, on_air, strict=True)]
+    return fleet.idle_w * sum(max(0.0, rest) for rest in rest_s)
 
 
 def joules_of(sim: Simulation, world: World, record: ExchangeRecord, elapsed_s: list[float]) -> float:
@@ -134,22 +152,25 @@ def joules_of(sim: Simulation, world: World, record: ExchangeRecord, elapsed_s: 
     hop = sim.hops[record.hop]
     if hop.fleet is None:
         return 0.0
-    stops_s = float("inf")
-    if hop.late == "stop" and hop.deadline_s is not None:
-        stops_s = hop.deadline_s
+    stops_s = hop.deadline_s if hop.late == "stop" and hop.deadline_s is not None else float("inf")
     if record.hop > 0:
-        return sent_j(record, "digital", hop.fleet, [elapsed_s[i] for i in record.ids], stops_s)
-    assert record.cpu_hz is not None
-    cycles = hop.fleet.cycles_per_bit * sim.stream.sample_bits * sim.rule.batch
-    ready_s = [
-        float(cycles[i]) * steps / f for i, steps, f in zip(record.ids, record.steps, record.cpu_hz, strict=True)
-    ]
-    return computed_j(record, hop.fleet, ready_s, stops_s) + sent_j(record, world.link, hop.fleet, ready_s, stops_s)
+        link, computed, ready_s = "digital", 0.0, [elapsed_s[i] for i in record.ids]
+    else:
+        assert record.cpu_hz is not None
+        cycles = hop.fleet.cycles_per_bit * sim.stream.sample_bits * sim.rule.batch
+        ready_s = [
+            float(cycles[i]) * steps / f for i, steps, f in zip(record.ids, record.steps, record.cpu_hz, strict=True)
+        ]
+        link, computed = world.link, computed_j(record, hop.fleet, ready_s, stops_s)
+    on_air = on_air_s(record, link, ready_s, stops_s)
+    assert record.time_s is not None
+    ends_s = [record.time_s[int(sim.topology.parents[record.hop][i])] for i in record.ids]
+    return computed + sent_j(record, link, hop.fleet, on_air) + waited_j(ends_s, hop.fleet, ready_s, on_air)
 
 
 @given(worlds())
 @examples(150)
-def test_energy_is_the_sum_over_who_computed_and_sent(world: World) -> None:
+def test_energy_is_the_sum_over_who_computed_sent_and_waited(world: World) -> None:
     sim = world.build()
     state = begin(sim)
     total = 0.0

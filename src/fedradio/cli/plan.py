@@ -34,6 +34,12 @@ app = one_command()
 Slotted = tuple[Simulation, Planned, list[Point], float]
 """A simulation, its planned edge round, the objectives of its problem, and the planning time in milliseconds."""
 
+FLEET_VALUES = (
+    "cycles_per_bit is the spec's, if a fleet has this keyword; all other values, also the energy budget, are the "
+    "defaults of each fleet, or the spec's own for the fleet that it names"
+)
+"""Which values hold for the fleets of ``--fleet``."""
+
 
 @app.command()
 def plan(
@@ -43,7 +49,13 @@ def plan(
     compare: Annotated[
         str | None, typer.Option(help="compare these modes of the policy, such as paper,optimal")
     ] = None,
-    fleet: Annotated[str | None, typer.Option(help="compare these fleets on hop 0, such as handset,cellular")] = None,
+    fleet: Annotated[
+        str | None,
+        typer.Option(
+            help="compare these fleets on hop 0, such as handset,cellular; cycles_per_bit is the spec's on all of "
+            "them, everything else, also the energy budget, is the default of each fleet"
+        ),
+    ] = None,
     parts: PartFiles = None,
     epsilon: Annotated[
         float, typer.Option(min=0, max=1, help="weight in OSAFL's objective (5); the paper does not state its value")
@@ -81,6 +93,8 @@ def plan(
         specs = {kind: _with_fleet(checked, kind) for kind in fleet.split(",")}
         rows = [slot_rows.fleet_row(kind, _planned(each, slot, epsilon)[1]) for kind, each in specs.items()]
         _print_columns("fleet", slot, rows, as_json)
+        if not (quiet or as_json):
+            say(out, FLEET_VALUES)
         return
     found = _planned(checked, slot, epsilon)
     if as_json:
@@ -156,11 +170,18 @@ def _json(document: dict[str, Any]) -> str:
 
 
 def _with_fleet(spec: Spec, kind: str) -> Spec:
-    """The spec with a fleet on hop 0: its defaults, or the spec's own values if it is the fleet of the spec."""
+    """The spec with a fleet on hop 0: its defaults, or the spec's own values if it is the fleet of the spec.
+
+    ``cycles_per_bit`` is the work that the task asks for, so it stays as in the spec if the fleet has this keyword.
+    """
     hop, *others = spec.plain["hops"]
-    if hop["fleet"] is not None and hop["fleet"]["kind"] == kind:
+    before = hop["fleet"] or {}
+    if before.get("kind") == kind:
         return spec
-    return check_spec(spec.plain | {"hops": [hop | {"fleet": kind}, *others]})
+    fresh = check_spec(spec.plain | {"hops": [hop | {"fleet": kind}, *others]})
+    defaults = fresh.plain["hops"][0]["fleet"]
+    work = {name: before[name] for name in ("cycles_per_bit",) if name in before and name in defaults}
+    return check_spec(spec.plain | {"hops": [hop | {"fleet": defaults | work}, *others]})
 
 
 def _with_mode(spec: Spec, mode: str) -> Spec:

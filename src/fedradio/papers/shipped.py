@@ -81,7 +81,11 @@ class FoundClaim(Frame):
 
 
 class ShippedResult(Frame):
-    """A result of ours as it ships. ``picture`` is what is drawn, see :mod:`fedradio.papers.series`."""
+    """A result of ours as it ships. ``picture`` is what is drawn, see :mod:`fedradio.papers.series`.
+
+    ``superseded`` is a sentence on a result that a later version of fedradio would not give again, and why; a result that
+    is published anew has none.
+    """
 
     format: Literal[1]
     paper: Text
@@ -99,6 +103,7 @@ class ShippedResult(Frame):
     rows: dict[str, dict[Key, Numbers]]
     claims: tuple[FoundClaim, ...]
     picture: dict[str, Any] | None
+    superseded: Text | None = None
 
     @property
     def whole(self) -> bool:

@@ -91,7 +91,11 @@ def mode_row(mode: str, planned: Planned, planning_ms: float, points: Sequence[P
 
 
 def fleet_row(fleet: str, planned: Planned) -> Row:
-    """The row of one fleet: who takes part, joules, seconds, and the ranges of frequencies and powers."""
+    """The row of one fleet: who takes part, joules, seconds, the ranges of frequencies and powers of those who do, and
+    the ranges of work per bit and energy budget of all clients; a budget of None is none."""
+    assert planned.x.fleet is not None
+    cycles, budget_j = planned.x.fleet.cycles_per_bit, planned.x.fleet.energy_j
+    limited = budget_j.isfinite()
     places, joules, on = placement(planned), planned_j(planned), planned.x.alloc.active
     cpu_hz, power_w = _range(planned.x.alloc.cpu_hz, on), _range(planned.x.alloc.power_w, on)
     return {
@@ -105,6 +109,10 @@ def fleet_row(fleet: str, planned: Planned) -> Row:
         "most_cpu_hz": cpu_hz[1],
         "least_power_w": power_w[0],
         "most_power_w": power_w[1],
+        "least_cycles_per_bit": float(cycles.min()),
+        "most_cycles_per_bit": float(cycles.max()),
+        "least_budget_j": _range(budget_j, limited)[0],
+        "most_budget_j": _range(budget_j, limited)[1],
     }
 
 

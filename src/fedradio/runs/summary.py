@@ -50,6 +50,7 @@ class RunningSummary:
         for exchange in exchanges:
             if exchange.uses is not None:
                 self.uses = (self.uses or 0.0) + exchange.uses
+            self.least_power_w = _least(self.least_power_w, exchange.power_w, range(len(exchange.ids)))
             if exchange.hop == 0:
                 self.edge_rounds += 1
                 self.counts["clients"] += len(exchange.ids)
@@ -59,7 +60,6 @@ class RunningSummary:
                 self.has_eligible = eligible is not None
                 trained = [i for i, steps in enumerate(exchange.steps) if steps > 0]
                 self.least_cpu_hz = _least(self.least_cpu_hz, exchange.cpu_hz, trained)
-                self.least_power_w = _least(self.least_power_w, exchange.power_w, range(len(exchange.ids)))
                 for name in ("planned_s", "planned_j", "measured_s"):
                     known = getattr(exchange, name) if exchange.measured_s is not None else None
                     getattr(self, name).extend(value for value in known or () if value is not None)
@@ -91,7 +91,8 @@ class Summary:
 
     ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
     them in time; ``eligible`` could have, where the policy says so. ``uses`` are channel uses, where symbols are sent.
-    ``least_cpu_hz`` and ``least_power_w`` are the lowest frequency and transmit power that a client used.
+    ``least_cpu_hz`` is the lowest frequency at which a client trained, ``least_power_w`` the lowest transmit power of a
+    sender of any hop.
     ``cpu_s`` are the CPU seconds of all threads in its rounds, however busy the machine was. ``checkpoint_s`` of the
     wall time went into checkpoints; ``disk_bytes`` are those of the run folder, ``memory_bytes`` the most that the
     process has held. ``cache`` is the balance of the caches, where there are some.

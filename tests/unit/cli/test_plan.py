@@ -48,6 +48,39 @@ def test_the_spec_s_own_fleet_keeps_its_values(call: Call) -> None:
     assert row["least_cpu_hz"] >= 1e9 * (1 - 1e-9)
 
 
+def test_the_work_per_bit_is_the_task_s_on_every_fleet(call: Call) -> None:
+    """250 to 400 cycles per bit in rawhfl, 25 to 40 by default; the budget of .8 to 1.5 J is cellular's alone."""
+    fleets = json.loads(call("plan", "rawhfl", *SMALL, "--fleet", "cellular,handset,iot", "--json").stdout)["fleets"]
+    for row in fleets:
+        assert 250 <= row["least_cycles_per_bit"] < 300 < 350 < row["most_cycles_per_bit"] <= 400
+    assert [row["least_budget_j"] is None for row in fleets] == [False, True, True]
+    assert 0.8 <= fleets[0]["least_budget_j"] < fleets[0]["most_budget_j"] <= 1.5
+    ten = "hops.0.fleet.cycles_per_bit=[2500,2500]"
+    (iot,) = json.loads(call("plan", "rawhfl", *SMALL, ten, "--fleet", "iot", "--json").stdout)["fleets"]
+    assert (iot["least_cycles_per_bit"], iot["most_cycles_per_bit"]) == (2500, 2500)
+
+
+def test_make_demo_shows_what_handsets_would_take(call: Call) -> None:
+    """The recipe's own command: 0.0236 J of RawHFL's devices, 71.4 J of handsets, of which 47 J are waiting."""
+    recipe = (Path(__file__).parents[3] / "Makefile").read_text().split("\ndemo:")[1].split("\n\n")[0].splitlines()
+    (words,) = [line.split("fedradio ")[1].split() for line in recipe if "fedradio plan" in line]
+    done = call(*words)
+    assert done.exit_code == 0, done.output
+    assert "\nJ " in done.output
+    cellular, handset = json.loads(call(*words, "--json").stdout)["fleets"]
+    assert (cellular["joules"], handset["joules"]) == (pytest.approx(0.0236, rel=0.01), pytest.approx(71.4, rel=0.01))
+    assert cellular["selected"] == handset["selected"] == 16
+
+
+def test_a_fleet_from_a_file_has_its_own_work_per_bit(call: Call, tmp_path: Path) -> None:
+    table = tmp_path / "devices.csv"
+    table.write_text("cycles_per_bit,f_max_hz,p_max_dbm,energy_j\n" + "30,2e9,23,1\n" * 8)
+    own = f"hops.0.fleet={{kind: file, path: {table}}}"
+    rows = json.loads(call("plan", "rawhfl", *SMALL, own, "--fleet", "file,handset", "--json").stdout)["fleets"]
+    assert (rows[0]["least_cycles_per_bit"], rows[0]["most_cycles_per_bit"]) == (30, 30)
+    assert 25 <= rows[1]["least_cycles_per_bit"] < rows[1]["most_cycles_per_bit"] <= 40
+
+
 def test_settings_of_algorithm_2_do_not_stop_the_other_modes(call: Call) -> None:
     dc = ("hops.0.policy.mode=dc", "hops.0.policy.rho=1", "hops.0.policy.iterations=2")
     done = call("plan", "rawhfl", *SMALL, *dc, "--compare", "paper,dc")

@@ -105,6 +105,12 @@ def test_outdated_and_unfinished_results_say_so(pages: ModuleType, item: Item) -
     assert "**Not finished**" in text
 
 
+def test_superseded_results_say_so(pages: ModuleType, item: Item) -> None:
+    one = open_shipped(item, shipped_of(item, {"one": [0.8], "two": [0.5]}, superseded="a sum was mended"))
+    assert "**Superseded**: a sum was mended" in pages.item_markdown(one)
+    assert "1 seed, superseded" in pages.item_summary(one, where, where)
+
+
 def test_long_tables_are_folded(pages: ModuleType) -> None:
     rows = {f"row {number}": {} for number in range(pages.LONG)}
     item = claimed_item(**rows)

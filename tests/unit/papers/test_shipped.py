@@ -67,11 +67,22 @@ def test_a_file_comes_back_as_it_was_written(tool: ModuleType, stored: tuple[Ite
     assert [one.judgement for one in judge(back)] == [one.verdict for one in found.claims]
 
 
+def test_why_a_result_is_superseded_stands_in_its_file_alone(
+    tool: ModuleType, stored: tuple[Item, ShippedResult]
+) -> None:
+    marked = stored[1].model_copy(update={"superseded": "a sum was mended"})
+    text = tool.shipped_json(marked)
+    assert json.loads(text)["superseded"] == "a sum was mended"
+    assert parse_shipped(text, "a.json") == marked
+    assert "superseded" not in json.loads(tool.shipped_json(stored[1]))
+
+
 WRONG: dict[str, Any] = {
     "format": 2,
     "seeds": [],
     "scale": "middle",
     "more": 1,
+    "superseded": "",
     "rows": {"one": {"accuracy": {"values": {"a": 1}}}},
 }
 

@@ -49,14 +49,14 @@ def test_channel_uses_are_those_of_exchanges_that_have_some() -> None:
 
 
 def test_the_lowest_frequency_and_power_of_those_who_took_part() -> None:
-    """A client without a step has no frequency, and the hop above does not count."""
+    """A client without a step has no frequency; senders of the hop above have powers, but do not train."""
     found = RunningSummary()
     found.count(ROUND, [EXCHANGE])
     assert (found.least_cpu_hz, found.least_power_w) == (None, None)
     first = replace(EXCHANGE, steps=[2, 0], cpu_hz=[3e6, 1e6], power_w=[1e-3, 1e-8])
     found.count(ROUND, [first, replace(first, cpu_hz=[2e6, 1.0], power_w=[0.5, 0.5]), replace(first, power_w=None)])
     found.count(ROUND, [replace(first, hop=1, cpu_hz=[1.0, 1.0], power_w=[1e-9, 1e-9])])
-    assert (found.least_cpu_hz, found.least_power_w) == (2e6, 1e-8)
+    assert (found.least_cpu_hz, found.least_power_w) == (2e6, 1e-9)
 
 
 def test_the_best_evaluation_stays_and_the_first_of_equals_is_it() -> None:

@@ -104,10 +104,11 @@ def agreement(result: Result) -> str:
 
 
 def size_text(shipped: Shipped) -> str:
-    """Scale, seeds, and whether something is missing or outdated."""
+    """Scale, seeds, and whether something is missing, outdated or superseded."""
     stored = shipped.stored
     text = f"{stored.scale} scale, {count(len(stored.seeds), 'seed')}"
-    return text + ("" if stored.whole else ", not finished") + (", outdated" if shipped.outdated else "")
+    marks = {"not finished": not stored.whole, "outdated": shipped.outdated, "superseded": stored.superseded}
+    return text + "".join(f", {mark}" for mark, applies in marks.items() if applies)
 
 
 def cost_text(item: Item) -> str:
@@ -147,6 +148,7 @@ def shipped_view(one: Item | Shipped) -> Group:
         heading(item),
         Text(f"published: {item.source}"),
         Text(f"ours: {stored.scale} scale, {trials(reproduction)}; {item.size(stored.scale).about}"),
+        *([Text(f"superseded: {stored.superseded}", style="bold yellow")] if stored.superseded else []),
         *(Text(f"outdated: {problem}", style="bold yellow") for problem in one.outdated),
         *([] if stored.whole else [Text("not finished: some runs are still missing", style="bold yellow")]),
         Text(),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
-    """One line each on the network, the model and the learning of a run."""
+    """One line each on the network, the policies, the model and the learning of a run."""
     topology = sim.topology
     tiers = " -> ".join(
         f"{len(positions)} {name}" for positions, name in zip(topology.positions, _tier_names(sim), strict=True)
@@ -32,11 +32,21 @@ def simulation_lines(sim: Simulation, spec: Spec) -> list[str]:
     network = f"{tiers}; links: {kinds}; exchanges per round: {periods}"
     return [
         f"network   {'none, all data in one place' if sim.pooled else network}",
+        *_policy_lines(spec.plain["hops"][: len(sim.hops)]),
         f"model     {sim.model.shared.size:,} shared parameters" + _norms_text(sim.model),
         *_start_lines(sim.model),
         f"learning  {spec.plain['algorithm']['kind']}, {sim.rule.optimiser}, rate {sim.rule.lr:g}, "
         f"batch {sim.rule.batch}",
     ]
+
+
+def _policy_lines(hops: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line on the policies of all hops if one of them has modes, such as the exact optimum and the paper's policy."""
+    used = [hop["policy"] for hop in hops]
+    if not any("mode" in policy for policy in used):
+        return []
+    texts = [policy["kind"] + (f", mode {policy['mode']}" if "mode" in policy else "") for policy in used]
+    return [f"policy    {'; '.join(texts)}"]
 
 
 def _start_lines(model: Model) -> list[str]:

@@ -104,6 +104,16 @@ def test_outdated_and_unfinished_results_say_so(item: Item) -> None:
     assert "not finished" in text
 
 
+def test_a_superseded_result_says_so_wherever_it_is_shown(item: Item) -> None:
+    why = "joules of late senders were counted beyond the deadline (fedradio 0.2)"
+    found = open_shipped(item, shipped_of(item, {"one": [0.8], "two": [0.5]}, superseded=why))
+    assert size_text(found) == "quick scale, 1 seed, superseded"
+    assert "superseded" in shown(shipped_list_view([found]), width=200)
+    assert f"superseded: {why}" in shown(shipped_view(found), width=200)
+    plain = open_shipped(item, shipped_of(item, {"one": [0.8], "two": [0.5]}))
+    assert "superseded" not in shown(shipped_view(plain), width=200)
+
+
 def test_items_are_opened_with_the_results_that_there_are(item: Item) -> None:
     stored = shipped_of(item, {"one": [0.8]})
     assert isinstance(opened([item], {("whfl", "fig9"): stored})[0], Shipped)

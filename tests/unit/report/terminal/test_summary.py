@@ -7,10 +7,11 @@ from pathlib import Path
 from support.past import two_rounds
 from support.terminal import shown
 
-from fedradio.report.terminal.summary import participation_warning, summary_table
+from fedradio.report.terminal.summary import participation_warning, simulation_lines, summary_table
 from fedradio.results.run import Run, open_run
 from fedradio.runs.run import run
-from fedradio.spec.spec import Spec
+from fedradio.spec.build import build
+from fedradio.spec.spec import Spec, load_spec
 
 
 def rows(run: Run) -> dict[str, str]:
@@ -42,6 +43,16 @@ def test_devices_without_floors_are_told_beside_the_energy(tiny: Callable[..., S
     one = two_rounds(tmp_path / "run", tiny("topology.clients=2"))
     found = rows(Run(one.folder, one.spec, {"status": "complete", "rounds": 2, "least_cpu_hz": 2e5}))
     assert found["energy"] == "7 J (3.5 J per round; no floors: CPU down to 0.2 MHz)"
+
+
+def test_the_header_says_which_policy_runs() -> None:
+    for changes, line in (
+        ([], ["policy    joint, mode optimal; fixed"]),
+        (["hops.0.policy.mode=paper"], ["policy    joint, mode paper; fixed"]),
+        (["hops.0.policy={kind: sampling, clients: 2}"], []),
+    ):
+        spec = load_spec("rawhfl", changes)
+        assert [one for one in simulation_lines(build(spec), spec) if one.startswith("policy")] == line
 
 
 def test_what_is_told_beside_the_numbers(tiny: Callable[..., Spec], tmp_path: Path) -> None:

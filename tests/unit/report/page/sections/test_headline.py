@@ -32,16 +32,28 @@ def test_lost_payloads_are_told(small: Run) -> None:
 
 
 def test_devices_without_floors_are_told_below_the_energy(small: Run) -> None:
-    """Frequencies below 50 MHz and powers below -40 dBm, unless the fleet has a lowest value of its own."""
+    """Frequencies below 50 MHz and powers below -40 dBm, whatever floors the fleet declares."""
     least = {"status": "complete", "energy_j": 7.0, "rounds": 2, "least_cpu_hz": 2e5, "least_power_w": 2e-9}
     text = headline(with_summary(small, **least))
     assert "3.5 J per round; no floors: CPU down to 0.2 MHz, power down to -57 dBm" in text
     assert "no floors: CPU down to 0.2 MHz<" in headline(with_summary(small, **least | {"least_power_w": 1e-7}))
     assert "no floors" not in headline(with_summary(small, **least | {"least_power_w": 0.1, "least_cpu_hz": 5e7}))
     assert "no floors" not in headline(small)
-    floors = deepcopy(small.spec.plain)
-    floors["hops"][0]["fleet"] = {"kind": "iot", "cpu_min_hz": 1e5, "tx_min_w": 1e-9}
-    assert "no floors" not in headline(Run(small.folder, replace(small.spec, plain=floors), least))
+    floors = with_fleet(small, {"kind": "cellular", "cpu_min_hz": 1.0, "tx_min_w": 1e-12, "f_max_hz": [1.2e9, 2e9]})
+    assert "CPU down to 0.2 MHz, power down to -57 dBm" in headline(with_summary(floors, **least))
+
+
+@pytest.mark.parametrize(("hz", "told"), [(16e6, False), (6.4e6, False), (6.3e6, True)])
+def test_microcontrollers_may_run_at_a_tenth_of_their_highest_frequency(small: Run, hz: float, told: bool) -> None:
+    sensors = with_fleet(small, {"kind": "iot", "f_max_hz": [6.4e7, 1.28e8]})
+    text = headline(with_summary(sensors, status="complete", energy_j=7.0, rounds=2, least_cpu_hz=hz))
+    assert (f"CPU down to {hz / 1e6:.2g} MHz" in text) == told
+
+
+def with_fleet(run: Run, fleet: dict[str, object]) -> Run:
+    plain = deepcopy(run.spec.plain)
+    plain["hops"][0]["fleet"] = fleet
+    return Run(run.folder, replace(run.spec, plain=plain), run.summary)
 
 
 def test_symbols_are_counted_in_uses(small: Run) -> None:
