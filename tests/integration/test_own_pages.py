@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from support.console import PIECE, check_page
 
-from fedradio.cli.app import err, out
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -19,8 +17,7 @@ def test_console_blocks(
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    for console in (out, err):
-        monkeypatch.setattr(console, "_width", 100)
+    monkeypatch.setenv("COLUMNS", "100")
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     assert check_page(page, monkeypatch, capsys) == commands
 
