@@ -22,15 +22,19 @@ PAGE = ROOT / "docs" / "claims.md"
 SCRATCH = Path("/tmp/claims")
 """Where the commands of the page put their runs; it is removed before and after."""
 
-ROW = re.compile(r"\| (?P<claim>.+?) \| `(?P<command>.+?)` \| (?P<minutes>[\d.]+) \| `(?P<expected>.+?)` \|")
+ROW = re.compile(
+    r"\| (?P<claim>.+?) \| `(?P<command>.+?)` \| `(?P<file>[^`]+)` \| (?P<minutes>[\d.]+) \| `(?P<expected>.+?)` \|"
+)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A row of the page: what is claimed, the command, its minutes, and a pattern that its output must hold."""
+    """A row of the page: what is claimed, the command, the file that it is about, its minutes, and a pattern that its
+    output must hold."""
 
     claim: str
     command: str
+    file: str
     minutes: float
     expected: str
 
@@ -39,7 +43,9 @@ def claims(text: str) -> list[Claim]:
     """The rows of the table."""
     rows = [ROW.fullmatch(line) for line in text.splitlines()]
     return [
-        Claim(row["claim"], row["command"], float(row["minutes"]), row["expected"]) for row in rows if row is not None
+        Claim(row["claim"], row["command"], row["file"], float(row["minutes"]), row["expected"])
+        for row in rows
+        if row is not None
     ]
 
 

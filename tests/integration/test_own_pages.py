@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    ("name", "commands"), [("tutorial", 17), ("your_data", 6), ("your_channel", 7), ("paper_figure", 8)]
+    ("name", "commands"), [("tutorial", 18), ("your_data", 6), ("your_channel", 7), ("paper_figure", 8)]
 )
 def test_console_blocks(
     name: str, commands: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
