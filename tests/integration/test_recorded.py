@@ -1,8 +1,8 @@
 """A stored run and a stored sweep are still read as before.
 
 Compared are the numbers that ten commands print, the numbers on both pages, columns and values of all exported tables,
-and the names of all figures. Words may change, and numbers, columns and figures may be added; the content of a figure is
-not compared. ``support/recorded.py`` says how the answers were recorded.
+and the names of all figures, whose contents are not compared. Words may change, and numbers, columns and figures may be
+added. ``support/recorded.py`` says how the answers were recorded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """All names that a user can write: Python names, commands and options, spec keys, parts, columns, pages, examples.
 
 ``python -m support.public_names`` prints those of the tree that is the current directory, with its ``src`` and these
-``tests`` on ``PYTHONPATH``. ``names_0_2.json`` holds those of version 0.2, and the figures and columns that it wrote for
-the runs of ``support.recorded``; it is never printed again.
+``tests`` on ``PYTHONPATH``. ``names_0_2.json`` holds those of version 0.2, and the figures and columns that it wrote
+for the runs of ``support.recorded``; it is never printed again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def public_names(root: Path = ROOT) -> dict[str, list[str]]:
 
 
 def python_names(root: Path = ROOT) -> set[str]:
-    """Names that packages list, of ``fedradio.theory``, and that pages and examples write; with keywords and members."""
+    """Names that packages list, of ``fedradio.theory``, and that pages and examples write, with what is inside."""
     found: dict[str, Any] = {}
     for module in _modules():
         found[module.__name__] = module

@@ -1,4 +1,4 @@
-"""Run folders and answers of an earlier version, and what is compared: numbers and names, whatever the words around them.
+"""Run folders and answers of an earlier version, and what is compared: numbers and names of figures.
 
 ``python -m support.recorded`` (in ``tests/``) runs the commands on ``recorded.tar.gz`` and writes ``recorded.json``
 again. Do that only when an answer is meant to change, and say so in ``CHANGELOG.md``.
