@@ -50,7 +50,7 @@ imports: $(VENV)/.installed-dev  ## layering
 	$(BIN)/lint-imports --no-logo
 
 docs: $(VENV)/.installed-dev  ## build the documentation into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 unit: $(VENV)/.installed-dev  ## default tests
 	$(FRESH) $(BIN)/pytest -n 2 --ignore=tests/browser --ignore=tests/cluster

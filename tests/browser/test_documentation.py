@@ -54,7 +54,7 @@ class Quiet(SimpleHTTPRequestHandler):
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[str]]]:
     """The address of the built documentation, and its pages."""
     folder = tmp_path_factory.mktemp("site")
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True)
     pages = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.html"))
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:

@@ -1,6 +1,8 @@
-"""Nothing that a user could read before is lost: pages, exports and ten commands give the same numbers on stored runs.
+"""A stored run and a stored sweep are still read as before.
 
-Words may change, and numbers may be added. ``support/recorded.py`` says how the answers were recorded.
+Compared are the numbers that ten commands print, the numbers on both pages, columns and values of all exported tables,
+and the names of all figures, whose contents are not compared. Words may change, and numbers, columns and figures may be
+added. ``support/recorded.py`` says how the answers were recorded.
 """
 
 from __future__ import annotations
@@ -23,9 +25,7 @@ def before() -> dict[str, Any]:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     recorded.unpack(tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(
-        "COLUMNS", "160"
-    )  # a narrow terminal, such as that of xdist's workers, cuts numbers of wide tables
+    monkeypatch.setenv("COLUMNS", "160")  # narrow terminals, such as those of xdist's workers, cut wide tables
     return tmp_path
 
 
@@ -48,3 +48,9 @@ def test_exported_tables_have_the_same_columns_and_values(folder: str, before: d
     after = recorded.tables(folder)
     for table, columns in before["tables"][folder].items():
         assert {name: after[table].get(name) for name in columns} == columns, table
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("folder", ["run", "sweep"])
+def test_figures_have_the_same_names(folder: str, before: dict[str, Any]) -> None:
+    assert set(before["figures"][folder]) - set(recorded.figures(folder)) == set()

@@ -1,4 +1,4 @@
-"""Run folders and answers of an earlier version, and what is compared: numbers, whatever the words around them.
+"""Run folders and answers of an earlier version, and what is compared: numbers and names of figures.
 
 ``python -m support.recorded`` (in ``tests/``) runs the commands on ``recorded.tar.gz`` and writes ``recorded.json``
 again. Do that only when an answer is meant to change, and say so in ``CHANGELOG.md``.
@@ -110,12 +110,20 @@ def tables(folder: str) -> dict[str, dict[str, list[str]]]:
     return found
 
 
+def figures(folder: str) -> list[str]:
+    """The names of the figures that are drawn of a run or sweep."""
+    done = invoke("figures", folder, "--out", f"figures-{folder}", "--quiet")
+    assert done.exit_code == 0, done.output
+    return sorted({path.stem for path in Path(f"figures-{folder}").iterdir()})
+
+
 def answers() -> dict[str, Any]:
     """All that is compared; the stored folders are in the current one."""
     return {
         "commands": {command: answer(command) for command in COMMANDS},
         "pages": {folder: page(folder) for folder in ("run", "sweep")},
         "tables": {folder: tables(folder) for folder in ("run", "sweep")},
+        "figures": {folder: figures(folder) for folder in ("run", "sweep")},
     }
 
 

@@ -1,5 +1,6 @@
 """The number of the format: one sentence about all others."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,11 @@ def test_todays_number_and_none_at_all() -> None:
     check_format({"format": FORMAT, "fedradio": "9.9"}, Path("a"))
     check_format({}, Path("a"))
     check_format({"format": "two"}, Path("a"))
+
+
+def test_a_folder_of_version_0_2_is_refused_by_one_version_and_sent_to_another() -> None:
+    with pytest.raises(FormatError) as caught:
+        check_format({"format": 2, "fedradio": "0.2.0.dev0"}, Path("a"))
+    mine, theirs = re.findall(r"fedradio (\d\S*\d)", str(caught.value))
+    assert (mine, theirs) == (__version__, "0.2.0.dev0")
+    assert mine != theirs
