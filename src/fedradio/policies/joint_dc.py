@@ -171,63 +171,59 @@ def _expanded(slot: SlotProblem, point: Point, max_steps: int) -> tuple[Tensor, 
 class _Programme:
     """Linear programme (40) around an iterate: minimise ``q z`` such that ``A z + s = b``, ``s = 0`` or ``s >= 0``.
 
-    ``z`` holds the variables ``x [4, U]`` client by client (1_u, Lbar/L_max, f/f(i) - 1, P/P(i) - 1), then
-    ``L/L_max [U]``. ``A`` and ``b`` have a row per cell (C2, C3) or client, two in C5, C6:
+    ``z [4 U]`` holds the variables ``x [4, U]`` client by client: 1_u, Lbar/L_max, f/f(i) - 1, P/P(i) - 1. ``A`` and
+    ``b`` have a row per cell (C2, C3) or client, two in C5, C6:
 
     - C2, with equality: the sum of 1_u in a cell is the number ``wanted``
     - (34): ``LEAST_SHARE <= 1_u <= 1``
     - C3: the sum of 1_u over the clients selected ``before`` is at most the overlap, or more where it must be
     - (30): ``1_u / L_max <= Lbar/L_max <= 1_u``
-    - C4: ``1 / L_max <= L/L_max <= 1``
-    - (31), which implies (32): ``(1 - 1_u) / L_max <= L/L_max - Lbar/L_max <= 1 - 1_u``
     - C5, C6 and the trust region: ``low <= x[2:] <= high``
     - (40c), (40d): seconds and joules, in shares of deadline and budget, are at most ``1_u``
 
-    They are made once. Between iterations only ``q``, the bounds ``low`` and ``high`` in ``b``, and the coefficients of
-    (40c) and (40d) in ``A`` change; these are all stored, zeros too.
+    Only C4, ``1/L_max <= L/L_max <= 1``, and (31), ``(1 - 1_u)/L_max <= L/L_max - Lbar/L_max <= 1 - 1_u``, which
+    implies (32), contain the steps ``L``, and these have no other use. With (30) and (34) such an ``L`` always exists:
+    ``max(1/L_max, Lbar/L_max + (1 - 1_u)/L_max) <= min(1, Lbar/L_max + 1 - 1_u)``. So they are left out.
+
+    ``A`` and ``b`` are made once. Between iterations only ``q``, the bounds ``low`` and ``high`` in ``b``, and the
+    coefficients of (40c) and (40d) in ``A`` change; these are all stored, zeros too.
     """
 
     def __init__(self, slot: SlotProblem, wanted: Tensor, overlap: int, before: Tensor, max_steps: int) -> None:
-        n, one = slot.clients, 1 / max_steps
+        n = slot.clients
         members = (slot.parent == torch.arange(slot.receivers)[:, None]).double()  # [R, U]
         members, wanted = members[wanted > 0], wanted[wanted > 0]
         repeated = (members * before).sum(1)
         least = wanted - (members.sum(1) - repeated)
         allowed = torch.maximum(least, torch.full_like(repeated, overlap)) + LEAST_SHARE * repeated
-        cells, each, planned = len(members), sp.identity(n), [[0, 0, 1, 0], [0, 0, 0, 1]]
-        groups = [  # coefficients of x [4, U] and of L/L_max [U], bound
-            (sp.kron(members.numpy(), [[1, 0, 0, 0]]), None, wanted.numpy()),  # C2
-            (sp.kron(each, [[-1, 0, 0, 0]]), None, np.full(n, -LEAST_SHARE)),  # (34)
-            (sp.kron(each, [[1, 0, 0, 0]]), None, np.ones(n)),
-            (sp.kron((members * before).numpy(), [[1, 0, 0, 0]]), None, allowed.numpy()),  # C3
-            (sp.kron(each, [[one, -1, 0, 0]]), None, np.zeros(n)),  # (30)
-            (sp.kron(each, [[-1, 1, 0, 0]]), None, np.zeros(n)),
-            (sp.kron(each, [[0, 0, 0, 0]]), -each, np.full(n, -one)),  # C4
-            (sp.kron(each, [[0, 0, 0, 0]]), each, np.ones(n)),
-            (sp.kron(each, [[-one, 1, 0, 0]]), -each, np.full(n, -one)),  # (31)
-            (sp.kron(each, [[1, -1, 0, 0]]), each, np.ones(n)),
-            (-sp.kron(each, planned), None, np.zeros(2 * n)),  # C5, C6 and the trust region
-            (sp.kron(each, planned), None, np.zeros(2 * n)),
+        each, planned = sp.identity(n), [[0, 0, 1, 0], [0, 0, 0, 1]]
+        groups = [  # coefficients of x [4, U], bound
+            (sp.kron(members.numpy(), [[1, 0, 0, 0]]), wanted.numpy()),  # C2
+            (sp.kron(each, [[-1, 0, 0, 0]]), np.full(n, -LEAST_SHARE)),  # (34)
+            (sp.kron(each, [[1, 0, 0, 0]]), np.ones(n)),
+            (sp.kron((members * before).numpy(), [[1, 0, 0, 0]]), allowed.numpy()),  # C3
+            (sp.kron(each, [[1 / max_steps, -1, 0, 0]]), np.zeros(n)),  # (30)
+            (sp.kron(each, [[-1, 1, 0, 0]]), np.zeros(n)),
+            (-sp.kron(each, planned), np.zeros(2 * n)),  # C5, C6 and the trust region
+            (sp.kron(each, planned), np.zeros(2 * n)),
         ]
-        without = [sp.csc_matrix((len(bound), n)) if steps is None else steps for _, steps, bound in groups]
-        constant = sp.vstack([sp.hstack((group[0], steps)) for group, steps in zip(groups, without, strict=True)])
+        constant = sp.vstack([coefficients for coefficients, _ in groups])
         constant.eliminate_zeros()
-        changing = sp.hstack((sp.kron(each, np.ones((1, 4))), sp.csc_matrix((n, n))))
+        changing = sp.kron(each, np.ones((1, 4)))
         self.a = sp.vstack((constant, changing, changing), format="csc")
-        self.b = np.concatenate([bound for _, _, bound in groups] + [np.zeros(2 * n)])
-        self.q = np.zeros(5 * n)
+        self.b = np.concatenate([bound for _, bound in groups] + [np.zeros(2 * n)])
         end = len(self.b)
         self.bounds = slice(end - 6 * n, end - 2 * n)
         rows = self.a.indices
         self.seconds = (end - 2 * n <= rows) & (rows < end - n)
         self.joules = end - n <= rows
-        self.cones = [clarabel.ZeroConeT(cells), clarabel.NonnegativeConeT(end - cells)]
+        self.cones = [clarabel.ZeroConeT(len(members)), clarabel.NonnegativeConeT(end - len(members))]
 
     def solve(self, cost: Tensor, seconds: Tensor, joules: Tensor, low: Tensor, high: Tensor) -> Tensor | None:
         """Optimal variables ``[4, U]``, or None if the solver finds none."""
         selection = torch.zeros_like(cost)
         selection[0] = 1.0
-        self.q[: cost.numel()] = _by_client(cost)
+        self.q = _by_client(cost)
         self.b[self.bounds] = np.concatenate((-_by_client(low), _by_client(high)))
         self.a.data[self.seconds] = _by_client(seconds - selection)
         self.a.data[self.joules] = _by_client(joules - selection)
@@ -237,7 +233,7 @@ class _Programme:
         found = clarabel.DefaultSolver(none, self.q, self.a, self.b, self.cones, settings).solve()
         if found.status not in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
             return None
-        solution = torch.tensor(found.x[: cost.numel()], dtype=torch.float64).reshape(-1, len(cost)).T.contiguous()
+        solution = torch.tensor(found.x, dtype=torch.float64).reshape(-1, len(cost)).T.contiguous()
         return solution if bool(solution.isfinite().all()) else None
 
 

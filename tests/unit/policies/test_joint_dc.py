@@ -7,6 +7,7 @@ how far the iteration came), and three slots run them all.
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import clarabel
@@ -197,7 +198,7 @@ class Modelled:
         repeats = members * before.numpy()
         least = wanted.numpy()[cells] - (members - repeats).sum(1)
         allowed = np.maximum(least, overlap) + joint_dc.LEAST_SHARE * repeats.sum(1)
-        self.x, steps = cp.Variable((4, n)), cp.Variable(n)
+        self.x, steps = cp.Variable((4, n)), cp.Variable(n)  # L / L_max
         self.parameters = [cp.Parameter((rows, n)) for rows in (4, 4, 4, 2, 2)]
         cost, seconds, joules, low, high = self.parameters
         share, selected_steps = self.x[0], self.x[1]
@@ -208,16 +209,20 @@ class Modelled:
             repeats @ share <= allowed,
             selected_steps >= share / max_steps,
             selected_steps <= share,
-            steps >= 1 / max_steps,
-            steps <= 1,
-            steps - selected_steps >= (1 - share) / max_steps,
-            steps - selected_steps <= 1 - share,
             self.x[2:] >= low,
             self.x[2:] <= high,
             cp.sum(cp.multiply(seconds, self.x), axis=0) <= share,
             cp.sum(cp.multiply(joules, self.x), axis=0) <= share,
         ]
-        self.problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(cost, self.x))), constraints)
+        goal = cp.Minimize(cp.sum(cp.multiply(cost, self.x)))
+        self.problem = cp.Problem(goal, constraints)
+        implied = [  # C4, (31)
+            steps >= 1 / max_steps,
+            steps <= 1,
+            steps - selected_steps >= (1 - share) / max_steps,
+            steps - selected_steps <= 1 - share,
+        ]
+        self.whole = cp.Problem(goal, constraints + implied)
 
     def state(self, *values: Tensor) -> None:
         for parameter, value in zip(self.parameters, values, strict=True):
@@ -228,7 +233,8 @@ class Modelled:
     "case", ["free", "floors", "waiting", "a cell without clients", "no budgets", "overlaps that cannot be kept"]
 )
 def test_the_programme_is_that_of_cvxpy(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matrix, bounds and costs of three iterations are equal to the last bit; the solutions of all are."""
+    """Matrix, bounds, costs and solutions of three iterations are equal to the last bit. The programme with the steps,
+    as printed, has the same least cost."""
     slot = slot_of(view(0, **{"floors": FLOORS, "waiting": WAITING}.get(case, {})))
     before = some_before(slot, 0)
     if case == "a cell without clients":
@@ -258,12 +264,25 @@ def test_the_programme_is_that_of_cvxpy(case: str, monkeypatch: pytest.MonkeyPat
             assert np.array_equal(data["c"], self.q)
             self.modelled.problem.solve(solver=cp.CLARABEL, warm_start=False)
             assert np.array_equal(self.modelled.x.value, solution.numpy())
+            least = self.modelled.whole.solve(solver=cp.CLARABEL)
+            assert math.isclose(least, float((values[0] * solution).sum()), rel_tol=1e-6)
             solved.append(solution)
             return solution
 
     monkeypatch.setattr(joint_dc, "_Programme", Both)
     dc_decision(slot, Z, MOST, THETA, PSI, before, Iteration(most=3))
     assert len(solved) == 3
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 50])
+def test_steps_of_every_relaxed_selection_exist(most: int) -> None:
+    """C4 and (31) leave ``L / L_max`` an interval wherever (30) and (34) hold. The length of the interval is a concave
+    function of the selection and its steps, so that it is nowhere less than at the corners of (30) and (34)."""
+    one = Fraction(1, most)
+    for share in (Fraction(joint_dc.LEAST_SHARE), Fraction(1)):
+        for selected_steps in (share * one, share):
+            least = max(one, selected_steps + (1 - share) * one)
+            assert least <= min(1, selected_steps + 1 - share)
 
 
 @DEVICES
