@@ -1,6 +1,6 @@
 """RawHFL's slot problem three ways, OSAFL's two: ``python benchmarks/policies.py [--slots 20] [--quick]``.
 
-The modes of policy ``joint`` (exact optimum, everybody at full power, Algorithm 2 with CVXPY and Clarabel) plan the
+The modes of policy ``joint`` (exact optimum, everybody at full power, Algorithm 2 with Clarabel) plan the
 same random slots in turn: 4 cells x 12 clients, 4 selected in each, at most 2 of them repeated. Every slot has a world
 and a previous selection of its own. Printed: the objective (29), joules, steps, who is eligible, milliseconds on one
 torch thread; then the same slots on devices with floors and circuit power; then planning as a share of training time,

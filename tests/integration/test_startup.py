@@ -12,7 +12,7 @@ from support.commands import exit_code
 from support.fork_server import ForkedProcess
 from support.processes import MAIN, PATIENCE_S
 
-HEAVY = ("torch", "scipy.stats", "matplotlib", "plotly", "cvxpy", "pandas", "ray", "flwr")
+HEAVY = ("torch", "scipy.stats", "matplotlib", "plotly", "pandas", "ray", "flwr")
 """Slow to import, each by a quarter of a second or more."""
 
 STATEMENTS = """

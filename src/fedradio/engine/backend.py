@@ -12,6 +12,7 @@ from fedradio.engine.groups import check_groups
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.local import Kernel, finish, prepare
 from fedradio.engine.memo import Memo
+from fedradio.engine.memory import keep_freed_memory
 from fedradio.engine.module import Autograd
 from fedradio.engine.pair import PairAutograd, PairDense
 from fedradio.engine.threads import cores, one_torch_thread, parallel_map
@@ -21,12 +22,14 @@ class Engine(Backend):
     """The multi-threaded :class:`~fedradio.core.contracts.Backend` of this machine.
 
     ``workers`` threads (default: one per core) train the groups of clients, each on one core: results are bit for bit
-    the same for any number of workers. On a GPU there is one worker (untested here).
+    the same for any number of workers. On a GPU there is one worker (untested here). Freed memory stays with the
+    process (:func:`~fedradio.engine.memory.keep_freed_memory`).
     """
 
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
+        keep_freed_memory()
         self.workers = workers or cores()
         self._last: tuple[Model, bool, Kernel] | None = None
         self._memo = Memo()

@@ -66,7 +66,7 @@ class Joint(Policy):
     def solve(self, slot: SlotProblem, before: Tensor) -> tuple[Offer, Tensor, dict[str, Tensor]]:
         """Offers, selection ``[S]`` and notes ``[R]`` of one slot; ``before [S]`` marks the selection before it."""
         if self.mode == "dc":
-            from fedradio.policies.joint_dc import dc_decision  # cvxpy takes a second to load: only for those who ask
+            from fedradio.policies.joint_dc import dc_decision  # its solver loads scipy: only for those who ask
 
             return dc_decision(slot, self.clients, self.max_steps, self.theta, self.overlap, before, self.iteration)
         if self.mode == "paper":

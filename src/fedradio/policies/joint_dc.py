@@ -23,8 +23,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import cvxpy as cp
+import clarabel
+import numpy as np
+import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fedradio.core.params import group_sum
@@ -166,9 +169,24 @@ def _expanded(slot: SlotProblem, point: Point, max_steps: int) -> tuple[Tensor, 
 
 
 class _Programme:
-    """Linear programme (40) around an iterate, compiled once; only its coefficients change between iterations.
+    """Linear programme (40) around an iterate: minimise ``q z`` such that ``A z + s = b``, ``s = 0`` or ``s >= 0``.
 
-    Variables ``x [4, U]``: 1_u, Lbar/L_max, f/f(i) - 1, P/P(i) - 1.
+    ``z [4 U]`` holds the variables ``x [4, U]`` client by client: 1_u, Lbar/L_max, f/f(i) - 1, P/P(i) - 1. ``A`` and
+    ``b`` have a row per cell (C2, C3) or client, two in C5, C6:
+
+    - C2, with equality: the sum of 1_u in a cell is the number ``wanted``
+    - (34): ``LEAST_SHARE <= 1_u <= 1``
+    - C3: the sum of 1_u over the clients selected ``before`` is at most the overlap, or more where it must be
+    - (30): ``1_u / L_max <= Lbar/L_max <= 1_u``
+    - C5, C6 and the trust region: ``low <= x[2:] <= high``
+    - (40c), (40d): seconds and joules, in shares of deadline and budget, are at most ``1_u``
+
+    Only C4, ``1/L_max <= L/L_max <= 1``, and (31), ``(1 - 1_u)/L_max <= L/L_max - Lbar/L_max <= 1 - 1_u``, which
+    implies (32), contain the steps ``L``, and these have no other use. With (30) and (34) such an ``L`` always exists:
+    ``max(1/L_max, Lbar/L_max + (1 - 1_u)/L_max) <= min(1, Lbar/L_max + 1 - 1_u)``. So they are left out.
+
+    ``A`` and ``b`` are made once. Between iterations only ``q``, the bounds ``low`` and ``high`` in ``b``, and the
+    coefficients of (40c) and (40d) in ``A`` change; these are all stored, zeros too.
     """
 
     def __init__(self, slot: SlotProblem, wanted: Tensor, overlap: int, before: Tensor, max_steps: int) -> None:
@@ -178,41 +196,50 @@ class _Programme:
         repeated = (members * before).sum(1)
         least = wanted - (members.sum(1) - repeated)
         allowed = torch.maximum(least, torch.full_like(repeated, overlap)) + LEAST_SHARE * repeated
-        self.x = cp.Variable((4, n))
-        steps = cp.Variable(n)  # L / L_max
-        self.parameters = [cp.Parameter((rows, n)) for rows in (4, 4, 4, 2, 2)]
-        cost, seconds, joules, low, high = self.parameters
-        share, selected_steps = self.x[0], self.x[1]
-        constraints = [
-            share >= LEAST_SHARE,  # (34)
-            share <= 1,
-            members.numpy() @ share == wanted.double().numpy(),  # C2
-            (members * before).numpy() @ share <= allowed.numpy(),  # C3, relaxed where it must be
-            selected_steps >= share / max_steps,  # (30)
-            selected_steps <= share,
-            steps >= 1 / max_steps,  # C4
-            steps <= 1,
-            steps - selected_steps >= (1 - share) / max_steps,  # (31), which implies (32)
-            steps - selected_steps <= 1 - share,
-            self.x[2:] >= low,  # C5, C6 and the trust region
-            self.x[2:] <= high,
-            cp.sum(cp.multiply(seconds, self.x), axis=0) <= share,  # (40c), in shares of the deadline
-            cp.sum(cp.multiply(joules, self.x), axis=0) <= share,  # (40d), in shares of the budget
+        each, planned = sp.identity(n), [[0, 0, 1, 0], [0, 0, 0, 1]]
+        groups = [  # coefficients of x [4, U], bound
+            (sp.kron(members.numpy(), [[1, 0, 0, 0]]), wanted.numpy()),  # C2
+            (sp.kron(each, [[-1, 0, 0, 0]]), np.full(n, -LEAST_SHARE)),  # (34)
+            (sp.kron(each, [[1, 0, 0, 0]]), np.ones(n)),
+            (sp.kron((members * before).numpy(), [[1, 0, 0, 0]]), allowed.numpy()),  # C3
+            (sp.kron(each, [[1 / max_steps, -1, 0, 0]]), np.zeros(n)),  # (30)
+            (sp.kron(each, [[-1, 1, 0, 0]]), np.zeros(n)),
+            (-sp.kron(each, planned), np.zeros(2 * n)),  # C5, C6 and the trust region
+            (sp.kron(each, planned), np.zeros(2 * n)),
         ]
-        self.problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(cost, self.x))), constraints)
+        constant = sp.vstack([coefficients for coefficients, _ in groups])
+        constant.eliminate_zeros()
+        changing = sp.kron(each, np.ones((1, 4)))
+        self.a = sp.vstack((constant, changing, changing), format="csc")
+        self.b = np.concatenate([bound for _, bound in groups] + [np.zeros(2 * n)])
+        end = len(self.b)
+        self.bounds = slice(end - 6 * n, end - 2 * n)
+        rows = self.a.indices
+        self.seconds = (end - 2 * n <= rows) & (rows < end - n)
+        self.joules = end - n <= rows
+        self.cones = [clarabel.ZeroConeT(len(members)), clarabel.NonnegativeConeT(end - len(members))]
 
     def solve(self, cost: Tensor, seconds: Tensor, joules: Tensor, low: Tensor, high: Tensor) -> Tensor | None:
         """Optimal variables ``[4, U]``, or None if the solver finds none."""
-        try:
-            for parameter, value in zip(self.parameters, (cost, seconds, joules, low, high), strict=True):
-                parameter.value = value.numpy()
-            self.problem.solve(solver=cp.CLARABEL, warm_start=False)  # cold: the same slot gives the same answer
-        except (cp.SolverError, ValueError, ArithmeticError):
+        selection = torch.zeros_like(cost)
+        selection[0] = 1.0
+        self.q = _by_client(cost)
+        self.b[self.bounds] = np.concatenate((-_by_client(low), _by_client(high)))
+        self.a.data[self.seconds] = _by_client(seconds - selection)
+        self.a.data[self.joules] = _by_client(joules - selection)
+        none = sp.csc_matrix((len(self.q), len(self.q)))  # no quadratic costs
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        found = clarabel.DefaultSolver(none, self.q, self.a, self.b, self.cones, settings).solve()
+        if found.status not in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
             return None
-        if self.problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-            return None
-        solution = torch.from_numpy(self.x.value)
+        solution = torch.tensor(found.x, dtype=torch.float64).reshape(-1, len(cost)).T.contiguous()
         return solution if bool(solution.isfinite().all()) else None
+
+
+def _by_client(values: Tensor) -> NDArray[np.float64]:
+    """Rows of values ``[k, U]`` as one vector ``[U k]``, client by client."""
+    return values.T.flatten().numpy()
 
 
 def _feasible(slot: SlotProblem, point: Point, start: Offer, max_steps: int) -> Offer:

@@ -7,8 +7,12 @@ how far the iteration came), and three slots run them all.
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
 
+import clarabel
 import cvxpy as cp
+import numpy as np
 import pytest
 import torch
 from support.exchanges import exchange, realised
@@ -184,6 +188,103 @@ def test_expansions_touch_the_true_costs(floors: dict[str, float]) -> None:
         assert torch.allclose(coefficients[:, row], slope, rtol=1e-6)
 
 
+class Modelled:
+    """Programme (40) as cvxpy states it: the plain version of ``joint_dc._Programme``."""
+
+    def __init__(self, slot: SlotProblem, wanted: Tensor, overlap: int, before: Tensor, max_steps: int) -> None:
+        n = slot.clients
+        cells = [c for c in range(slot.receivers) if int(wanted[c])]
+        members = np.array([[float(parent == c) for parent in slot.parent.tolist()] for c in cells])
+        repeats = members * before.numpy()
+        least = wanted.numpy()[cells] - (members - repeats).sum(1)
+        allowed = np.maximum(least, overlap) + joint_dc.LEAST_SHARE * repeats.sum(1)
+        self.x, steps = cp.Variable((4, n)), cp.Variable(n)  # L / L_max
+        self.parameters = [cp.Parameter((rows, n)) for rows in (4, 4, 4, 2, 2)]
+        cost, seconds, joules, low, high = self.parameters
+        share, selected_steps = self.x[0], self.x[1]
+        constraints = [
+            share >= joint_dc.LEAST_SHARE,
+            share <= 1,
+            members @ share == wanted.numpy()[cells],
+            repeats @ share <= allowed,
+            selected_steps >= share / max_steps,
+            selected_steps <= share,
+            self.x[2:] >= low,
+            self.x[2:] <= high,
+            cp.sum(cp.multiply(seconds, self.x), axis=0) <= share,
+            cp.sum(cp.multiply(joules, self.x), axis=0) <= share,
+        ]
+        goal = cp.Minimize(cp.sum(cp.multiply(cost, self.x)))
+        self.problem = cp.Problem(goal, constraints)
+        implied = [  # C4, (31)
+            steps >= 1 / max_steps,
+            steps <= 1,
+            steps - selected_steps >= (1 - share) / max_steps,
+            steps - selected_steps <= 1 - share,
+        ]
+        self.whole = cp.Problem(goal, constraints + implied)
+
+    def state(self, *values: Tensor) -> None:
+        for parameter, value in zip(self.parameters, values, strict=True):
+            parameter.value = value.numpy()
+
+
+@pytest.mark.parametrize(
+    "case", ["free", "floors", "waiting", "a cell without clients", "no budgets", "overlaps that cannot be kept"]
+)
+def test_the_programme_is_that_of_cvxpy(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrix, bounds, costs and solutions of three iterations are equal to the last bit. The programme with the steps,
+    as printed, has the same least cost."""
+    slot = slot_of(view(0, **{"floors": FLOORS, "waiting": WAITING}.get(case, {})))
+    before = some_before(slot, 0)
+    if case == "a cell without clients":
+        budget = slot.fleet.energy_j.clone()
+        budget[:14] = 0.0
+        slot = replace(slot, fleet=replace(slot.fleet, energy_j=budget))
+    elif case == "no budgets":
+        slot = with_budget(slot, math.inf)
+    elif case == "overlaps that cannot be kept":
+        before[:20] = True
+    solved = []
+
+    class Both(joint_dc._Programme):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)  # type: ignore[arg-type]
+            self.modelled = Modelled(*arguments)  # type: ignore[arg-type]
+
+        def solve(self, *values: Tensor) -> Tensor | None:
+            solution = super().solve(*values)
+            assert solution is not None
+            self.modelled.state(*values)
+            data = self.modelled.problem.get_problem_data(cp.CLARABEL)[0]
+            assert data["A"].shape == self.a.shape
+            for field in ("indptr", "indices", "data"):
+                assert np.array_equal(getattr(data["A"], field), getattr(self.a, field))
+            assert np.array_equal(data["b"], self.b)
+            assert np.array_equal(data["c"], self.q)
+            self.modelled.problem.solve(solver=cp.CLARABEL, warm_start=False)
+            assert np.array_equal(self.modelled.x.value, solution.numpy())
+            least = self.modelled.whole.solve(solver=cp.CLARABEL)
+            assert math.isclose(least, float((values[0] * solution).sum()), rel_tol=1e-6)
+            solved.append(solution)
+            return solution
+
+    monkeypatch.setattr(joint_dc, "_Programme", Both)
+    dc_decision(slot, Z, MOST, THETA, PSI, before, Iteration(most=3))
+    assert len(solved) == 3
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 50])
+def test_steps_of_every_relaxed_selection_exist(most: int) -> None:
+    """C4 and (31) leave ``L / L_max`` an interval wherever (30) and (34) hold. The length of the interval is a concave
+    function of the selection and its steps, so that it is nowhere less than at the corners of (30) and (34)."""
+    one = Fraction(1, most)
+    for share in (Fraction(joint_dc.LEAST_SHARE), Fraction(1)):
+        for selected_steps in (share * one, share):
+            least = max(one, selected_steps + (1 - share) * one)
+            assert least <= min(1, selected_steps + 1 - share)
+
+
 @DEVICES
 @pytest.mark.parametrize("budget", [1.0, 0.15, 0.002])
 def test_any_point_is_made_feasible(floors: dict[str, float], budget: float) -> None:
@@ -252,20 +353,23 @@ def test_an_overlap_that_cannot_be_kept(each: int, psi: int) -> None:
 
 
 @pytest.mark.parametrize("when", [0, 3])
-@pytest.mark.parametrize("how", ["raises", "infeasible"])
+@pytest.mark.parametrize("how", ["NumericalError", "PrimalInfeasible", "MaxIterations", "Solved"])
 def test_a_solver_that_fails_leaves_the_last_iterate(when: int, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, calls = cp.Problem.solve, [0]
+    """It says that it failed, or that it solved the programme, with a solution that is not a number."""
+    honest, calls = clarabel.DefaultSolver, [0]
 
-    def solve(self: cp.Problem, *args: object, **kwargs: object) -> object:
-        calls[0] += 1
-        if calls[0] <= when:
-            return honest(self, *args, **kwargs)
-        if how == "raises":
-            raise cp.SolverError("no")
-        self._status = cp.INFEASIBLE
-        return math.inf
+    class Solver:
+        def __init__(self, *programme: object) -> None:
+            self.programme = programme
 
-    monkeypatch.setattr(cp.Problem, "solve", solve)
+        def solve(self) -> object:
+            calls[0] += 1
+            found = honest(*self.programme).solve()
+            if calls[0] <= when:
+                return found
+            return SimpleNamespace(status=getattr(clarabel.SolverStatus, how), x=[math.nan] * len(found.x))
+
+    monkeypatch.setattr(clarabel, "DefaultSolver", Solver)
     slot = slot_of(view(1))
     before = some_before(slot, 1)
     offer, active, notes = dc_decision(slot, Z, MOST, THETA, PSI, before)
