@@ -55,6 +55,20 @@ SOLVER = (
 
 MUTANTS = (
     Mutant(
+        "data/tapes.py",
+        "test images of stored data sets are not standardised",
+        "test_pool = Pool(samples.test_x, samples.test_y, samples.scale)",
+        "test_pool = Pool(samples.test_x, samples.test_y, Scale(0.0, 1.0))",
+        ("data/test_sources.py",),
+    ),
+    Mutant(
+        "data/tapes.py",
+        "mini-batches of stored images keep the range 0 to 255",
+        "return x if self.scale is None else self.scale(x), self",
+        "return x if self.scale is None else x.float(), self",
+        ("data/test_sources.py",),
+    ),
+    Mutant(
         "rounds/merge.py",
         "the mass of what was lost is handed up",
         "side.importance(info.known, len(ids)) * info.arrived",

@@ -110,8 +110,9 @@ def standardised(x: Tensor, test_x: Tensor) -> tuple[Tensor, Tensor]:
     return ((x - mean) * scale).float(), ((test_x - mean) * scale).float()
 
 
-def check_arrays(x: Tensor, y: Tensor, classes: int, prefix: str = "") -> None:
-    """Refuse samples ``x [n, *shape]``, ``y [n]`` that no model can learn from, however they were made."""
+def check_arrays(x: Tensor, y: Tensor, classes: int, prefix: str = "", *, pixels: bool = False) -> None:
+    """Refuse samples ``x [n, *shape]``, ``y [n]`` that no model can learn from, however they were made; ``pixels`` are
+    uint8 and standardised later."""
     if len(x) != len(y):
         raise DataError(
             f"{prefix}x has {len(x)} samples and {prefix}y has {len(y)} labels: one label per sample is needed"
@@ -120,19 +121,26 @@ def check_arrays(x: Tensor, y: Tensor, classes: int, prefix: str = "") -> None:
         raise DataError(f"{prefix}y is {y.dtype} of shape {tuple(y.shape)}: int64 of shape [n] is needed")
     if x.ndim < 2:
         raise DataError(f"{prefix}x has shape {tuple(x.shape)}: one row per sample is needed")
-    if x.dtype not in (torch.float32, torch.int64):
+    if pixels and x.dtype != torch.uint8:
+        raise DataError(f"{prefix}x is {x.dtype}: uint8 is needed for samples with a scale")
+    if not pixels and x.dtype not in (torch.float32, torch.int64):
         raise DataError(f"{prefix}x is {x.dtype}: float32 is needed, or int64 for ids")
     if not x.numel():
         return
+    if not pixels:
+        _check_finite(x, prefix)
+    if not 0 <= int(y.min()) <= int(y.max()) < classes:
+        outside = ((y < 0) | (y >= classes)).cpu().numpy()
+        found = int(y[int(outside.argmax())])
+        raise DataError(f"{prefix}y is {found} at {_place(outside)}: labels must be 0 to {classes - 1}")
+
+
+def _check_finite(x: Tensor, prefix: str) -> None:
     low, high = x.aminmax()
     if not bool(torch.isfinite(low + high)):
         bad = ~torch.isfinite(x).cpu().numpy()
         if bad.any():
             raise DataError(f"{prefix}x is not finite at {_place(bad)}: the data is wrong, not the training")
-    if not 0 <= int(y.min()) <= int(y.max()) < classes:
-        outside = ((y < 0) | (y >= classes)).cpu().numpy()
-        found = int(y[int(outside.argmax())])
-        raise DataError(f"{prefix}y is {found} at {_place(outside)}: labels must be 0 to {classes - 1}")
 
 
 def sample_bits(array: Array) -> float:

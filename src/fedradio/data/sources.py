@@ -1,4 +1,5 @@
-"""Sources of images: each gives a :class:`Samples` of standardised float32 ``x [n, channels, height, width]``.
+"""Sources of images: each gives a :class:`Samples` of standardised ``x [n, channels, height, width]``, float32. Fetched
+data sets stay uint8 in memory and are standardised batch by batch.
 
 A source gets the number of clients (for sources whose clients produce their own samples) and its own generator.
 ``sample_bits`` counts 8 bits a value, as raw images have.
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from fedradio.core.contracts import Samples
+from fedradio.core.contracts import Samples, Scale
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import group_rank
 from fedradio.core.registry import Arg, register
@@ -153,14 +154,9 @@ def _stored(name: str, samples: int | None, rng: Rng) -> Samples:
     if samples is not None:
         chosen = rng.child("samples").numpy().permutation(len(x))[:samples]
         x, y = x[chosen], y[chosen]
-
-    def standardised(images: Bytes) -> Tensor:
-        return torch.from_numpy(images).float().div_(255).sub_(dataset.mean).div_(dataset.std)
-
-    test_y = torch.from_numpy(arrays.test_y).long()
-    return _samples(
-        standardised(x), torch.from_numpy(y).long(), standardised(arrays.test_x), test_y, classes=dataset.classes
-    )
+    train, test = (torch.from_numpy(images) for images in (x, arrays.test_x))
+    labels, test_labels = (torch.from_numpy(numbers).long() for numbers in (y, arrays.test_y))
+    return _samples(train, labels, test, test_labels, dataset.classes, Scale(dataset.mean, dataset.std))
 
 
 def _templates(classes: int, shape: tuple[int, int, int], rng: Rng) -> Tensor:
@@ -184,5 +180,5 @@ def _shifted(templates: Tensor, y: Tensor, shift: int, rng: Rng) -> Tensor:
     return templates[y[:, None, None, None], channel[:, None, None], rows[:, None, :, None], columns[:, None, None, :]]
 
 
-def _samples(x: Tensor, y: Tensor, test_x: Tensor, test_y: Tensor, classes: int) -> Samples:
-    return Samples(x, y, test_x, test_y, classes, sample_bits=8.0 * math.prod(x.shape[1:]))
+def _samples(x: Tensor, y: Tensor, test_x: Tensor, test_y: Tensor, classes: int, scale: Scale | None = None) -> Samples:
+    return Samples(x, y, test_x, test_y, classes, 8.0 * math.prod(x.shape[1:]), scale)

@@ -10,23 +10,25 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedradio.core.contracts import Samples, Tapes, TestSet
+from fedradio.core.contracts import Samples, Scale, Tapes, TestSet
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.rng import Rng
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A :data:`Fetch` of samples in memory: ``x [n, *shape]``, ``y [n]``."""
+    """A :data:`Fetch` of samples in memory: ``x [n, *shape]``, ``y [n]``; with a ``scale``, ``x`` are uint8 pixels that
+    are standardised batch by batch."""
 
     x: Tensor
     y: Tensor
+    scale: Scale | None = None
 
     def __call__(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Sample numbers of any shape to ``(x [*index, *shape], y [*index])``."""
         flat = index.flatten()
         x = self.x.index_select(0, flat).view(*index.shape, *self.x.shape[1:])
-        return x, self.y.index_select(0, flat).view(index.shape)
+        return x if self.scale is None else self.scale(x), self.y.index_select(0, flat).view(index.shape)
 
 
 def make_tapes(
@@ -63,7 +65,7 @@ def make_tapes(
         reason = f"no training sample left for client(s) {names}"
         raise SpecError(Problem("data.partition", reason, "use more samples per client, or a smaller test fraction"))
     in_test = _rank(owner, size) < test_size[owner]
-    pool = Pool(samples.x, samples.y)
+    pool = Pool(samples.x, samples.y, samples.scale)
     train, client, train_size = index[~in_test], owner[~in_test], size - test_size
     hidden = np.minimum(_rounded(unlabelled * train_size), train_size - (unlabelled < 1))  # never the last label
     unlabelled_mask = _rank_of(rng.child("unlabelled").numpy().random(len(train)), client, train_size) < hidden[client]
@@ -76,7 +78,8 @@ def make_tapes(
         test_set = TestSet(tensor(index[in_test]), tensor(owner[in_test]), len(parts), True, pool)
     else:
         number = torch.arange(len(samples.test_y), device=device)
-        test_set = TestSet(number, torch.zeros_like(number), 1, False, Pool(samples.test_x, samples.test_y))
+        test_pool = Pool(samples.test_x, samples.test_y, samples.scale)
+        test_set = TestSet(number, torch.zeros_like(number), 1, False, test_pool)
     validation = None
     if held_out > 0:
         validation = TestSet(tensor(train[in_validation]), tensor(client[in_validation]), len(parts), True, pool)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fedradio.core.arrays import drawn_test, standardised
-from fedradio.core.contracts import Samples
+from fedradio.core.contracts import Samples, Scale
 from fedradio.core.errors import DataError
 from fedradio.core.rng import Rng
 
@@ -218,6 +218,9 @@ def made(**changes: Any) -> Samples:
         ({"y": torch.zeros(9)}, "y is torch.float32"),
         ({"y": torch.zeros(8).long()}, "x has 9 samples and y has 8"),
         ({"x": torch.zeros(9, 3).double()}, "x is torch.float64: float32 is needed"),
+        ({"x": torch.zeros(9, 3).byte()}, "x is torch.uint8: float32 is needed"),
+        ({"scale": Scale(0.5, 0.25)}, "x is torch.float32: uint8 is needed"),
+        ({"x": torch.zeros(9, 3).byte(), "scale": Scale(0.5, 0.25)}, "test_x is torch.float32: uint8 is needed"),
         ({"x": torch.zeros(9)}, "one row per sample"),
         ({"x": torch.zeros(0, 3), "y": torch.zeros(0).long()}, "x has no samples"),
     ],
@@ -226,3 +229,7 @@ def test_samples_made_by_hand_are_checked_too(changes: dict[str, Any], words: st
     made().check()
     with pytest.raises(DataError, match=words):
         made(**changes).check()
+
+
+def test_samples_of_pixels_are_good_with_a_scale() -> None:
+    made(x=torch.zeros(9, 3).byte(), test_x=torch.zeros(3, 3).byte(), scale=Scale(0.5, 0.25)).check()

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from fedradio.core.contracts import Samples
+from fedradio.core.contracts import Samples, Scale
 from fedradio.core.errors import DataError, SpecError
 from fedradio.core.registry import parts
 from fedradio.core.rng import Rng
 from fedradio.data import cache as store
 from fedradio.data import sources
 from fedradio.data.catalog import DataSet
+from fedradio.data.tapes import make_tapes
 
 
 def linear_accuracy(samples: Samples) -> float:
@@ -26,10 +27,11 @@ def linear_accuracy(samples: Samples) -> float:
     return float(((test @ w).argmax(1) == samples.test_y).double().mean())
 
 
-def check(samples: Samples, shape: tuple[int, ...], n: int, test_n: int) -> None:
+def check(samples: Samples, shape: tuple[int, ...], n: int, test_n: int, dtype: torch.dtype = torch.float32) -> None:
     assert samples.x.shape == (n, *shape)
     assert samples.test_x.shape == (test_n, *shape)
-    assert samples.x.dtype == samples.test_x.dtype == torch.float32
+    assert samples.x.dtype == samples.test_x.dtype == dtype
+    assert (samples.scale is None) == (dtype == torch.float32)
     assert samples.y.dtype == samples.test_y.dtype == torch.int64
     assert samples.sample_bits == 8 * np.prod(shape)
     assert samples.y.min() >= 0
@@ -126,17 +128,54 @@ def test_absent_data_is_one_sentence(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10", "cifar100"])
 def test_stored_source(name: str, image_sets: dict[str, DataSet]) -> None:
-    """From the published file format through the store to standardised samples."""
+    """From the published file format through the store to pixels that standardise as the catalogue says."""
     dataset, arrays = image_sets[name], store.load(name)
     source = getattr(sources, name)
     samples = source(1, Rng(0))
-    check(samples, dataset.shape, 200, 40)
-    back = (samples.x.double() * dataset.std + dataset.mean) * 255
+    check(samples, dataset.shape, 200, 40, torch.uint8)
+    assert samples.x.tolist() == arrays.train_x.tolist()
+    assert samples.test_x.tolist() == arrays.test_x.tolist()
+    back = (samples.scale(samples.x).double() * dataset.std + dataset.mean) * 255
     assert np.allclose(back.numpy(), arrays.train_x, atol=1e-4)
     assert samples.y.tolist() == arrays.train_y.tolist()
     few, more = source(1, Rng(0), samples=4), source(1, Rng(0), samples=7)
     assert torch.equal(few.x, more.x[:4])  # fewer are a part of more
     assert len(few.test_x) == 40
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "cifar10", "cifar100"])
+def test_fetched_batches_are_bit_for_bit_those_of_the_set_standardised_as_a_whole(
+    name: str, image_sets: dict[str, DataSet]
+) -> None:
+    dataset, arrays = image_sets[name], store.load(name)
+    samples = getattr(sources, name)(1, Rng(0))
+    tapes = make_tapes(samples, [torch.arange(200)], Rng(0))
+    for fetch, images in ((tapes.fetch, arrays.train_x), (tapes.test.fetch, arrays.test_x)):
+        whole = torch.from_numpy(images).float().div_(255).sub_(dataset.mean).div_(dataset.std)
+        for size in (0, 1, 7, 32, 33, 500):
+            index = torch.from_numpy(np.random.default_rng(size).integers(0, len(images), size))
+            x, _ = fetch(index)
+            assert x.dtype == torch.float32
+            assert torch.equal(x, whole[index])
+        x, y = fetch(torch.tensor([[3, 1], [0, 3]]))
+        assert (x.shape, y.shape) == ((2, 2, *dataset.shape), (2, 2))
+    assert samples.scale is not None
+    rows = samples.x[:9].contiguous(memory_format=torch.channels_last)
+    assert torch.equal(samples.scale(rows), tapes.fetch(torch.arange(9))[0])
+    assert tapes.fetch.x.nbytes * 4 == samples.scale(samples.x).nbytes
+
+
+@pytest.mark.usefixtures("image_sets")
+def test_stored_samples_are_a_quarter_of_their_floats_and_move_with_their_scale() -> None:
+    samples = sources.cifar10(1, Rng(0))
+    assert (samples.x.nbytes, samples.test_x.nbytes) == (200 * 3072, 40 * 3072)
+    moved = samples.to("meta")
+    assert (moved.scale, moved.x.dtype) == (samples.scale, torch.uint8)
+
+
+def test_a_scaled_batch_by_hand() -> None:
+    x = Scale(0.2, 0.5)(torch.tensor([0, 51, 255], dtype=torch.uint8))
+    assert x.tolist() == pytest.approx([-0.4, 0.0, 1.6])
 
 
 def test_every_part_of_the_package_is_documented() -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Repeats as Repeats,
         RequestStream as RequestStream,
         Samples as Samples,
+        Scale as Scale,
         Spanned as Spanned,
         Stream as Stream,
         Tapes as Tapes,

@@ -229,7 +229,8 @@ def announced_stream(spec: Spec, clients: int, signals: Mapping[str, Tensor], te
     stats["label_counts"] = signals.get("label_counts", signals.get("start_label_counts", unknown))
     x, y = (torch.zeros(2, *shape), torch.zeros(2, dtype=torch.long)) if test is None else (test.x, test.y)
     number = torch.arange(len(y))
-    test_set = TestSet(number, torch.zeros_like(number), 1, False, Pool(x, y))
+    pool = Pool(x, y, None if test is None else test.scale)
+    test_set = TestSet(number, torch.zeros_like(number), 1, False, pool)
     bits = float(spec.plain["data"]["source"]["bits_per_value"])
     return Announced(stats, test_set, clients, shape, classes, bits)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.federations import Memory, federated, spec_of, trainers
 
-from fedradio.core.contracts import Samples
+from fedradio.core.contracts import Samples, Scale
 from fedradio.core.errors import DataError
 from fedradio.core.rng import Rng
 from fedradio.remote.flower.federation import Federation
@@ -78,6 +78,10 @@ def test_a_federation_learns_from_samples_that_the_server_never_has() -> None:
     assert len(record.groups["accuracy"]) == 3
     server = announced_stream(spec, 3, signals, samples(5))
     assert len(server.test().index) == 40
+    pixels = torch.full((2, 1, 8, 8), 51, dtype=torch.uint8)
+    stored = Samples(pixels, torch.zeros(2).long(), pixels, torch.zeros(2).long(), 10, 512.0, Scale(0.2, 0.5))
+    test = announced_stream(spec, 3, signals, stored).test()
+    assert float(test.fetch(test.index)[0].abs().max()) < 1e-6  # (51/255 - .2)/.5
     with pytest.raises(RuntimeError, match="on the devices"):
         server.draw({}, torch.tensor([0]), torch.tensor([1]), 4, Rng(0))
 
