@@ -30,6 +30,7 @@ from fedradio.papers.plan import (
     OUT,
     Reproduction,
     Unit,
+    group,
     plan_reproduction,
     reproduce_command,
     stored_seeds,
@@ -37,7 +38,7 @@ from fedradio.papers.plan import (
 )
 from fedradio.papers.published import items, matching
 from fedradio.papers.series import picture
-from fedradio.papers.shipped import FORMAT, FoundClaim, FoundTest, Made, Numbers, ShippedResult, fingerprints, group
+from fedradio.papers.shipped import FORMAT, FoundClaim, FoundTest, Made, Numbers, ShippedResult, fingerprints
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.runs.stored import read_environment

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.costing import each_takes
 from support.reproductions import run_here
 from support.scripts import script
 from typer.testing import CliRunner, Result
@@ -60,6 +61,9 @@ def here(tmp_path: Path, tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPa
     files = {"table1": _item(rows) | {"claims": claims}, "fig2": _item(rows) | curves, "fig3": _item(wild)}
     items = {("whfl", name): parse_item(json.dumps(plain), "whfl", name) for name, plain in files.items()}
     monkeypatch.setattr(shipped, "published", lambda: items)
+    monkeypatch.setattr(reproduce_command, "cores", lambda: 2)
+    monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "home"))
+    each_takes(monkeypatch, items.values(), 3000.0)
     return tmp_path
 
 
@@ -81,8 +85,8 @@ def _item(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "rows": rows,
         "footnotes": ["we read it so"],
         "scales": {
-            "quick": {"seeds": 1, "minutes": 4, "about": "two rounds"},
-            "paper": {"seeds": 3, "minutes": 90, "about": "as published"},
+            "quick": {"seeds": 1, "about": "two rounds"},
+            "paper": {"seeds": 3, "about": "as published"},
         },
     }
 
@@ -142,7 +146,7 @@ def test_a_dry_run_makes_nothing(here: Path, made: list[str]) -> None:
     done = fedradio("whfl", "table1", "--dry-run")
     assert done.exit_code == 0
     assert "tiny.yaml rule.lr=0.05 seed 1  missing" in done.stdout
-    assert "2 to make, about 4 min" in done.stdout
+    assert "2 to make, about 2 h of CPU time" in done.stdout
     assert not made
     assert not (here / "reproductions").exists()
     fedradio("whfl", "table1")
@@ -179,7 +183,7 @@ def test_the_list_shows_cost_and_what_is_there(here: Path) -> None:
         assert listed.exit_code == 0
         line = next(line for line in listed.stdout.splitlines() if " table1 " in line)
         assert "done" in line
-        assert "2 h, 3 seeds" in line
+        assert "1 s, 3 seeds" in line  # as measured
         assert "Accuracy of" in line
     assert "fig2" not in fedradio("osafl").stdout
 
@@ -265,7 +269,9 @@ def test_all_items_are_made_in_order_of_cost(here: Path, made: list[str]) -> Non
         "item 3 of 3: whfl fig3",
     ]
     assert all("left in total" in line for line in said)
-    assert "6 min left" in said[0]  # four minutes for two runs, and two for the one that fig3 has alone
+    assert (
+        "about 75 min left" in said[0]
+    )  # two runs of fifty minutes each, and the one that fig3 has alone, on two cores
     assert len(made) == 3
     folder = here / "reproductions/whfl/quick"
     assert {path.stem for path in folder.glob("*.json")} == {"table1", "fig2", "fig3"}
@@ -282,9 +288,37 @@ def test_several_items_are_made_in_the_order_asked_for(here: Path, made: list[st
 
 
 def test_a_dry_run_of_all_says_what_all_take(here: Path, made: list[str]) -> None:
+    """Three runs of fifty minutes; fig3 shares one with table1, and fig2 both."""
     text = fedradio("--all", "--dry-run").stdout
-    assert "3 items, about 6 min in total; shared runs are made once" in text
+    assert "3 items: 2.5 CPU hours, about 75 min of wall time on 2 cores; shared runs are made and counted once" in text
+    totals = [line.split("; folder")[0] for line in text.splitlines() if "; folder" in line]
+    assert totals == [
+        "2 to make, about 2 h of CPU time",
+        "2 counted above",
+        "1 to make, about 50 min of CPU time, 1 counted above",
+    ]
+    assert "cluster" not in text
     assert not made
+
+
+def test_a_dry_run_of_all_names_what_belongs_on_a_cluster(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At paper scale, table1 and fig2 have six runs, fig3 too: of three hours each, they take nine hours on two cores,
+    and of two hours each six."""
+    items = shipped.published().values()
+    each_takes(monkeypatch, items, 3 * 3600.0)
+    text = " ".join(fedradio("--all", "--scale", "paper", "--dry-run").stdout.split())
+    assert "3 items: 27 CPU hours, about 14 h of wall time on 2 cores" in text
+    assert "for a cluster (--on ray), each above 8 h: whfl table1 (9 h), whfl fig2 (9 h), whfl fig3 (9 h)" in text
+    each_takes(monkeypatch, items, 2 * 3600.0)
+    assert "cluster" not in fedradio("--all", "--scale", "paper", "--dry-run").stdout
+
+
+def test_the_time_of_studies_and_runs_is_noted_for_the_next_folder(here: Path, made: list[str]) -> None:
+    fedradio("whfl", "table1")
+    before = fedradio("whfl", "table1", "--dry-run", "--out", "elsewhere").stdout
+    assert "2 to make, about 1 s of CPU time" in before
+    stored = json.loads((here / "home/speed.json").read_text())
+    assert list(stored["units"]) == ["tiny.yaml", "tiny.yaml rule.lr=0.05"]
 
 
 def test_an_interruption_of_all_says_how_to_go_on(

@@ -29,8 +29,8 @@ rows:
     paper: {spec: digits_central}
 footnotes: ["a step is one mini-batch"]
 scales:
-  quick: {seeds: 2, minutes: 4, about: six rounds}
-  paper: {seeds: 10, minutes: 1800, about: as published}
+  quick: {seeds: 2, about: six rounds}
+  paper: {seeds: 10, about: as published}
 """
 
 

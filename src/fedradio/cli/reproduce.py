@@ -16,6 +16,7 @@ from fedradio.cli.where import pool_on
 from fedradio.core.errors import DivergenceError, Problem, SpecError
 from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
+from fedradio.engine.threads import cores
 from fedradio.papers.absence import Absence
 from fedradio.papers.collect import Result, collect, plain_result
 from fedradio.papers.form import SCALES, Scale
@@ -23,7 +24,7 @@ from fedradio.papers.items import Item
 from fedradio.papers.judge import judge, plain_claims
 from fedradio.papers.known import known_claims
 from fedradio.papers.make import blocked, load_specs, make_folder, make_runs, make_studies
-from fedradio.papers.order import Pace, cheapest, left_s
+from fedradio.papers.order import Pace, Work, cheapest, work_left
 from fedradio.papers.plan import (
     OUT,
     Reproduction,
@@ -43,9 +44,13 @@ from fedradio.report.terminal.shipped import opened, shipped_list_view, shipped_
 from fedradio.report.terminal.sweep import BatchProgress
 from fedradio.report.terminal.words import count, rough
 from fedradio.sweeps.grid import parse_seeds
+from fedradio.sweeps.processes import LocalPool
 from fedradio.sweeps.tasks import Pool
 
 LINE_EVERY_S = 10.0
+
+CLUSTER_S = 8 * 3600.0
+"""Items expected to take longer than this on this machine are named as work for a cluster."""
 
 LONG_S = 60.0
 """Items expected to take longer than this print an estimate before they start."""
@@ -58,6 +63,11 @@ class Where:
     pool: Pool
     jobs: int
     on: Place
+
+    def cores(self, runs: int) -> int:
+        """Cores that so many runs keep busy."""
+        at_once, threads = self.pool.share(runs, None)
+        return min(cores(), at_once * threads) if self.on == "local" else at_once * threads
 
     def command(self, text: str) -> str:
         """The command with the option that chooses this place."""
@@ -127,7 +137,7 @@ def reproduce(
     else:
         plans = [plan_reproduction(item, scale, chosen, out_dir) for item in listed]
         if dry_run:
-            _show_plans(plans, every)
+            _show_plans(plans, every, Where(LocalPool(jobs or 1), jobs or 1, "local"))
             return
         with pool_on(on, jobs) as pool:
             where = Where(pool, jobs or 1, on)
@@ -179,9 +189,9 @@ def _reproduce_many(
         plan = choose(rest)
         if len(plans) > 1 and not quiet:
             at = f"item {len(plans) - len(rest) + 1} of {len(plans)}: {plan.item.paper} {plan.item.name}"
-            say(err, f"{at}; about {rough(left_s(rest, pace))} left in total")
-        began, wanted_s = time.monotonic(), cost(plan).left_s
-        failed = _reproduce(plan, where.pool, where.command(command(plan)), quiet)
+            say(err, f"{at}; about {rough(pace.factor * _wall_s(rest, where))} left in total")
+        began, wanted_s = time.monotonic(), _wall_s([plan], where)
+        failed = _reproduce(plan, where, where.command(command(plan)), quiet)
         pace = pace if failed else pace.after(wanted_s, time.monotonic() - began)
         failures |= failed
         rest.remove(plan)
@@ -190,18 +200,43 @@ def _reproduce_many(
     return failures
 
 
-def _show_plans(plans: Sequence[Reproduction], every: bool) -> None:
-    """Print what would be made; ``every``: cheapest first, with the total cost."""
+def _wall_s(plans: Sequence[Reproduction], where: Where) -> float:
+    """Expected wall seconds of what is left of some items."""
+    runs = sum(unit.study is None and not unit.settled() for plan in plans for unit in plan.units)
+    return work_left(plans).wall_s(where.cores(max(1, runs)))
+
+
+def _show_plans(plans: Sequence[Reproduction], every: bool, where: Where) -> None:
+    """Print what would be made, shared work where it is first needed; ``every``: cheapest first, with the totals."""
     wanted = [plan for plan in plans if plan.units] if every else list(plans)
     ordered = sorted(wanted, key=lambda plan: cost(plan).left_s) if every else wanted
+    counted: set[Path] = set()
     for number, plan in enumerate(ordered):
         if number:
             out.print()
-        out.print(reproduction_view(plan, expected(plan), blocked(plan, load_specs(plan.units))))
+        without_data = blocked(plan, load_specs(plan.units))
+        out.print(reproduction_view(plan, expected(plan), without_data, frozenset(counted)))
+        counted |= {unit.work.path for unit in plan.units if not unit.settled() and unit.path not in without_data}
     if every:
         out.print()
-        left = rough(left_s(ordered, Pace()))
-        say(out, f"{count(len(ordered), 'item')}, about {left} in total; shared runs are made once")
+        for line in _total_lines(ordered, where):
+            say(out, line)
+
+
+def _total_lines(plans: Sequence[Reproduction], where: Where) -> list[str]:
+    """CPU hours of all items, wall time on this machine, and the items that belong on a cluster."""
+    work, busy = work_left(plans), where.cores(sum(len(plan.units) for plan in plans))
+    total = f"{count(len(plans), 'item')}: {_cpu_hours(work)} CPU hours, about {rough(work.wall_s(busy))} of wall time"
+    lines = [f"{total} on {count(busy, 'core')}; shared runs are made and counted once"]
+    each = [(plan.item, work_left([plan]).wall_s(busy)) for plan in plans]
+    long = [f"{item.paper} {item.name} ({rough(wall_s)})" for item, wall_s in each if wall_s > CLUSTER_S]
+    return lines + ([f"for a cluster (--on ray), each above {rough(CLUSTER_S)}: {', '.join(long)}"] if long else [])
+
+
+def _cpu_hours(work: Work) -> str:
+    """CPU hours with two digits, whole from ten on."""
+    hours = work.cpu_s / 3600
+    return f"{hours:.0f}" if hours >= 10 else f"{hours:.2g}"
 
 
 def _show_shipped(listed: Sequence[Item], whole: bool) -> None:
@@ -215,9 +250,9 @@ def _show_shipped(listed: Sequence[Item], whole: bool) -> None:
         out.print(shipped_list_view(shown))
 
 
-def _reproduce(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Absence]:
+def _reproduce(reproduction: Reproduction, where: Where, command: str, quiet: bool) -> dict[Path, Absence]:
     """Make, show and write one item; returns the failures. ``command`` resumes it."""
-    failures = _make(reproduction, pool, command, quiet)
+    failures = _make(reproduction, where, command, quiet)
     result = collect(reproduction, failures)
     files = _write(result)
     if not quiet:
@@ -228,19 +263,19 @@ def _reproduce(reproduction: Reproduction, pool: Pool, command: str, quiet: bool
     return failures
 
 
-def _make(reproduction: Reproduction, pool: Pool, command: str, quiet: bool) -> dict[Path, Absence]:
+def _make(reproduction: Reproduction, where: Where, command: str, quiet: bool) -> dict[Path, Absence]:
     """Make what is missing, with progress; ``command`` resumes it."""
     specs = load_specs(reproduction.units)
-    left = cost(reproduction)
-    if left.left_s > LONG_S and not quiet:
-        say(err, f"this will take about {rough(left.left_s)}: {left.units - left.done} runs and studies")
+    left, wall_s = cost(reproduction), _wall_s([reproduction], where)
+    if wall_s > LONG_S and not quiet:
+        say(err, f"this will take about {rough(wall_s)}: {left.units - left.done} runs and studies")
     make_folder(reproduction.folder)
     failures = blocked(reproduction, specs)
     try:
         with LateProgress(err) as bar:
             failures |= make_studies(reproduction, specs, _progress(bar, quiet))
         with BatchProgress(err) as observer:
-            failures |= make_runs(reproduction, specs, pool=pool, observer=None if quiet else observer)
+            failures |= make_runs(reproduction, specs, pool=where.pool, observer=None if quiet else observer)
     except KeyboardInterrupt:
         say(err, f"interrupted; finished work is in {reproduction.folder}; resume with: {command}")
         raise

@@ -118,10 +118,9 @@ class Row(Strict):
 
 
 class Size(Strict):
-    """The size of a scale: seeds 1 to ``seeds``, expected wall ``minutes`` on two cores, and what was made smaller."""
+    """The size of a scale: seeds 1 to ``seeds``, and what was made smaller."""
 
     seeds: Annotated[int, Field(ge=1, le=1000)]
-    minutes: Annotated[float, Field(gt=0)]
     about: Text
 
 

@@ -32,7 +32,7 @@ FEW = 5
 class Known:
     """What is known of a claim: its most telling judgement, the scale and seeds behind it.
 
-    ``command`` would make what could decide it, in about ``left_s`` seconds; empty if it is decided, or cannot be.
+    ``command`` would make what could decide it, in about ``left_s`` CPU seconds; empty if it is decided, or cannot be.
     """
 
     item: Item
@@ -85,7 +85,7 @@ def _worth(judgement: Judgement) -> int:
 
 
 def _deciding(item: Item, judged: JudgedClaim, seeds: tuple[int, ...], out: Path) -> tuple[str, float]:
-    """The command that could decide a claim, and about how long it takes."""
+    """The command that could decide a claim, and about how many CPU seconds it takes."""
     claim = judged.claim
     at = scale_of(item, claim)
     enough = item.size(at).seeds

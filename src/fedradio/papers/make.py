@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 from fedradio._version import __version__
 from fedradio.core.commit import source_commit
@@ -17,12 +18,14 @@ from fedradio.core.progress import Progress, silent
 from fedradio.data import download as data_sets
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.items import Source
-from fedradio.papers.plan import Reproduction, Unit
+from fedradio.papers.plan import Reproduction, Unit, group
 from fedradio.papers.studies import SAME_PLAN, STUDIES
 from fedradio.papers.studies.planned import Finding, ShareProgress
 from fedradio.runs.place import check_place
+from fedradio.runs.speed import note_units
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import PoolObserver, RunTask, run_batch, settled_outcome
+from fedradio.sweeps.processes import LocalPool
 from fedradio.sweeps.tasks import Pool
 
 
@@ -73,6 +76,7 @@ def make_studies(
             raise
         except FedradioError as error:
             failures[unit.path] = Absence(Reason.FAILED, str(error), error.exit_code)
+    _note_costs(left)
     return failures
 
 
@@ -94,11 +98,23 @@ def make_runs(
     settled = {task.folder: outcome for task in tasks if (outcome := settled_outcome(task)) is not None}
     pending = [task for task in tasks if task.folder not in settled]
     made = run_batch(pending, parallel=parallel, observer=observer, pool=pool) if pending else []
+    if pool is None or isinstance(pool, LocalPool):
+        _note_costs(unit for unit in runs if unit.path not in settled)
     return {
         outcome.task.folder: Absence(Reason(outcome.status), outcome.error or "", outcome.exit_code)
         for outcome in (*settled.values(), *made)
         if outcome.status != "complete"
     }
+
+
+def _note_costs(units: Iterable[Unit]) -> None:
+    """Note what units that were made on this machine have taken: the mean over their seeds."""
+    spent: dict[str, list[float]] = {}
+    for unit in units:
+        stored = unit.stored()
+        if stored is not None and stored.status == "complete" and stored.cpu_s is not None:
+            spent.setdefault(group(unit.work), []).append(stored.cpu_s)
+    note_units({label: mean(values) for label, values in spent.items()})
 
 
 def outdated(reproduction: Reproduction, specs: Mapping[Path, Spec]) -> dict[Path, Absence]:

@@ -7,8 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from fedradio.papers.plan import Reproduction, cost, expected
+from fedradio.papers.plan import Reproduction, Unit, cost, expected
+
+
+@dataclass(frozen=True)
+class Work:
+    """CPU seconds of runs, which use several cores, and of studies, which use one."""
+
+    runs_s: float = 0.0
+    studies_s: float = 0.0
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of both."""
+        return self.runs_s + self.studies_s
+
+    def wall_s(self, cores: int) -> float:
+        """Wall seconds if runs keep so many cores busy. By hand: 30 s of runs and 5 s of studies take 20 s on two."""
+        return self.runs_s / cores + self.studies_s
 
 
 @dataclass(frozen=True)
@@ -29,16 +47,17 @@ class Pace:
 
 
 def cheapest(plans: Sequence[Reproduction]) -> Reproduction:
-    """The reproduction of which least time is left; the first of equals."""
+    """The reproduction of which least CPU time is left; the first of equals."""
     return min(plans, key=lambda plan: cost(plan).left_s)
 
 
-def left_s(plans: Iterable[Reproduction], pace: Pace) -> float:
-    """Wall seconds that are left for all of these at this pace; what several of them need counts once."""
-    by_path: dict[object, float] = {}
+def work_left(plans: Iterable[Reproduction]) -> Work:
+    """What is left of all of these; what several of them need counts once."""
+    found: dict[Path, tuple[Unit, float]] = {}
     for plan in plans:
-        wall_s = expected(plan)
+        cpu_s = expected(plan)
         for unit in plan.units:
-            if unit.path not in by_path and not unit.settled():
-                by_path[unit.path] = wall_s[unit.path]
-    return pace.factor * sum(by_path.values())
+            if unit.work.path not in found and not unit.settled():
+                found[unit.work.path] = unit, cpu_s[unit.path]
+    runs_s = sum(cpu_s for unit, cpu_s in found.values() if unit.study is None)
+    return Work(runs_s, sum(cpu_s for unit, cpu_s in found.values() if unit.study is not None))

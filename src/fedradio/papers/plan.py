@@ -10,16 +10,18 @@ import functools
 import hashlib
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fedradio._version import __version__
 from fedradio.core.errors import StoreError
 from fedradio.core.files import read_bytes, unsealed
+from fedradio.papers import costs as unit_costs
 from fedradio.papers.form import Scale
 from fedradio.papers.items import Item, Row, Source
+from fedradio.papers.studies import SAME_PLAN
 from fedradio.runs.folder import SUMMARY_FILE
 from fedradio.runs.stored import Frame, fitting, read_summary
 
@@ -54,6 +56,11 @@ class Stored:
     wall_s: float
     cpu_s: float | None
 
+    @property
+    def spent_s(self) -> float:
+        """CPU seconds, or wall seconds if they were not counted."""
+        return self.wall_s if self.cpu_s is None else self.cpu_s
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -63,6 +70,14 @@ class Unit:
     seed: int
     study: str | None
     path: Path
+
+    @property
+    def work(self) -> Unit:
+        """The unit that is computed for it: studies of the same plan are made at once."""
+        if self.study not in SAME_PLAN:
+            return self
+        first = SAME_PLAN[0]
+        return replace(self, study=first, path=self.path.with_name(first + self.path.name.removeprefix(self.study)))
 
     @property
     def label(self) -> str:
@@ -80,6 +95,11 @@ class Unit:
         """Whether it need not be made again."""
         stored = self.stored()
         return stored is not None and stored.status in SETTLED
+
+
+def group(unit: Unit) -> str:
+    """What a unit is a run or study of: its label without the seed."""
+    return unit.label.removesuffix(f" seed {unit.seed}")
 
 
 @dataclass(frozen=True)
@@ -129,7 +149,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a reproduction takes: units in all and done, wall seconds in all and left."""
+    """What a reproduction takes: units in all and done, CPU seconds in all and left."""
 
     units: int
     done: int
@@ -218,26 +238,37 @@ def _options(reproduction: Reproduction, jobs: int) -> list[str]:
 
 
 def expected(reproduction: Reproduction) -> dict[Path, float]:
-    """Expected wall seconds of every unit: its own if it has ended, else other seeds', else a share of the item's."""
+    """Expected CPU seconds of every unit: its own if it has ended, else other seeds', else what its source takes.
+
+    That is what this machine has measured, else what ships, see :mod:`fedradio.papers.costs`; 0 if neither is known.
+    """
     units = reproduction.units
-    known = {unit.path: stored.wall_s for unit in units if (stored := unit.stored()) and stored.status in SETTLED}
-    alike: dict[tuple[Source, str | None], list[float]] = {}
+    known = {unit.path: stored.spent_s for unit in units if (stored := unit.stored()) and stored.status in SETTLED}
+    alike: dict[str, list[float]] = {}
     for unit in units:
         if unit.path in known:
-            alike.setdefault((unit.source, unit.study), []).append(known[unit.path])
-    size = reproduction.item.size(reproduction.scale)
-    share = 60 * size.minutes / max(1, len(units)) * len(reproduction.seeds) / size.seeds
-    means = {key: sum(values) / len(values) for key, values in alike.items()}
-    return {unit.path: known.get(unit.path, means.get((unit.source, unit.study), share)) for unit in units}
+            alike.setdefault(group(unit.work), []).append(known[unit.path])
+    costs = {**unit_costs.expected_costs(), **{label: sum(values) / len(values) for label, values in alike.items()}}
+    return {unit.path: known.get(unit.path, costs.get(group(unit.work), 0.0)) for unit in units}
 
 
 def cost(reproduction: Reproduction) -> Cost:
-    """What a reproduction takes in all, and what is left of it."""
-    wall_s = expected(reproduction)
+    """What a reproduction takes in all, and what is left of it; what is computed at once counts once."""
+    cpu_s = expected(reproduction)
     left = [unit for unit in reproduction.units if not unit.settled()]
-    return Cost(
-        len(wall_s), len(wall_s) - len(left), sum(wall_s.values()), sum((wall_s[unit.path] for unit in left), 0.0)
-    )
+    return Cost(len(cpu_s), len(cpu_s) - len(left), _once(reproduction.units, cpu_s), _once(left, cpu_s))
+
+
+def _once(units: Iterable[Unit], cpu_s: Mapping[Path, float]) -> float:
+    """CPU seconds of units, those that are computed at once counted once."""
+    return sum({unit.work.path: cpu_s[unit.path] for unit in units}.values(), 0.0)
+
+
+def shipped_cost_s(item: Item, scale: Scale) -> float:
+    """CPU seconds of all of an item on the machine that measured the shipped table, the same everywhere."""
+    units = plan_reproduction(item, scale).units
+    costs = unit_costs.shipped_costs()
+    return _once(units, {unit.path: costs.get(group(unit.work), 0.0) for unit in units})
 
 
 def read_study(unit: Unit) -> dict[str, Any] | None:

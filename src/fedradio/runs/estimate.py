@@ -1,4 +1,4 @@
-"""Estimates how long a run will take on this machine, from a few real updates and one real evaluation."""
+"""Estimates how long a run will take on this machine: as such runs took before, else from a few real updates."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ from dataclasses import replace
 import torch
 
 from fedradio.core.errors import DivergenceError
+from fedradio.engine.threads import cores
 from fedradio.rounds.cohort import train
 from fedradio.rounds.evaluation import evaluation
 from fedradio.rounds.planning import plan_exchange
 from fedradio.rounds.round import begin
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import start_tiers
+from fedradio.runs.speed import measured, speed_key
+from fedradio.spec.spec import Spec
 
 TRIAL = 16
 """Clients that train in the trial: enough to measure their speed, few enough to need little memory."""
 
 
-def estimate_s(sim: Simulation, rounds: int, eval_every: int) -> float:
-    """Estimated wall seconds of a run: the first allocation's updates times the time of one, plus the evaluations.
+def estimate_s(sim: Simulation, spec: Spec, rounds: int) -> float:
+    """Estimated wall seconds of the remaining rounds of a run.
 
-    0 if the run diverges within the trial, and for clients that work somewhere else.
+    If rounds of this spec were measured on this machine: their CPU seconds, shared by the threads of the run, at most
+    one on each core. Otherwise the first allocation's updates times the time of one, plus the evaluations. 0 if the run
+    diverges within the trial, and for clients that work somewhere else.
     """
     if sim.clients is not None:
         return 0.0
+    speed = measured().rounds.get(speed_key(spec))
+    if speed is not None and sim.device.type == "cpu":
+        return speed.run_s(rounds, spec.eval_every) / min(cores(), sim.workers)
     try:
-        return _estimate_s(sim, rounds, eval_every)
+        return _estimate_s(sim, rounds, spec.eval_every)
     except DivergenceError:
         return 0.0
 

@@ -13,6 +13,7 @@ from typing import Any
 from fedradio.core.contracts import Backend, ExchangeRecord, RoundRecord, SimState
 from fedradio.core.errors import DivergenceError, FedradioError, StoreError
 from fedradio.core.files import canonical, sealed, write_bytes
+from fedradio.engine.backend import Engine
 from fedradio.rounds.evaluation import final_model
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
@@ -36,6 +37,7 @@ from fedradio.runs.manifest import plain_manifest
 from fedradio.runs.own_parts import part_checksums
 from fedradio.runs.place import check_new_place
 from fedradio.runs.records import cache_row, evaluation_row, exchange_row, header_row, round_row
+from fedradio.runs.speed import note_run
 from fedradio.runs.summary import RunningSummary, Status, Summary, plain_summary
 from fedradio.runs.tensors import write_tensors
 from fedradio.spec.build import build
@@ -72,6 +74,7 @@ class Session:
 
     ``mid_round``: the state is being updated in place by a round and must not be stored. ``before_s`` are the wall
     seconds of the processes that ran it before this one. ``keep``: checkpoints are of use after the end of the run.
+    ``cpu``: CPU seconds of the rounds of this process, and whether each was evaluated.
     """
 
     spec: Spec
@@ -85,6 +88,7 @@ class Session:
     keep: bool = True
     began: float = field(default_factory=time.perf_counter)
     mid_round: bool = False
+    cpu: list[tuple[float, bool]] = field(default_factory=list)
 
     @property
     def wall_s(self) -> float:
@@ -156,6 +160,7 @@ def carry_on(session: Session) -> Summary:
     try:
         _rounds(session)
         _conclude(session)
+        _note_speed(session)
         status = "complete"
     except KeyboardInterrupt:
         status = "interrupted"
@@ -208,7 +213,9 @@ def _advance(session: Session) -> RoundRecord:
     session.mid_round = True
     state, record, exchanges = run_round(session.sim, session.state, done % spec.eval_every == 0 or done == spec.rounds)
     record = replace(record, wall_s=round(time.perf_counter() - began, 6))
-    running.spend(time.process_time() - began_cpu, first=session.state.t == 0)
+    cpu_s = time.process_time() - began_cpu
+    session.cpu.append((cpu_s, record.evaluation is not None))
+    running.spend(cpu_s, first=session.state.t == 0)
     running.count(record, exchanges)
     if session.sim.cache is not None:
         running.cache = running.cache or RunningCache()
@@ -224,6 +231,12 @@ def _advance(session: Session) -> RoundRecord:
     LOG.debug("round %d of %d in %.3f s, %d exchanges", done, spec.rounds, record.wall_s, len(exchanges))
     session.observer.recorded(record, exchanges)
     return record
+
+
+def _note_speed(session: Session) -> None:
+    """Note the speed of this machine, unless the run was trained by others."""
+    if session.sim.clients is None and isinstance(session.sim.backend, Engine) and session.sim.device.type == "cpu":
+        note_run(session.spec, session.cpu)
 
 
 def _conclude(session: Session) -> None:

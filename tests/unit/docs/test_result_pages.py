@@ -6,6 +6,7 @@ from types import ModuleType
 
 import pytest
 from support.claimed import claim, claim_test, claimed_item
+from support.costing import each_takes
 from support.scripts import script
 from support.shipped import shipped_of
 
@@ -29,8 +30,11 @@ def where(item: Item) -> str:
 
 
 @pytest.fixture
-def item() -> Item:
-    return claimed_item(*CLAIMS)
+def item(monkeypatch: pytest.MonkeyPatch) -> Item:
+    """An item of one run of twenty CPU minutes a seed."""
+    item = claimed_item(*CLAIMS)
+    each_takes(monkeypatch, [item], 1200.0)
+    return item
 
 
 @pytest.fixture
@@ -47,7 +51,7 @@ def test_the_overview_counts_by_paper_and_lists_what_fails_and_what_is_missing(
     assert "| W-HFL | 1 of 2 | 1 | 1 | 2 |" in text
     assert "| all | 1 of 2 | 1 | 1 | 2 |" in text
     assert "| [W-HFL fig9](page.md#whfl-fig9) | One is above two. | another seed |" in text
-    assert "| W-HFL | fig9 | Accuracy | about 60 min, 3 seeds |" in text
+    assert "| W-HFL | fig9 | Accuracy | about 60 min of CPU time, 3 seeds |" in text
 
 
 def test_without_failures_there_is_no_list_of_them(pages: ModuleType, item: Item) -> None:
@@ -94,7 +98,7 @@ def test_the_summary_of_an_item_leads_to_its_page(pages: ModuleType, one: Shippe
 
 def test_items_without_results_say_their_cost(pages: ModuleType, item: Item) -> None:
     text = pages.item_summary(item, where, where)
-    assert "Not run: `fedradio reproduce whfl fig9 --scale paper` takes about 60 min, 3 seeds." in text
+    assert "Not run: `fedradio reproduce whfl fig9 --scale paper` takes about 60 min of CPU time, 3 seeds." in text
 
 
 def test_outdated_and_unfinished_results_say_so(pages: ModuleType, item: Item) -> None:

@@ -22,7 +22,7 @@ def item(*claims: dict[str, Any]) -> Item:
         "show": "table",
         "columns": {"accuracy": {"title": "accuracy", "measure": "accuracy"}},
         "rows": [{"label": label, "quick": source, "paper": source} for label in ("one", "two")],
-        "scales": {scale: {"seeds": 1, "minutes": 1, "about": "all"} for scale in ("quick", "paper")},
+        "scales": {scale: {"seeds": 1, "about": "all"} for scale in ("quick", "paper")},
         "claims": claims,
     }
     return parse_item(json.dumps(plain), "whfl", "fig9")

@@ -27,8 +27,8 @@ rows:
     quick: {skip: does not fit}
     paper: {spec: digits_central}
 scales:
-  quick: {seeds: 1, minutes: 4, about: six rounds}
-  paper: {seeds: 10, minutes: 1800, about: as published}
+  quick: {seeds: 1, about: six rounds}
+  paper: {seeds: 10, about: as published}
 """
 
 
@@ -54,7 +54,7 @@ def test_a_file_is_read_with_its_defaults() -> None:
         ("label: everybody", "labl: everybody", "rows.0.labl", "unknown key"),
         ("show: table", "show: tables", "show", "input should be"),
         ("seeds: 1,", "seeds: 0,", "scales.quick.seeds", "greater than or equal to 1"),
-        ("minutes: 4,", "minutes: 0,", "scales.quick.minutes", "greater than 0"),
+        ("about: six", "minutes: 4, about: six", "scales.quick.minutes", "unknown key"),
         ("[0.45, 0.2]", "[1, 2, 3]", "rows.0.published.accuracy", "at most 2"),
         ("[0.45, 0.2]", "[]", "rows.0.published.accuracy", "at least 1"),
         ("{spec: digits_central}", "{}", "rows.1.paper", "either a spec or a reason to skip"),

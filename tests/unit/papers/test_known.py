@@ -10,11 +10,12 @@ import pytest
 from support.claimed import claim, claim_test, claimed_item
 from support.reproductions import made
 
+from fedradio.papers import costs
 from fedradio.papers import make as making
 from fedradio.papers.absence import Reason
 from fedradio.papers.items import Item
 from fedradio.papers.known import known_claims, scale_of
-from fedradio.papers.plan import plan_reproduction
+from fedradio.papers.plan import group, plan_reproduction
 from fedradio.spec.spec import Spec
 
 ABOVE = claim(claim_test(above=-1), id="above")
@@ -33,15 +34,20 @@ def judgements(item: Item, out: Path, **given: Any) -> dict[str, str]:
     return {one.judged.claim.id: one.judged.judgement for one in known_claims([item], out, **given)}
 
 
-def test_without_runs_nothing_is_known_and_commands_are_given(item: Item, tmp_path: Path) -> None:
+def test_without_runs_nothing_is_known_and_commands_are_given(
+    item: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
+    labels = {group(unit) for unit in plan_reproduction(item, "quick", 1, out).units}
+    monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(costs, "shipped_costs", lambda: {label: 240.0 / len(labels) for label in labels})
     above, long, small, closed = known_claims([item], out)
     assert [one.judged.judgement for one in (above, long, small, closed)] == ["not run"] * 3 + ["not testable"]
     assert above.command == f"fedradio reproduce whfl fig9 --scale quick --seeds 5 --out {out}"
     assert long.command == f"fedradio reproduce whfl fig9 --scale paper --seeds 5 --out {out}"
     assert small.command == f"fedradio reproduce whfl fig9 --scale quick --out {out}"  # one seed decides
     assert closed.command == ""
-    assert above.left_s == pytest.approx(5 * 4 * 60)
+    assert above.left_s == pytest.approx(5 * 240)
     assert (above.scale, above.seeds) == (None, ())
     assert not out.exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,23 @@ import pytest
 from support.reproductions import made, row
 from support.sealing import blank_summary, write_summary
 
+from fedradio.papers import costs
 from fedradio.papers import plan as planning
-from fedradio.papers.items import Item
+from fedradio.papers.items import Item, Source
 from fedradio.papers.make import load_specs
 from fedradio.papers.plan import (
+    Unit,
     cost,
     expected,
     folder_name,
+    group,
     plan_reproduction,
     reproduce_command,
+    shipped_cost_s,
     stored_seeds,
 )
 from fedradio.papers.published import matching
+from fedradio.runs.speed import note_units
 from fedradio.runs.stored import read_summary
 
 Make = Callable[..., Item]
@@ -52,16 +58,51 @@ def test_rows_on_the_same_spec_share_its_runs(make: Make, tmp_path: Path) -> Non
     assert result.entries[0]["accuracy"].values == result.entries[1]["accuracy"].values
 
 
-def test_costs_are_shared_out_and_then_known(make: Make, tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "home"))
+
+
+def test_costs_are_those_that_ship_then_of_this_machine_then_of_other_seeds_then_their_own(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     item = make()
     plan = plan_reproduction(item, "paper", None, tmp_path / "out")
-    assert (cost(plan).total_s, cost(plan).units, cost(plan).done) == (3600, 4, 0)
-    assert cost(plan_reproduction(item, "paper", 1, tmp_path / "out")).total_s == 1800
-    for unit, wall_s in ((plan.rows[0].runs[1], 10.0), (plan.rows[1].runs[1], 30.0)):
-        unit.path.mkdir(parents=True)
-        write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=wall_s))
-    assert list(expected(plan).values()) == [10, 10, 30, 30]  # other seeds of a spec take as long
-    assert (cost(plan).total_s, cost(plan).left_s) == (80, 40)
+    one, two = (group(row.runs[1]) for row in plan.rows)
+    assert cost(plan).total_s == 0.0  # nothing is known
+    monkeypatch.setattr(costs, "shipped_costs", lambda: {one: 40.0, two: 100.0})
+    assert (cost(plan).total_s, cost(plan).units, cost(plan).done) == (280, 4, 0)
+    assert cost(plan_reproduction(item, "paper", 1, tmp_path / "out")).total_s == 140
+    note_units({one: 20.0})
+    assert list(expected(plan).values()) == [20, 20, 50, 50]  # this machine needs half of the shipped seconds
+    assert shipped_cost_s(item, "paper") == 280  # whatever the machine
+    unit = plan.rows[1].runs[1]
+    unit.path.mkdir(parents=True)
+    write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=10.0, cpu_s=30.0))
+    assert list(expected(plan).values()) == [20, 20, 30, 30]  # other seeds of a spec take as long
+    assert (cost(plan).total_s, cost(plan).left_s) == (100, 70)
+
+
+def test_wall_seconds_count_where_cpu_seconds_were_not_counted(make: Make, tmp_path: Path) -> None:
+    plan = plan_reproduction(make(), "quick", None, tmp_path / "out")
+    unit = plan.rows[0].runs[1]
+    unit.path.mkdir(parents=True)
+    write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=10.0, cpu_s=None))
+    assert list(expected(plan).values()) == [10, 0]
+
+
+def test_studies_of_one_plan_cost_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joules and eligibility come from the same planned rounds, whichever is asked for; other studies do not."""
+    source = Source(spec="demo")
+    label = "of demo"
+    monkeypatch.setattr(costs, "shipped_costs", lambda: {f"study energy {label}": 8.0, f"study labels {label}": 1.0})
+    names = ("eligibility", "labels", "energy")
+    units = {name: {1: Unit(source, 1, name, tmp_path / f"{name}-demo-seed1.json")} for name in names}
+    plan = plan_reproduction(matching("osafl", "fig2")[0], "quick", 1, tmp_path)
+    plan = replace(plan, rows=(replace(plan.rows[0], source=source, runs={}, studies=units),))
+    assert list(expected(plan).values()) == [8.0, 1.0, 8.0]
+    assert (cost(plan).total_s, cost(plan).units) == (9.0, 3)
+    assert {unit.work.path.name for unit in plan.units} == {"energy-demo-seed1.json", "labels-demo-seed1.json"}
 
 
 def test_a_stored_run_is_read_once_until_it_changes(
@@ -78,7 +119,7 @@ def test_a_stored_run_is_read_once_until_it_changes(
     assert unit.stored() is None
     unit.path.mkdir(parents=True)
     write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=10.0))
-    assert (cost(plan).done, cost(plan).total_s, expected(plan)[unit.path]) == (1, 10.0 + 120.0, 10.0)
+    assert (cost(plan).done, cost(plan).total_s, expected(plan)[unit.path]) == (1, 10.0, 10.0)
     assert read == [unit.path]
     write_summary(unit.path, blank_summary(unit.source.load(1), wall_s=20.0))
     os.utime(unit.path / "summary.json", ns=(0, 0))

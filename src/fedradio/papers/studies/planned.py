@@ -54,6 +54,11 @@ def planned_rounds(spec: Spec, rounds: int, progress: ShareProgress) -> list[Pla
     return _last[key]
 
 
+def forget_plans() -> None:
+    """Forget the planned edge rounds that were asked for last, so that the next study plans them again."""
+    _last.clear()
+
+
 def planned_slots(sim: Simulation, rounds: int, progress: ShareProgress) -> Iterator[Planned]:
     """The planned edge rounds of so many rounds."""
     total = rounds * sim.edge_rounds

@@ -119,7 +119,9 @@ def known_view(known: Sequence[Known]) -> Group:
     for one in known:
         lines = claim_lines(one.item, one.judged, note=False)
         if one.command:
-            lines.append(f"-> {one.command} (about {rough(one.left_s)})" if one.left_s else f"-> {one.command}")
+            lines.append(
+                f"-> {one.command} (about {rough(one.left_s)} of CPU time)" if one.left_s else f"-> {one.command}"
+            )
         paper = PAPERS[one.item.paper] if one.item.paper != last else ""
         source = f"{one.scale}, {count(len(one.seeds), 'seed')}" if one.scale else "-"
         cells = (Text(paper), Text(one.item.name), verdict_text(one.judged.judgement), Text(source))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from fedradio.papers.collect import Entry, Result, RowResult
 from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Column, Item
 from fedradio.papers.judge import judge
-from fedradio.papers.plan import Cost, Reproduction, Unit
+from fedradio.papers.plan import Cost, Reproduction, Unit, shipped_cost_s
 from fedradio.papers.published import PAPERS
 from fedradio.report.terminal.claims import claims_markdown, claims_view
 from fedradio.report.terminal.words import count, markdown_table, plain_table, rough
@@ -29,6 +29,9 @@ ALWAYS = ("quantity", "ours")
 
 MADE = ("run or study", "seeds", "wall time")
 """Header of the table of runs and studies."""
+
+SHARED = "counted above"
+"""Shown in place of the expected time of what another item counts."""
 
 PLAIN_HEADER = ("", "ours")
 """Header of items without numbers to compare."""
@@ -240,19 +243,19 @@ def _nothing_run(reproduction: Reproduction) -> str:
     item = reproduction.item
     if reproduction.units or reproduction.scale == "paper" or not any(row.paper.spec for row in item.rows):
         return "nothing was run"
-    time = rough(60 * item.size("paper").minutes)
-    return f"nothing is run at quick scale; `fedradio reproduce {item.paper} {item.name} --scale paper` takes {time}"
+    command = f"fedradio reproduce {item.paper} {item.name} --scale paper"
+    return f"nothing is run at quick scale; `{command}` takes {rough(shipped_cost_s(item, 'paper'))} of CPU time"
 
 
 def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) -> Group:
-    """The list of items with seeds, expected wall time and progress at both scales."""
+    """The list of items with seeds, expected CPU time and progress at both scales."""
     table = plain_table(("paper", "item", "what it shows", "quick", "", "paper scale", ""))
     last = ""
     for item, costs in listed:
         texts = [text for scale in SCALES for text in _cost_texts(item, scale, costs[scale])]
         table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, item.title, *texts)))
         last = item.paper
-    where = f"wall time on two cores; existing runs: {out}/"
+    where = f"CPU time of all cores; existing runs: {out}/"
     return Group(table, Text(f"{where}; to make items: fedradio reproduce PAPER ITEM... [--scale paper]"))
 
 
@@ -267,19 +270,35 @@ def _cost_texts(item: Item, scale: Scale, cost: Cost) -> tuple[str, str]:
 
 
 def reproduction_view(
-    reproduction: Reproduction, wall_s: Mapping[Path, float], blocked: Mapping[Path, Absence]
+    reproduction: Reproduction,
+    cpu_s: Mapping[Path, float],
+    blocked: Mapping[Path, Absence],
+    counted: Collection[Path] = (),
 ) -> Group:
-    """What a reproduction would make, with expected wall times, and what it skips."""
-    states = [str(blocked[unit.path]) if unit.path in blocked else _state(unit) for unit in reproduction.units]
-    rows = [[u.label, state, rough(wall_s[u.path])] for u, state in zip(reproduction.units, states, strict=True)]
-    table = plain_table(("run or study", "state", "expected"), rows)
+    """What a reproduction would make, with expected CPU times, and what it skips.
+
+    ``counted``: paths of work that another item counts.
+    """
+    seen = set(counted)
+    rows: list[tuple[str, str, str]] = []
+    left: list[float] = []
+    for unit in reproduction.units:
+        shared, expected_s = unit.work.path in seen, cpu_s[unit.path]
+        missing = not unit.settled() and unit.path not in blocked
+        state = str(blocked[unit.path]) if unit.path in blocked else _state(unit)
+        rows.append((unit.label, state, SHARED if shared and missing else rough(expected_s)))
+        if missing:
+            left += [] if shared else [expected_s]
+            seen.add(unit.work.path)
+    table = plain_table(("run or study", "state", "CPU time"), rows)
     skipped = [
         Text(f"{scaled.row.label}: not run at {reproduction.scale} scale: {scaled.source.skip}")
         for scaled in reproduction.rows
         if scaled.source.skip
     ]
-    left = [wall_s[unit.path] for unit in reproduction.units if not unit.settled() and unit.path not in blocked]
-    totals = [f"{len(left)} to make, about {rough(sum(left))}"] if left else []
+    totals = [f"{len(left)} to make, about {rough(sum(left))} of CPU time"] if left else []
+    shared_rows = sum(row[-1] == SHARED for row in rows)
+    totals += [f"{shared_rows} {SHARED}"] if shared_rows else []
     totals += [f"{len(blocked)} without data"] if blocked else []
     total = ", ".join(totals) or "nothing left to make"
     tables = [table] if reproduction.units else []

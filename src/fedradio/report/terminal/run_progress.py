@@ -66,7 +66,7 @@ class RunProgress(Observer):
         if done:
             say(self.console, f"  resuming  after round {done} of {spec.rounds}")
         left = spec.rounds - done
-        expected = estimate_s(sim, left, spec.eval_every)
+        expected = estimate_s(sim, spec, left)
         if expected > LONG_S:
             self._flagged("expected", f"about {show_seconds(expected)} for {left} rounds")
         self._rounds = spec.rounds

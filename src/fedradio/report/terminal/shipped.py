@@ -13,6 +13,7 @@ from fedradio.papers.collect import Result
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, Judgement, judge
 from fedradio.papers.known import WORTH
+from fedradio.papers.plan import shipped_cost_s
 from fedradio.papers.published import PAPERS
 from fedradio.papers.shipped import ShippedResult, outdated_parts, restored, shipped_results
 from fedradio.report.terminal.claims import claims_view, verdict_counts
@@ -112,9 +113,8 @@ def size_text(shipped: Shipped) -> str:
 
 
 def cost_text(item: Item) -> str:
-    """The cost of an item at paper scale, on two cores."""
-    size = item.size("paper")
-    return f"about {rough(60 * size.minutes)}, {count(size.seeds, 'seed')}"
+    """The cost of an item at paper scale, on the machine that measured the shipped table."""
+    return f"about {rough(shipped_cost_s(item, 'paper'))} of CPU time, {count(item.size('paper').seeds, 'seed')}"
 
 
 def shipped_list_view(listed: Sequence[Item | Shipped]) -> Group:

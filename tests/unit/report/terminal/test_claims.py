@@ -74,7 +74,7 @@ def test_the_list_counts_verdicts_and_gives_commands() -> None:
         Known(item, open_, "quick", (1, 2, 3), "fedradio reproduce whfl fig9 --seeds 6", 120.0),
     ]
     text = " ".join(shown(known_view(known), width=160).split())
-    for words in ("W-HFL", "quick, 3 seeds", "-> fedradio reproduce whfl fig9 --seeds 6 (about 2 min)"):
+    for words in ("W-HFL", "quick, 3 seeds", "-> fedradio reproduce whfl fig9 --seeds 6 (about 2 min of CPU time)"):
         assert words in text
     assert text.endswith("2 claims: 1 holds, 1 undecided")
     assert shown(known_view([*known, known[0]]), width=160).rstrip().endswith("3 claims: 2 hold, 1 undecided")

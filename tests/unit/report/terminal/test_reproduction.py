@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from support.costing import each_takes
 from support.results import TEXT, result, table4
 from support.terminal import shown
 
@@ -71,14 +72,15 @@ def test_lost_seeds_and_missing_data_are_said(item: Item, tmp_path: Path) -> Non
         assert len(words.notes) == notes
 
 
-def test_an_item_of_which_nothing_is_run_says_how_to_run_it(tmp_path: Path) -> None:
+def test_an_item_of_which_nothing_is_run_says_how_to_run_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = TEXT.replace("{spec: demo, set: [rounds=6]}", "{skip: takes hours}")
     one = result(parse_item(text, "rawhfl", "table4"), tmp_path, {}, {})
+    each_takes(monkeypatch, [one.item], 3600.0)  # ten seeds of two runs and a study
     words = result_text(one)
     assert words.header == ("", "quantity", "paper", "ours")
     assert words.verdict == "none of 3 published numbers can be compared"
     for page in (shown(result_view(one, []), width=200), result_markdown(one, [])):
-        assert "`fedradio reproduce rawhfl table4 --scale paper` takes 30 h" in page
+        assert "`fedradio reproduce rawhfl table4 --scale paper` takes 30 h of CPU time" in page
     assert "nothing left to make" in shown(reproduction_view(one.reproduction, {}, {}), width=200)
 
 
@@ -111,9 +113,12 @@ def test_the_list_shows_costs_and_what_is_there(item: Item, tmp_path: Path) -> N
 def test_a_dry_run_lists_everything(item: Item, tmp_path: Path) -> None:
     plan: Reproduction = plan_reproduction(item, "quick", None, tmp_path)
     blocked = {plan.units[0].path: Absence(Reason.NO_DATA, "fedradio data fetch mnist", 4)}
-    text = shown(reproduction_view(plan, expected(plan), blocked), width=200)
+    cpu_s = dict.fromkeys(expected(plan), 60.0)
+    text = shown(reproduction_view(plan, cpu_s, blocked), width=200)
     assert "demo rounds=6 seed 1" in text
     assert "study energy of demo rounds=6 seed 2" in text
     assert "no data: fedradio data fetch mnist" in text
     assert "in one place: not run at quick scale: does not fit into minutes" in text
-    assert "3 to make, about 3 min" in text  # four units share four minutes
+    assert "3 to make, about 3 min of CPU time" in text
+    shared = shown(reproduction_view(plan, cpu_s, blocked, {plan.units[1].work.path}), width=200)
+    assert "2 to make, about 2 min of CPU time, 1 counted above" in shared

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.claimed import claim, claim_test, claimed_item
+from support.costing import each_takes
 from support.shipped import shipped_of
 from support.terminal import shown
 
@@ -37,8 +38,11 @@ CLAIMS = [
 
 
 @pytest.fixture
-def item() -> Item:
-    return claimed_item(*CLAIMS)
+def item(monkeypatch: pytest.MonkeyPatch) -> Item:
+    """An item of one run of twenty CPU minutes a seed."""
+    item = claimed_item(*CLAIMS)
+    each_takes(monkeypatch, [item], 1200.0)
+    return item
 
 
 @pytest.fixture
@@ -57,7 +61,7 @@ def test_the_list_has_results_and_costs(one: Shipped, item: Item) -> None:
     text = shown(shipped_list_view([one, item]), width=200)
     assert "quick scale, 3 seeds" in text
     assert "not run" in text
-    assert cost_text(item) == "about 60 min, 3 seeds"
+    assert cost_text(item) == "about 60 min of CPU time, 3 seeds"
     assert cost_text(item) in text
     assert shipped_counts([one, item]).sentence() in text
     assert text.splitlines()[2].endswith(cost_text(item))
@@ -89,7 +93,7 @@ def test_one_result_beside_its_paper(one: Shipped) -> None:
 
 def test_an_item_without_a_result_says_what_it_costs(item: Item) -> None:
     text = shown(shipped_view(item), width=200)
-    assert "not run: fedradio reproduce whfl fig9 --scale paper takes about 60 min, 3 seeds" in text
+    assert "not run: fedradio reproduce whfl fig9 --scale paper takes about 60 min of CPU time, 3 seeds" in text
 
 
 def test_outdated_and_unfinished_results_say_so(item: Item) -> None:
