@@ -784,9 +784,9 @@ MUTANTS = (
     ),
     Mutant(
         "report/floors.py",
-        "a floor of one's own is called none",
-        'cpu_hz < LEAST_CPU_HZ and not floors.get("cpu_min_hz")',
-        "cpu_hz < LEAST_CPU_HZ",
+        "microcontrollers at their lowest frequency are said to have no floors",
+        "min(LEAST_CPU_HZ, LEAST_SHARE * highest[0])",
+        "LEAST_CPU_HZ",
         ("report/page/sections/test_headline.py",),
     ),
     Mutant(
