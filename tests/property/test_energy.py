@@ -136,9 +136,7 @@ def sent_j(record: ExchangeRecord, link: str, fleet: Fleet, on_air: list[float])
         return 0.0
     powers = [UNIT_W * power for power in record.notes["tx_power"].values] if link == "air" else record.power_w
     assert powers is not None
-    return sum(
-        (power / fleet.pa_efficiency + fleet.circuit_w) * tau for power, tau in zip(powers, on_air, strict=True)
-    )
+    return sum((power / fleet.pa_efficiency + fleet.circuit_w) * tau for power, tau in zip(powers, on_air, strict=True))
 
 
 def waited_j(ends_s: list[float], fleet: Fleet, ready_s: list[float], on_air: list[float]) -> float:
