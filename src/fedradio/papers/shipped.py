@@ -83,8 +83,8 @@ class FoundClaim(Frame):
 class ShippedResult(Frame):
     """A result of ours as it ships. ``picture`` is what is drawn, see :mod:`fedradio.papers.series`.
 
-    ``superseded`` is a sentence on a result that a later version of fedradio would not give again, and why; a result that
-    is published anew has none.
+    ``superseded`` is a sentence on a result that today's version would not give again, and why. A result that is
+    published anew has none.
     """
 
     format: Literal[1]

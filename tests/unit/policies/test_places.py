@@ -1,4 +1,4 @@
-"""Plans of every planning policy over places that persist: what is planned is what the link does, and nobody is late."""
+"""Plans of every planning policy over places that persist: the link does what is planned, and nobody is late."""
 
 from __future__ import annotations
 
