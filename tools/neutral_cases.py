@@ -96,6 +96,14 @@ THREE_DEVICES = (
 )
 FEW = ("topology.clients=4", "hops.0.policy.max_steps=1", "rule.batch=8", "data.source.test_requests=20")
 
+PLACES = (
+    "hops.0.channel={kind: urban_macro, redraw: place}",
+    "hops.0.fleet={kind: handset, cycles_per_bit: [250, 400]}",
+)
+"""Sight and shadowing that belong to places, and devices with floors that pay for waiting."""
+LATE = ("hops.0.policy={kind: fixed, steps: 5}", "hops.0.deadline_s=3")
+"""Everybody at full power, some beyond the deadline."""
+
 CASES = (
     Case("demo", 6),
     Case("rawhfl", 2),
@@ -111,6 +119,9 @@ CASES = (
     Case("demo", 20, ("eval_every=5",), "environment", ENVIRONMENT, files=(RECORDS, SUMMARY)),
     Case("demo", 3, ("topology=three_hops", LOSSY_HOPS), "three_hops_losses", THREE_HOPS),
     Case("demo", 3, ("topology=three_hops", HOPS, SILENT, FIXED), "three_hops_fixed", THREE_HOPS),
+    Case("rawhfl", 1, PLACES, "places"),
+    Case("rawhfl", 1, (*LATE, "hops.0.late=stop"), "late_stop"),
+    Case("rawhfl", 1, (*LATE, "hops.0.late=finish"), "late_finish"),
     Case("digits_flat", 2),
     Case("digits_central", 2),
     Case("rawhfl/quick/central", 1),

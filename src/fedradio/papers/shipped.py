@@ -21,7 +21,7 @@ from fedradio.papers.collect import Entry, Result, RowResult
 from fedradio.papers.form import Key, Scale, Strict, Text
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
-from fedradio.papers.plan import Reproduction, ScaledRow, Unit, group, plan_reproduction
+from fedradio.papers.plan import Reproduction, ScaledRow, Unit, plan_reproduction
 from fedradio.papers.published import PAPERS
 from fedradio.spec.spec import Spec
 
@@ -83,8 +83,8 @@ class FoundClaim(Frame):
 class ShippedResult(Frame):
     """A result of ours as it ships. ``picture`` is what is drawn, see :mod:`fedradio.papers.series`.
 
-    ``superseded`` is a sentence on a result that a later version of fedradio would not give again, and why; a result
-    that is published anew has none.
+    ``superseded`` is a sentence on a result that today's version would not give again, and why. A result that is
+    published anew has none.
     """
 
     format: Literal[1]
@@ -180,6 +180,11 @@ def _row(made: Mapping[str, Made], scaled: ScaledRow) -> RowResult:
     lost = {unit.path: Absence(Reason.NOT_RUN) for unit in units if unit.seed not in ended}
     studies: dict[str, dict[int, dict[str, Any]]] = {"": {seed: {} for seed in sorted(ended)}} if ended else {}
     return RowResult(scaled, {}, studies, lost)
+
+
+def group(unit: Unit) -> str:
+    """What a unit is a run or study of: its label without the seed."""
+    return unit.label.removesuffix(f" seed {unit.seed}")
 
 
 def fingerprints(units: list[Unit]) -> dict[str, str]:

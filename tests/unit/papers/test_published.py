@@ -114,3 +114,18 @@ def test_similar_means_every_pair() -> None:
     [alike] = item.claims
     pairs = {frozenset(test.rows) for test in alike.tests or ()}
     assert pairs == {frozenset(f"RawHFL, Z={z}" for z in two) for two in ((2, 4), (4, 6), (2, 6))}
+
+
+def test_claims_over_layouts_that_our_rule_accepts_say_so() -> None:
+    """Whatever compares W-HFL with conventional FL in accuracy or bound, on our rule's layouts, has the condition."""
+    depends, conditional = set(), {}
+    for item in items("whfl"):
+        for claim in item.claims:
+            if claim.condition:
+                conditional[item.name, claim.id] = claim.condition
+            for test in claim.tests or ():
+                kinds = {(label or "").split(",")[0] for label in (test.row, test.than)}
+                if kinds == {"W-HFL", "conventional FL"} and test.column in ("accuracy", "last"):
+                    depends.add((item.name, claim.id))
+    assert conditional.keys() == depends >= {("fig3", "gap_closed"), ("fig4", "faster_than_flat_low")}
+    assert all("2.56 %" in text and "48 % to 97 %" in text for text in conditional.values())

@@ -183,9 +183,7 @@ def test_the_command_writes_what_is_stored_and_runs_nothing(
     assert json.loads(file.read_text())["rows"]["one"]["accuracy"]["values"].keys() == {"1", "2"}
     file.write_text(tool.shipped_json(found.model_copy(update={"superseded": "a sum was mended"})))
     assert tool.main(["--to", str(to), "--runs", str(stored)]) == 0
-    assert (
-        parse_shipped(file.read_text(encoding="utf-8"), file.name) == found
-    )  # what is published anew is not superseded
+    assert parse_shipped(file.read_text(encoding="utf-8"), file.name) == found  # published anew, so not superseded
 
 
 def test_the_command_tells_what_is_wrong(tool: ModuleType, stored: Path, tmp_path: Path) -> None:
