@@ -71,8 +71,8 @@ MUTANTS = (
     Mutant(
         "rounds/merge.py",
         "the mass of what was lost is handed up",
-        "side.importance(info.known, len(ids)) * info.arrived",
-        "side.importance(info.known, len(ids))",
+        "side.importance(info.known, len(info.ids)) * info.arrived",
+        "side.importance(info.known, len(info.ids))",
         MERGE,
     ),
     Mutant(
@@ -85,8 +85,8 @@ MUTANTS = (
     Mutant(
         "rounds/merge.py",
         "shares of relays do not sum to 1 over those that arrive",
-        "return tiers[h - 1].mass * planned.airtime.arrived",
-        "return tiers[h - 1].mass",
+        "group_share(info.known[MASS] * info.arrived, info.group, info.receivers)",
+        "group_share(info.known[MASS], info.group, info.receivers)",
         MERGE,
     ),
     Mutant(
@@ -99,15 +99,15 @@ MUTANTS = (
     Mutant(
         "rounds/merge.py",
         "receivers step by momentum though all payloads were lost",
-        "x.parent[planned.airtime.arrived]",
-        "x.parent[x.alloc.active]",
+        "group_sum(info.arrived.long(), group, x.receivers) > 0",
+        "group_sum(torch.ones_like(group), group, x.receivers) > 0",
         MERGE,
     ),
     Mutant(
         "rounds/merge.py",
         "effective clients on the air ignore the gains",
-        "sent.weight * info.expect if",
-        "sent.weight if",
+        "weight * info.expect if",
+        "weight if",
         ("rounds/test_norm_layers.py",),
     ),
     Mutant(
@@ -174,10 +174,10 @@ MUTANTS = (
         LATENESS,
     ),
     Mutant(
-        "rounds/merge.py",
+        "rounds/work.py",
         "nodes count as payloads",
-        "torch.ones_like(ids) if h == 0 else tiers[h - 1].payloads[ids]",
-        "torch.ones_like(ids)",
+        "{PAYLOADS: below.payloads[ids]}",
+        "{PAYLOADS: torch.ones_like(ids)}",
         ACCOUNTS,
     ),
     Mutant(
@@ -191,13 +191,13 @@ MUTANTS = (
         "rounds/accounts.py",
         "bits of payloads that did not arrive are not counted",
         "payloads = len(ids) if x.payloads is None",
-        "payloads = int(planned.airtime.arrived.sum()) if x.payloads is None",
+        "payloads = int(updates.arrived.sum()) if x.payloads is None",
         ACCOUNTS,
     ),
     Mutant(
         "rounds/accounts.py",
         "the channel is used though nobody sends",
-        "airtime.uses * bool(airtime.arrived.any())",
+        "airtime.uses * bool(updates.arrived.any())",
         "airtime.uses",
         ACCOUNTS,
     ),

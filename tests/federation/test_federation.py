@@ -26,7 +26,7 @@ from fedradio.rounds.evaluation import final_model
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers
+from fedradio.rounds.tiers import Tier
 from fedradio.rounds.work import SIMULATED, Updates
 from fedradio.runs.records import read_records
 from fedradio.spec.build import build
@@ -63,12 +63,12 @@ class Absent:
     def __init__(self, records: list[ExchangeRecord]) -> None:
         self.records = records
 
-    def __call__(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
+    def __call__(self, sim: Simulation, state: SimState, tier: Tier, planned: Planned) -> tuple[Updates, Writes]:
         arrived = planned.airtime.arrived.clone()
         record = self.records[planned.x.clock.t]
         arrived[torch.tensor(record.ids)] &= torch.tensor(record.arrived)
         absent = replace(planned, airtime=replace(planned.airtime, arrived=arrived))
-        return type(SIMULATED).work(SIMULATED, sim, state, tiers, absent)
+        return type(SIMULATED).work(SIMULATED, sim, state, tier, absent)
 
 
 def simulated(

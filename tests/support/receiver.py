@@ -7,8 +7,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.ledger import merge_ledger, start_memory
+from fedradio.algorithms.ledger import filings, merge_ledger, start_memory
 from fedradio.core.contracts import Algorithm, Clock, Cohort, Delivery, Held, Info, Memory, Slots
+from fedradio.core.contracts.algorithm import SENT
 from fedradio.core.rng import Rng
 
 COUNTS = torch.tensor([[4, 0], [2, 2], [0, 4], [1, 3]])
@@ -56,7 +57,6 @@ class Receiver:
         shared = {name: v.repeat(self.receivers, 1) for name, v in memory.shared.items()}
         self.held = Held(shared, memory.ledger, memory.receiver)
         self.signals: Slots = {}
-        self.counted: Tensor | None = None
 
     def get(self, changes: dict[int, Tensor], steps: dict[int, float] | None = None) -> Tensor:
         """The model after these clients' payloads; ``steps``: their effective local steps."""
@@ -77,8 +77,11 @@ class Receiver:
         if self.algorithm.ledger is None:
             merged = self.algorithm.merge(self.held, delivery, info)
         else:
-            merged = merge_ledger(self.algorithm, self.held, delivery, info)
-        self.held, self.signals, self.counted = merged.held, merged.published, merged.counted
+            slots, w = self.held.ledger, self.held.shared["w"]
+            for filed, uploads in filings(self.algorithm.ledger, slots, delivery, info, w):
+                slots[SENT].index_copy_(0, filed, uploads)
+            merged, _ = merge_ledger(self.algorithm, self.held, delivery, info)
+        self.held, self.signals = merged.held, merged.published
         return self.held.shared["w"][0]
 
 

@@ -58,38 +58,24 @@ def start_memory(algorithm: Algorithm, w: Tensor, clients: int, receivers: int) 
     return replace(memory, ledger={SENT: zero_rows(clients, w), AGE: age} | memory.ledger)
 
 
-def merge_ledger(algorithm: Algorithm, held: Held, delivery: Delivery, info: Info) -> Merged:
-    """The merge of what is remembered of all clients, after the arrivals have been filed."""
-    kind, w = algorithm.ledger, held.shared[MODEL]
-    assert kind is not None
-    slots = file_arrivals(held.ledger, delivery, info, w if kind.models else None)
-    if kind.literal:
-        take_literally(slots, info, w)
-    slots, coefficient = algorithm.coefficients(slots, info)
-    weight = torch.where(slots[AGE] >= 0, coefficient, 0.0)
-    total = mix(slots[SENT], coefficient, info.parent, info.receivers)
-    if kind.models:  # whoever was never seen has the receiver's own model, which changes nothing
-        total = total - group_sum(weight.double(), info.parent, info.receivers).to(w).unsqueeze(1) * w
-    merged = algorithm.merge(replace(held, ledger=slots), replace(delivery, total=total.unsqueeze(1)), info)
-    published = {"staleness": slots[AGE], "weight": weight} | {name: slots[name] for name in kind.publishes}
-    return replace(merged, published=merged.published | published, counted=weight)
+def filings(kind: Ledger, ledger: Slots, delivery: Delivery, info: Info, w: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """What receivers write down of an exchange: numbers of clients ``[n]`` and their rows of :data:`SENT` ``[n, d]``,
+    ``FEW`` at a time. ``w [R, d]`` are the models that their clients started from.
 
-
-def file_arrivals(ledger: Slots, delivery: Delivery, info: Info, base: Tensor | None = None) -> Slots:
-    """Write the rows that arrived, in place, and increase the ages of the others.
-
-    With ``base [R, d]``, the model that the receiver's clients started from, models are kept instead of changes.
+    ``literal``: clients that were never seen are given the published gradient ``w/eta``, which is the change ``-w``. It
+    pulls the model to zero, and at a high global rate far beyond.
     """
     assert delivery.rows is not None
-    sent, age = ledger[SENT], ledger[AGE]
-    age = torch.where(age >= 0, age + 1, age)
-    arrived = info.arrived.nonzero().flatten()
+    device, arrived = ledger[SENT].device, info.arrived.nonzero().flatten()
     for rows in _few(arrived):
-        change = delivery.rows[rows.to(sent.device), 0]
-        if base is not None:
-            change += base[info.group[rows].to(sent.device)]
-        sent.index_copy_(0, info.ids[rows].to(sent.device), change)
-    return ledger | {AGE: age.index_fill(0, info.ids[arrived], 0.0)}
+        change = delivery.rows[rows.to(device), 0]
+        if kind.models:
+            change += w[info.group[rows].to(device)]
+        yield info.ids[rows], change
+    if kind.literal:
+        unseen = (ledger[AGE] < 0).index_fill(0, info.ids[arrived], False)
+        for rows in _few(unseen.nonzero().flatten()):
+            yield rows, -w[info.parent[rows].to(device)]
 
 
 def _few(rows: Tensor) -> Iterator[Tensor]:
@@ -97,14 +83,24 @@ def _few(rows: Tensor) -> Iterator[Tensor]:
     return (rows[first : first + FEW] for first in range(0, len(rows), FEW))
 
 
-def take_literally(ledger: Slots, info: Info, w: Tensor) -> None:
-    """Give clients that were never seen the published gradient ``w/eta``, which is the change ``-w``; in place.
+def merge_ledger(algorithm: Algorithm, held: Held, delivery: Delivery, info: Info) -> tuple[Merged, Tensor]:
+    """The merge of what is remembered of all clients, once the arrivals have been written down; and the weight ``[C]``
+    that counts of each."""
+    kind, w = algorithm.ledger, held.shared[MODEL]
+    assert kind is not None
+    slots, coefficient = algorithm.coefficients(held.ledger | {AGE: _aged(held.ledger[AGE], info)}, info)
+    weight = torch.where(slots[AGE] >= 0, coefficient, 0.0)
+    total = mix(slots[SENT], coefficient, info.parent, info.receivers)
+    if kind.models:  # whoever was never seen has the receiver's own model, which changes nothing
+        total = total - group_sum(weight.double(), info.parent, info.receivers).to(w).unsqueeze(1) * w
+    merged = algorithm.merge(replace(held, ledger=slots), replace(delivery, total=total.unsqueeze(1)), info)
+    published = {"staleness": slots[AGE], "weight": weight} | {name: slots[name] for name in kind.publishes}
+    return replace(merged, published=merged.published | published), weight
 
-    It pulls the model to zero, and at a high global rate far beyond.
-    """
-    sent = ledger[SENT]
-    for rows in _few((ledger[AGE] < 0).nonzero().flatten()):
-        sent.index_copy_(0, rows.to(sent.device), -w[info.parent[rows].to(sent.device)])
+
+def _aged(age: Tensor, info: Info) -> Tensor:
+    """Exchanges ``[C]`` since every client last arrived, after this one; -1 before the first time."""
+    return torch.where(age >= 0, age + 1, age).index_fill(0, info.ids[info.arrived], 0.0)
 
 
 def mix(rows: Tensor, coefficient: Tensor, parent: Tensor, receivers: int) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Airtime, Allocation, Exchange, ExchangeRecord, Note
+from fedradio.core.contracts import SUPERPOSITION, Airtime, Allocation, Exchange, ExchangeRecord, Note
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import NOTHING
 from fedradio.fleet.costs import compute_j, compute_s, transmit_j, wait_j
@@ -17,7 +17,7 @@ from fedradio.rounds.merge import MergeResult
 from fedradio.rounds.norm_layers import norm_bits
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.work import Measured, Updates
+from fedradio.rounds.work import BITS, Measured, Updates
 
 
 def receiver_times(planned: Planned, waits: str) -> Tensor | None:
@@ -53,8 +53,8 @@ def exchange_record(
         hop=x.hop,
         e=x.clock.e,
         ids=ids.tolist(),
-        arrived=airtime.arrived[ids].tolist(),
-        why=[REASON_NAMES[number] for number in airtime.reason[ids].tolist()],
+        arrived=updates.arrived.tolist(),
+        why=[REASON_NAMES[number] for number in updates.reason.tolist()],
         steps=alloc.steps[ids].tolist(),
         cpu_hz=_of_active(alloc.cpu_hz, ids),
         power_w=_of_active(alloc.power_w, ids),
@@ -65,7 +65,7 @@ def exchange_record(
         rest=rest,
         idle=idle,
         bits=_bits(sim, planned, updates),
-        uses=None if airtime.uses is None else airtime.uses * bool(airtime.arrived.any()),
+        uses=None if airtime.uses is None else airtime.uses * bool(updates.arrived.any()),
         time_s=None if times is None else times.tolist(),
         effective=merged.effective,
         now_s=x.clock.now_s,
@@ -95,9 +95,10 @@ def _bits(sim: Simulation, planned: Planned, updates: Updates) -> float | None:
     x, ids = planned.x, updates.ids
     payloads = len(ids) if x.payloads is None else int(x.payloads[ids].sum())
     bits = None if x.payload_bits is None else x.payload_bits * payloads
-    if x.payload_bits is not None and updates.bits is not None:
-        bits = float(updates.bits.clamp(max=x.payload_bits).sum())
-    norms = norm_bits(sim, int(planned.sending.sum()))
+    if x.payload_bits is not None and BITS in updates.columns:
+        bits = float(updates.columns[BITS].clamp(max=x.payload_bits).sum())
+    silent = SUPERPOSITION in x.link.offers  # late senders: symbols must end together
+    norms = norm_bits(sim, int(updates.arrived.sum()) if silent else len(ids))
     return bits if norms is None else (bits or 0.0) + norms
 
 

@@ -1,4 +1,5 @@
-"""The one writer: rows of clients and of transforms' memories, which are too many to be copied, change here alone."""
+"""The one writer: rows of clients, of receivers' ledgers and of parts, which are too many to be copied, change here
+alone."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from torch import Tensor
 from fedradio.core.contracts import SimState, Slots
 from fedradio.core.mapped import write_rows
 
-CLIENT = "client"
-"""Path of the clients' own slots among writes; the others are those of parts."""
+CLIENT, LEDGER = "client", "ledger"
+"""Paths of the clients' own slots and of the receivers' ledger among writes; the others are those of parts."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Writes:
 
 def commit(state: SimState, writes: Writes) -> None:
     """Write rows in place."""
+    kept = state.parts | {CLIENT: state.memory.client, LEDGER: state.memory.ledger}
     for path, slots in writes.rows.items():
-        kept = state.memory.client if path == CLIENT else state.parts[path]
         for name, rows in slots.items():
-            write_rows(kept[name], writes.ids.to(kept[name].device), rows)
+            write_rows(kept[path][name], writes.ids.to(kept[path][name].device), rows)

@@ -48,12 +48,6 @@ class Planned:
     notes: dict[str, Noted]
     stream_before: Slots = field(default_factory=dict)
 
-    @property
-    def sending(self) -> Tensor:
-        """Senders ``[S]`` that put something on the link: all active ones, late or not; on the air, whose symbols must
-        end together, whoever would be late stays silent."""
-        return self.airtime.arrived if SUPERPOSITION in self.x.link.offers else self.x.alloc.active
-
 
 @dataclass(frozen=True)
 class Seen:

@@ -5,21 +5,28 @@ Clients train and code their payloads, here or as devices of a federation; edges
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Airtime, Noted, SimState, Slots
-from fedradio.rounds.cohort import kept_slots, train, upload
+from fedradio.core.contracts import Noted, SimState, Slots, Work
+from fedradio.rounds.cohort import kept_slots, train, upload, work_of
 from fedradio.rounds.commit import CLIENT, Writes
 from fedradio.rounds.evaluation import Evaluation
 from fedradio.rounds.parts import of_transform
 from fedradio.rounds.payload import Encoded, encode, memories_of
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers
+from fedradio.rounds.tiers import Tier, Tiers
+
+MASS = "mass"
+"""What receivers of an outer hop know of a sender: the mass that has arrived there since it last relayed."""
+
+PAYLOADS, LOSS, BITS = "payloads", "loss", "bits"
+"""Columns of updates: client payloads that a sender stands for; mean training loss (NaN: the client was not heard of);
+bits of the payload, where they are fewer than foreseen."""
 
 
 @dataclass(frozen=True)
@@ -35,29 +42,32 @@ class Measured:
 @dataclass(frozen=True)
 class Updates:
     """What the active senders ``ids [A]`` of an exchange sent to their receivers ``group [A]``: the coded ``payload
-    [A, k, d]``, and its ``bits [A]`` where they are fewer than foreseen.
+    [A, k, d]``. A plain value: it can be kept, cut, joined with others and merged later.
 
-    ``airtime`` says who arrived in the end, ``staleness [A]`` how many merges ago the model was received (None: none).
-    ``local [A, n]`` are norm layers where these are sent. Of clients ``loss
-    [A]`` is that of training (NaN: not heard of), ``pseudo [A]`` the accuracy of their pseudo-labels; real ones are
-    ``measured``.
+    ``arrived [A]`` says who arrived, ``reason [A]`` why others did not, ``expect [A]`` as of
+    :class:`~fedradio.core.contracts.Airtime`. ``known`` holds what receivers are told of a sender, ``columns`` further
+    values ``[A]`` for the records; ``staleness [A]`` counts the merges since the sender received its model. ``local
+    [A, n]`` are norm layers where these are sent; real devices are ``measured``.
     """
 
     ids: Tensor
     group: Tensor
     payload: Tensor
-    airtime: Airtime
+    arrived: Tensor
+    reason: Tensor
+    expect: Tensor
+    staleness: Tensor
+    known: Slots
+    columns: Slots
     local: Tensor | None = None
-    bits: Tensor | None = None
-    loss: Tensor | None = None
     notes: dict[str, Noted] = field(default_factory=dict)
     measured: Measured | None = None
-    staleness: Tensor | None = None
 
     @property
     def mean_loss(self) -> float | None:
         """Mean training loss of the clients that were heard of; None if none was."""
-        known = None if self.loss is None else self.loss[self.loss.isfinite()]
+        loss = self.columns.get(LOSS)
+        known = None if loss is None else loss[loss.isfinite()]
         return None if known is None or len(known) == 0 else float(known.mean())
 
 
@@ -72,8 +82,9 @@ class Clients(Protocol):
         """What the run's state keeps of them between exchanges, before the first one."""
         return {}
 
-    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
-        """Let the active clients of a planned exchange of hop 0 train and send; there is at least one."""
+    def work(self, sim: Simulation, state: SimState, tier: Tier, planned: Planned) -> tuple[Updates, Writes]:
+        """Let the active clients of a planned exchange of hop 0 train and send; there is at least one. ``tier`` is what
+        their receivers have."""
         ...
 
     def evaluate(self, sim: Simulation, state: SimState) -> Evaluation | None:
@@ -87,15 +98,17 @@ class Simulated(Clients):
     def describe(self) -> dict[str, Any]:
         return {}
 
-    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
-        training = train(sim, state, tiers[0], planned.x)
+    def work(self, sim: Simulation, state: SimState, tier: Tier, planned: Planned) -> tuple[Updates, Writes]:
+        training = train(sim, state, tier, planned.x)
         ids, trained = training.cohort.ids, training.trained
         encoded = _encode(sim, state, planned, ids, upload(sim, training))
         arrived = planned.airtime.arrived[ids]
         kept = {CLIENT: kept_slots(sim, training, encoded.heard, arrived)} | _memories(0, encoded, arrived)
+        columns = _columns(encoded) | {LOSS: trained.loss.double().cpu()}
         notes = training_notes(trained.pseudo) | encoded.notes
-        loss = trained.loss.double().cpu()
-        return _updates(planned, encoded, trained.local, loss, notes), Writes(ids, kept)
+        return client_updates(sim, state, planned, encoded.sent.payload, columns, trained.local, notes), Writes(
+            ids, kept
+        )
 
     def evaluate(self, sim: Simulation, state: SimState) -> Evaluation | None:
         return None
@@ -107,12 +120,39 @@ SIMULATED = Simulated()
 def work(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
     """What the active senders of a planned exchange send, and the rows that they keep; empty if nobody is active."""
     if not bool(planned.x.alloc.active.any()):
-        nobody = torch.zeros(0, dtype=torch.long)
-        vectors, size = planned.x.message.blocks, planned.x.message.size
-        return Updates(nobody, nobody, torch.zeros(0, vectors, size), planned.airtime), Writes(nobody, {})
+        return _nothing(sim, planned)
     if planned.x.hop == 0:
-        return (sim.clients or SIMULATED).work(sim, state, tiers, planned)
+        return (sim.clients or SIMULATED).work(sim, state, tiers[0], planned)
     return _relay(sim, state, tiers, planned)
+
+
+def client_updates(
+    sim: Simulation,
+    state: SimState,
+    planned: Planned,
+    payload: Tensor,
+    columns: Slots,
+    local: Tensor | None = None,
+    notes: dict[str, Noted] | None = None,
+) -> Updates:
+    """The coded ``payload [A, k, d]`` of the active clients of a planned exchange as updates, with what the algorithm
+    reveals of these clients."""
+    ids = planned.x.alloc.active.nonzero().squeeze(1)
+    known = {name: rows[ids] for name, rows in revealed(sim, state).items()} | _revealed_work(sim, planned, ids)
+    return _updates(planned, ids, payload, known, {PAYLOADS: torch.ones_like(ids)} | columns, local, notes)
+
+
+def revealed(sim: Simulation, state: SimState) -> Slots:
+    """Signals ``[C]`` of all clients that the algorithm reveals to the receivers."""
+    return {name: rows for name, rows in state.signals.items() if name in sim.algorithm.reveals}
+
+
+def training_notes(pseudo: Tensor | None) -> dict[str, Noted]:
+    """Accuracy ``pseudo [A]`` of pseudo-labels, where there were any; -1 for a client without."""
+    if pseudo is None:
+        return {}
+    accuracy = pseudo.double().cpu().nan_to_num(nan=-1.0)
+    return {"pseudo_accuracy": Noted("active", accuracy, rest=-1.0)}
 
 
 def _relay(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
@@ -123,15 +163,49 @@ def _relay(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> 
     changes = torch.stack([own[rows] - above.shared[name][parents] for name, own in below.shared.items()], 1)
     encoded = _encode(sim, state, planned, ids, changes)
     local = None if below.norms is None else below.norms[rows]
-    kept = _memories(x.hop, encoded, planned.airtime.arrived[ids])
-    return _updates(planned, encoded, local, None, encoded.notes), Writes(ids, kept)
+    columns = {PAYLOADS: below.payloads[ids]} | _columns(encoded)
+    updates = _updates(planned, ids, encoded.sent.payload, {MASS: below.mass[ids]}, columns, local, encoded.notes)
+    return updates, Writes(ids, _memories(x.hop, encoded, updates.arrived))
+
+
+def _nothing(sim: Simulation, planned: Planned) -> tuple[Updates, Writes]:
+    """No updates."""
+    nobody, message = torch.zeros(0, dtype=torch.long), planned.x.message
+    known = dict.fromkeys(sim.algorithm.reveals, nobody) if planned.x.hop == 0 else {MASS: nobody.double()}
+    payload = torch.zeros(0, message.blocks, message.size)
+    return _updates(planned, nobody, payload, known, {PAYLOADS: nobody}), Writes(nobody, {})
 
 
 def _updates(
-    planned: Planned, encoded: Encoded, local: Tensor | None, loss: Tensor | None, notes: dict[str, Noted]
+    planned: Planned,
+    ids: Tensor,
+    payload: Tensor,
+    known: Slots,
+    columns: Slots,
+    local: Tensor | None = None,
+    notes: dict[str, Noted] | None = None,
 ) -> Updates:
-    sent = encoded.sent
-    return Updates(sent.ids, sent.group, sent.payload, planned.airtime, local, encoded.bits, loss, notes)
+    """Updates of the senders ``ids [A]`` as they were planned: who arrives, and why others do not."""
+    airtime = planned.airtime
+    return Updates(
+        ids=ids,
+        group=planned.x.parent[ids],
+        payload=payload,
+        arrived=airtime.arrived[ids],
+        reason=airtime.reason[ids],
+        expect=airtime.expect[ids],
+        staleness=torch.zeros_like(ids),
+        known=known,
+        columns=columns,
+        local=local,
+        notes=notes or {},
+    )
+
+
+def _revealed_work(sim: Simulation, planned: Planned, ids: Tensor) -> Slots:
+    """Quantities of the active clients' work that the algorithm reveals to the receivers."""
+    done = work_of(sim.rule, planned.x.alloc.steps[ids], planned.x.clock.t)
+    return {entry.name: getattr(done, entry.name) for entry in fields(Work) if entry.name in sim.algorithm.reveals}
 
 
 def _encode(sim: Simulation, state: SimState, planned: Planned, ids: Tensor, payload: Tensor) -> Encoded:
@@ -141,14 +215,10 @@ def _encode(sim: Simulation, state: SimState, planned: Planned, ids: Tensor, pay
     return encode(transforms, sim.message(x.hop), x, ids, payload, memories, sim.rng)
 
 
+def _columns(encoded: Encoded) -> Slots:
+    return {} if encoded.bits is None else {BITS: encoded.bits}
+
+
 def _memories(h: int, encoded: Encoded, arrived: Tensor) -> dict[str, Slots]:
     """New rows of the memories of a hop's transforms, by path."""
     return {of_transform(h, i): rows for i, rows in encoded.kept(arrived).items()}
-
-
-def training_notes(pseudo: Tensor | None) -> dict[str, Noted]:
-    """Accuracy ``pseudo [A]`` of pseudo-labels, where there were any; -1 for a client without."""
-    if pseudo is None:
-        return {}
-    accuracy = pseudo.double().cpu().nan_to_num(nan=-1.0)
-    return {"pseudo_accuracy": Noted("active", accuracy, rest=-1.0)}

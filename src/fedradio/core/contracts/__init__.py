@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         VARIATE as VARIATE,
         Algorithm as Algorithm,
         Averaging as Averaging,
+        ClientSide as ClientSide,
         Cohort as Cohort,
         Ensemble as Ensemble,
         Held as Held,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Normalise as Normalise,
         Pooling as Pooling,
         Pools as Pools,
+        ReceiverSide as ReceiverSide,
         Work as Work,
     )
     from fedradio.core.contracts.data import (

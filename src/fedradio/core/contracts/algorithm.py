@@ -113,12 +113,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Merged:
-    """What the receivers have after merging, the signals ``published [C]``, and, where all whom they remember count,
-    the weight ``counted [C]`` of each."""
+    """What the receivers have after merging, and the signals ``published [C]``."""
 
     held: Held
     published: Slots = field(default_factory=dict)
-    counted: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,52 @@ class Averaging:
     server_lr: float = 1.0
 
 
-class Algorithm(Protocol):
+class ClientSide(Protocol):
+    """What a client computes. It never sees what receivers know, and a device of a federation has nothing else."""
+
+    def rule(self, rule: LocalRule) -> LocalRule:
+        """The local update rule as this algorithm changes it; refuses one that it cannot use."""
+        return rule
+
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        """Memory before the first round, from the initial model ``w [d]``."""
+        return Memory(shared={MODEL: w})
+
+    def start(self, cohort: Cohort) -> Start:
+        """Starting point of local training."""
+        return Start(cohort.got[MODEL], cohort.row)
+
+    def upload(self, cohort: Cohort, trained: Trained, work: Work) -> Tensor:
+        """The payload ``[A, k, d]``; ``trained.delta`` may be overwritten only where ``keep`` does not read it."""
+        return trained.delta.unsqueeze(1)
+
+    def keep(self, cohort: Cohort, trained: Trained, work: Work, heard: Tensor, acked: Tensor) -> Slots:
+        """New slots of the active clients, after the upload: ``heard [A, k, d]`` is what receivers decode of each
+        payload, ``acked [A]`` marks those that arrived."""
+        return {}
+
+    def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
+        """Predictors by name; the first one's accuracy is the run's ``accuracy``."""
+        return {"global": Ensemble((shared[MODEL],))}
+
+
+class ReceiverSide(Protocol):
+    """What receivers do with updates: on hop 0 as the algorithm says, on outer hops a mean of changes."""
+
+    def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
+        """Relative aggregation mass of each client, ``[n]`` for ``known`` vectors of length ``n``."""
+        return torch.ones(clients, dtype=torch.float64)
+
+    def weights(self, held: Held, info: Info) -> Tensor:
+        """Aggregation weight ``[A]`` of each active client's payload in its receiver's total."""
+        ...
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        """The receivers' update: what they have after the exchange, and what they publish."""
+        ...
+
+
+class Algorithm(ClientSide, ReceiverSide, Protocol):
     """A federated learning algorithm: what clients send and how receivers merge it; parts subclass it.
 
     It never sums: it gives weights, and the link returns a weighted total. The vectors of a payload are in units of a
@@ -206,37 +249,6 @@ class Algorithm(Protocol):
         """Why a run of so many rounds is too long for it; empty if it is not."""
         return ""
 
-    def rule(self, rule: LocalRule) -> LocalRule:
-        """The local update rule as this algorithm changes it; refuses one that it cannot use."""
-        return rule
-
-    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
-        """Memory before the first round, from the initial model ``w [d]``."""
-        return Memory(shared={MODEL: w})
-
-    # client side: never sees what the receiver knows
-    def start(self, cohort: Cohort) -> Start:
-        """Starting point of local training."""
-        return Start(cohort.got[MODEL], cohort.row)
-
-    def upload(self, cohort: Cohort, trained: Trained, work: Work) -> Tensor:
-        """The payload ``[A, k, d]``; ``trained.delta`` may be overwritten only where ``keep`` does not read it."""
-        return trained.delta.unsqueeze(1)
-
-    def keep(self, cohort: Cohort, trained: Trained, work: Work, heard: Tensor, acked: Tensor) -> Slots:
-        """New slots of the active clients, after the upload: ``heard [A, k, d]`` is what receivers decode of each
-        payload, ``acked [A]`` marks those that arrived."""
-        return {}
-
-    # receiver side
-    def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
-        """Relative aggregation mass of each client, ``[n]`` for ``known`` vectors of length ``n``."""
-        return torch.ones(clients, dtype=torch.float64)
-
-    def weights(self, held: Held, info: Info) -> Tensor:
-        """Aggregation weight ``[A]`` of each active client's payload in its receiver's total."""
-        ...
-
     def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """With a ledger: its slots as they are read now, and the weights ``[C]`` of all clients, arrived or not."""
         clients = len(info.parent)
@@ -248,15 +260,6 @@ class Algorithm(Protocol):
             known=info.announced,
         )
         return ledger, self.weights(Held({}, ledger), everybody)
-
-    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
-        """The receivers' update: what they have after the exchange, and what they publish."""
-        ...
-
-    # both sides
-    def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
-        """Predictors by name; the first one's accuracy is the run's ``accuracy``."""
-        return {"global": Ensemble((shared[MODEL],))}
 
     def measures(self, memory: Memory, mass: Tensor) -> dict[str, float]:
         """Further metrics of a state; ``mass [C]`` is every client's importance."""

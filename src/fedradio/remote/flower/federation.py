@@ -28,8 +28,8 @@ from fedradio.rounds.norm_layers import NORMS, sends_norms, without_norms
 from fedradio.rounds.parts import CLIENTS, recall
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers
-from fedradio.rounds.work import Clients, Measured, Updates, training_notes
+from fedradio.rounds.tiers import Tier
+from fedradio.rounds.work import BITS, LOSS, Clients, Measured, Updates, client_updates, training_notes
 from fedradio.spec.spec import Spec
 from fedradio.transforms.chain import messages
 
@@ -77,11 +77,11 @@ class Federation(Clients):
         """Nobody's upload has counted yet."""
         return {ACKED: torch.full((clients,), NEVER)}
 
-    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
+    def work(self, sim: Simulation, state: SimState, tier: Tier, planned: Planned) -> tuple[Updates, Writes]:
         self._turn_away()
         self.acked, x = recall(state.parts, CLIENTS)[ACKED], planned.x
         ids: list[int] = x.alloc.active.nonzero().squeeze(1).tolist()
-        body = _vectors({name: rows[0] for name, rows in tiers[0].shared.items()}, tiers[0].norms)
+        body = _vectors({name: rows[0] for name, rows in tier.shared.items()}, tier.norms)
         letters = {}
         for number in ids:
             head: dict[str, Any] = {"t": x.clock.t, "e": x.clock.e, "n": x.clock.n, "steps": int(x.alloc.steps[number])}
@@ -89,8 +89,8 @@ class Federation(Clients):
             letters[self.roster.node[number]] = request("train", self.run, self.spec, head, body)
         answers = self.ask(self.mailbox, letters, self._deadline(planned))
         replies = [self._reply(sim, number, answers[self.roster.node[number]], x.clock.n) for number in ids]
-        updates = self._updates(sim, planned, torch.tensor(ids), replies)
-        acked = torch.where(updates.airtime.arrived[updates.ids], x.clock.n, self.acked[updates.ids])
+        updates = _updates(sim, state, planned, replies)
+        acked = torch.where(updates.arrived, x.clock.n, self.acked[updates.ids])
         return updates, Writes(updates.ids, {CLIENTS: {ACKED: acked}})
 
     def _turn_away(self) -> None:
@@ -129,31 +129,6 @@ class Federation(Clients):
         if trouble != self.trouble.get(number, ""):
             self.tell(f"round {n}: client {number}: {trouble or 'is back'}")
             self.trouble[number] = trouble
-
-    def _updates(self, sim: Simulation, planned: Planned, ids: Tensor, replies: list[Reply]) -> Updates:
-        x, airtime = planned.x, planned.airtime
-        heard = torch.tensor([reply.letter is not None for reply in replies])
-        reasons = torch.tensor([int(reply.reason) for reply in replies])
-        arrived = airtime.arrived.index_copy(0, ids, airtime.arrived[ids] & heard)
-        reason = airtime.reason.index_copy(0, ids, torch.where(heard, airtime.reason[ids], reasons))
-        shapes = reply_shapes(sim)
-        rows = {name: torch.stack([reply.row(name, shape) for reply in replies]) for name, shape in shapes.items()}
-        bits = [reply.value("bits") for reply in replies]
-        return Updates(
-            ids,
-            x.parent[ids],
-            rows["payload"],
-            replace(airtime, arrived=arrived, reason=reason),
-            local=rows.get("local"),
-            bits=None if all(map(math.isnan, bits)) else torch.tensor(bits).double().nan_to_num(nan=0.0),
-            loss=torch.tensor([reply.value("loss") for reply in replies]).double(),
-            notes=training_notes(_known([reply.value("pseudo") for reply in replies])) | _notes(replies),
-            measured=Measured(
-                seconds=torch.tensor([reply.seconds if reply.letter else math.nan for reply in replies]).double(),
-                train_s=torch.tensor([reply.value("train_s") for reply in replies]).double(),
-                wire_bits=torch.tensor([8.0 * reply.size if reply.letter else math.nan for reply in replies]).double(),
-            ),
-        )
 
     def evaluate(self, sim: Simulation, state: SimState) -> Evaluation | None:
         """Accuracy and loss on the devices' own test samples, weighed by their numbers; None where the server has its
@@ -216,6 +191,30 @@ class Reply:
     def value(self, name: str) -> float:
         """A number of the reply; NaN where there is none."""
         return math.nan if self.letter is None or name not in self.letter.head else self.letter.number(name)
+
+
+def _updates(sim: Simulation, state: SimState, planned: Planned, replies: list[Reply]) -> Updates:
+    """The replies of the active clients as updates: whoever was to arrive and has not replied does not arrive."""
+    replied = torch.tensor([reply.letter is not None for reply in replies])
+    reasons = torch.tensor([int(reply.reason) for reply in replies])
+    shapes = reply_shapes(sim)
+    rows = {name: torch.stack([reply.row(name, shape) for reply in replies]) for name, shape in shapes.items()}
+    bits = [reply.value("bits") for reply in replies]
+    columns = {} if all(map(math.isnan, bits)) else {BITS: torch.tensor(bits).double().nan_to_num(nan=0.0)}
+    columns[LOSS] = torch.tensor([reply.value("loss") for reply in replies]).double()
+    notes = training_notes(_known([reply.value("pseudo") for reply in replies])) | _notes(replies)
+    updates = client_updates(sim, state, planned, rows["payload"], columns, rows.get("local"), notes)
+    measured = Measured(
+        seconds=torch.tensor([reply.seconds if reply.letter else math.nan for reply in replies]).double(),
+        train_s=torch.tensor([reply.value("train_s") for reply in replies]).double(),
+        wire_bits=torch.tensor([8.0 * reply.size if reply.letter else math.nan for reply in replies]).double(),
+    )
+    return replace(
+        updates,
+        arrived=updates.arrived & replied,
+        reason=torch.where(replied, updates.reason, reasons),
+        measured=measured,
+    )
 
 
 def reply_shapes(sim: Simulation) -> dict[str, tuple[int, ...]]:

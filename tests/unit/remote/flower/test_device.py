@@ -27,8 +27,8 @@ from fedradio.rounds.evaluation import Evaluation
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers
-from fedradio.rounds.work import Clients, Updates
+from fedradio.rounds.tiers import Tier
+from fedradio.rounds.work import LOSS, Clients, Updates, client_updates
 from fedradio.transforms.feedback import feedback
 from fedradio.transforms.quantise import quantise
 from fedradio.transforms.sparsify import random_k, top_k
@@ -43,15 +43,15 @@ class Alone(Clients):
     kept: dict[int, Slots] = field(default_factory=dict)
     stream: dict[int, Slots] = field(default_factory=dict)
 
-    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
+    def work(self, sim: Simulation, state: SimState, tier: Tier, planned: Planned) -> tuple[Updates, Writes]:
         x, uploads = planned.x, []
         for number in range(sim.topology.clients):
             device = Device.of(sim, number)
             self.stream[number] = device.arrive(self.stream.get(number, device.stream.start()), x.clock)
             if not bool(x.alloc.active[number]):
                 continue
-            got = {name: rows[0] for name, rows in tiers[0].shared.items()}
-            norms = None if tiers[0].norms is None else tiers[0].norms[0]
+            got = {name: rows[0] for name, rows in tier.shared.items()}
+            norms = None if tier.norms is None else tier.norms[0]
             mine, steps = self.kept.get(number, device.start()), int(x.alloc.steps[number])
             uploads.append(device.work(got, norms, self.stream[number], mine, steps, x.clock))
             self.kept[number] = uploads[-1].counted if bool(planned.airtime.arrived[number]) else uploads[-1].lost
@@ -61,7 +61,7 @@ class Alone(Clients):
             None if uploads[0].local is None else torch.stack([one.local for one in uploads if one.local is not None])
         )
         loss = torch.tensor([one.loss for one in uploads]).double()
-        return Updates(ids, x.parent[ids], payload, planned.airtime, local, loss=loss), Writes(ids, {})
+        return client_updates(sim, state, planned, payload, {LOSS: loss}, local), Writes(ids, {})
 
     def describe(self) -> dict[str, Any]:
         return {}

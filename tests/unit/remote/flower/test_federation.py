@@ -24,7 +24,7 @@ from fedradio.rounds.evaluation import Evaluation
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers
+from fedradio.rounds.tiers import Tier
 from fedradio.rounds.work import SIMULATED, Simulated, Updates
 from fedradio.runs.records import read_records
 from fedradio.runs.run import run
@@ -63,12 +63,12 @@ class Gone(Simulated):
     def __init__(self, *missing: tuple[int, int]) -> None:
         self.missing = missing
 
-    def work(self, sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:
+    def work(self, sim: Simulation, state: SimState, tier: Tier, planned: Planned) -> tuple[Updates, Writes]:
         arrived = planned.airtime.arrived.clone()
         for client, t in self.missing:
             if t == planned.x.clock.t:
                 arrived[client] = False
-        return super().work(sim, state, tiers, replace(planned, airtime=replace(planned.airtime, arrived=arrived)))
+        return super().work(sim, state, tier, replace(planned, airtime=replace(planned.airtime, arrived=arrived)))
 
 
 def simulated(sim: Simulation, *missing: tuple[int, int], rounds: int = 3) -> list[SimState]:
