@@ -23,7 +23,7 @@ from fedradio.gym.spaces import (
     observation_space,
 )
 from fedradio.rounds.parts import of_hop, recall
-from fedradio.rounds.planning import Seen, decide, observe, settle
+from fedradio.rounds.planning import Observation, decide, observe
 from fedradio.rounds.round import (
     Round,
     begin,
@@ -77,7 +77,7 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
     levers: frozenset[str]
     _round: Round
     _order: Iterator[int]
-    _seen: Seen
+    _seen: Observation
     _age: NDArray[np.int64]
     _expert: tuple[Arrays, Slots] | None
 
@@ -111,10 +111,9 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
             raise gymnasium.error.ResetNeeded("the episode is over: call reset()")
         now, seen = self._round, self._seen
         memory = recall(now.state.parts, of_hop(0, "policy")) if self._expert is None else self._expert[1]
-        planned, state = settle(self.simulation, now.state, seen, allocation_of(action, seen.view), memory)
         try:
             with one_torch_thread():
-                now = carry_out(self.simulation, replace(now, state=state), planned)
+                now = carry_out(self.simulation, now, seen, allocation_of(action, seen.view), memory)
                 record, accuracy = self._advance(now)
         except DivergenceError:
             self._ended = True

@@ -50,7 +50,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """What is known of an exchange before anybody decides: the policy's ``view``, the memory ``gains`` of the channel
     after it, ``notes`` on the data, per client, for the records, and the stream before the samples arrived."""
 
@@ -74,10 +74,10 @@ def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock:
     """Plan an exchange: samples arrive, the channel is realised, the policy decides, the link forecasts arrivals."""
     seen, state = observe(sim, state, tiers, h, clock)
     alloc, memory = decide(sim, state, seen)
-    return settle(sim, state, seen, alloc, memory)
+    return finalise(sim, state, seen, alloc, memory)
 
 
-def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock) -> tuple[Seen, SimState]:
+def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock) -> tuple[Observation, SimState]:
     """What the policy of a hop sees of an exchange: samples have arrived, the channel is realised."""
     notes: dict[str, Noted] = {}
     before = recall(state.parts, STREAM)
@@ -85,10 +85,10 @@ def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock
         notes, state = _arrive(sim, state, clock)
     site = sim.topology.site(h, clock)
     channel, gains = realise(sim, h, site, recall(state.parts, of_hop(h, "channel")))
-    return Seen(_view(sim, state, tiers, h, clock, channel), gains, notes, before), state
+    return Observation(_view(sim, state, tiers, h, clock, channel), gains, notes, before), state
 
 
-def decide(sim: Simulation, state: SimState, seen: Seen) -> tuple[Allocation, Slots]:
+def decide(sim: Simulation, state: SimState, seen: Observation) -> tuple[Allocation, Slots]:
     """The decision of the hop's own policy, and its memory after it."""
     view = seen.view
     memory, policy = recall(state.parts, of_hop(view.hop, "policy")), sim.hops[view.hop].policy
@@ -110,7 +110,9 @@ def refuse_no_steps(view: View, alloc: Allocation, who: str) -> None:
         raise OwnCodeError(f"{who}: {reason}; give it at least 1, or leave it out (active: False)")
 
 
-def settle(sim: Simulation, state: SimState, seen: Seen, alloc: Allocation, memory: Slots) -> tuple[Planned, SimState]:
+def finalise(
+    sim: Simulation, state: SimState, seen: Observation, alloc: Allocation, memory: Slots
+) -> tuple[Planned, SimState]:
     """The plan of an exchange in which ``alloc`` was decided; ``memory`` is that of the policy after it."""
     view, parts = seen.view, state.parts
     h, link = view.hop, sim.hops[view.hop].link

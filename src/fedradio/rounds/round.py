@@ -1,7 +1,19 @@
 """One round of federated learning as a function of parts and state, without I/O.
 
-A hop is run ``period`` times for one exchange of the hop above, whose result is broadcast. Merging happens on hop 0;
-outer hops relay the change of every shared vector.
+A hop is run ``period`` times for one exchange of the hop above, whose result is broadcast. Every exchange is made of
+seven verbs on plain values; each returns a value, and only ``commit`` writes rows in place.
+
+========== ============================================== =============================== =================
+verb       takes                                          gives                           file
+========== ============================================== =============================== =================
+observe    state, tiers, clock                            what a policy may see           rounds/planning
+decide     the observation                                an allocation                   rounds/planning
+finalise   observation and allocation                     a plan: who will arrive, when   rounds/planning
+work       the plan                                       updates, and rows to be written rounds/work
+merge      the updates                                    the receivers' tier after it    rounds/merge
+record     plan, updates and merge                        seconds, joules, bits, reasons  rounds/accounts
+broadcast  the receivers' tier                            the tiers below                 rounds/tiers
+========== ============================================== =============================== =================
 """
 
 from __future__ import annotations
@@ -15,7 +27,16 @@ import torch
 from torch import Tensor
 
 from fedradio.algorithms.ledger import start_memory
-from fedradio.core.contracts import CacheRecord, Clock, EvaluationRecord, ExchangeRecord, RoundRecord, SimState, Slots
+from fedradio.core.contracts import (
+    Allocation,
+    CacheRecord,
+    Clock,
+    EvaluationRecord,
+    ExchangeRecord,
+    RoundRecord,
+    SimState,
+    Slots,
+)
 from fedradio.core.errors import DivergenceError, FedradioError, OwnCodeError
 from fedradio.core.mapped import make_room, release_memory
 from fedradio.core.part_files import failure_in_parts
@@ -30,9 +51,9 @@ from fedradio.rounds.label_drift import start_signals
 from fedradio.rounds.merge import merge
 from fedradio.rounds.norm_layers import NORMS, sends_norms
 from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, recall, start_parts
-from fedradio.rounds.planning import Planned, data_signals, plan_exchange
+from fedradio.rounds.planning import Observation, data_signals, decide, finalise, observe
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers, hand_down, put, start_tiers, top_vectors
+from fedradio.rounds.tiers import Tiers, broadcast, put, start_tiers, top_vectors
 from fedradio.rounds.work import work
 
 
@@ -153,9 +174,10 @@ def order(sim: Simulation, top: int | None = None) -> Iterator[int]:
 
 
 def exchange(sim: Simulation, now: Round, h: int) -> Round:
-    """One exchange of hop ``h``: plan it, and carry it out."""
-    planned, state = plan_exchange(sim, now.state, now.tiers, h, next_clock(sim, now, h))
-    return carry_out(sim, replace(now, state=state), planned)
+    """One exchange of hop ``h``, decided by the hop's policy."""
+    seen, state = observe(sim, now.state, now.tiers, h, next_clock(sim, now, h))
+    alloc, memory = decide(sim, state, seen)
+    return carry_out(sim, replace(now, state=state), seen, alloc, memory)
 
 
 def next_clock(sim: Simulation, now: Round, h: int) -> Clock:
@@ -163,9 +185,10 @@ def next_clock(sim: Simulation, now: Round, h: int) -> Clock:
     return sim.clock(h, now.state.t, now.done[h], add(now.state.time_s, now.tiers[h].latest_s))
 
 
-def carry_out(sim: Simulation, now: Round, planned: Planned) -> Round:
-    """A planned exchange: the senders work, what they keep is written, the receivers merge, a record is made."""
-    state, tiers, h, caches = now.state, now.tiers, planned.x.hop, now.caches
+def carry_out(sim: Simulation, now: Round, seen: Observation, alloc: Allocation, memory: Slots) -> Round:
+    """The exchange that was ``seen`` and in which ``alloc`` was decided; ``memory`` is that of the policy after it."""
+    tiers, h, caches = now.tiers, seen.view.hop, now.caches
+    planned, state = finalise(sim, now.state, seen, alloc, memory)
     if h == 0 and sim.cache is not None:
         cached, state = serve_edge_round(sim, state, tiers, planned.stream_before, planned.x.clock)
         caches = (*caches, cached)
@@ -175,7 +198,7 @@ def carry_out(sim: Simulation, now: Round, planned: Planned) -> Round:
     times = accounts.receiver_times(planned, sim.waits)
     record = accounts.exchange_record(sim, planned, updates, merged, times)
     tier = replace(merged.tier, elapsed_s=_later(merged.tier.elapsed_s, times))
-    tiers = hand_down(sim.topology, put(tiers, h, tier), h)
+    tiers = broadcast(sim.topology, put(tiers, h, tier), h)
     done = tuple(n + (i == h) for i, n in enumerate(now.done))
     losses = now.losses if updates.mean_loss is None else (*now.losses, updates.mean_loss)
     return Round(state, tiers, done, (*now.records, record), losses, caches)

@@ -48,9 +48,11 @@ def start_tiers(topology: Topology, memory: Memory) -> Tiers:
     return tuple(tier(topology.receivers(h)) for h in range(topology.hops))
 
 
-def hand_down(topology: Topology, tiers: Tiers, h: int) -> Tiers:
-    """The tiers after the vectors and clocks of tier ``h`` went down to all tiers below; the downlink takes no time and
-    makes no errors."""
+def broadcast(topology: Topology, tiers: Tiers, h: int) -> Tiers:
+    """The tiers after the vectors and clocks of tier ``h`` went down to all tiers below.
+
+    The downlink is free and ideal: it takes no time, costs nothing and makes no errors.
+    """
     for i in range(h, 0, -1):
         above, parent = tiers[i], topology.parents[i]
         below = Tier(
