@@ -300,10 +300,10 @@ MUTANTS = (
         ("rounds/test_planning.py",),
     ),
     Mutant(
-        "links/rates.py",
+        "core/contracts/radio.py",
         "rates in nats",
-        "torch.log1p(power_w / unit_w) / torch.log(torch.tensor(2.0, dtype=power_w.dtype))",
-        "torch.log1p(power_w / unit_w)",
+        "torch.log1p(power_w / self.unit_w) / torch.log(two)",
+        "torch.log1p(power_w / self.unit_w)",
         ("links/test_digital.py",),
     ),
     Mutant(

@@ -17,14 +17,16 @@ from fedradio.core.contracts import (
     LinkTrait,
     Message,
     Noted,
+    Rates,
     Reason,
     Sent,
     Slots,
+    View,
 )
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.links.ideal import weighted_total
-from fedradio.links.rates import airtime_s, noise_over_gain, power_for_w, rayleigh_above
+from fedradio.links.rates import noise_over_gain, rayleigh_above
 
 NO_DENSITY = "rates need a noise density, but this channel's noise is a variance per symbol: set noise_w_hz"
 
@@ -50,6 +52,10 @@ class Digital(Link):
     def bits(self, message: Message) -> float:
         return message.bits(self.bits_per_value)
 
+    def rates(self, view: View) -> Rates:
+        assert view.channel is not None
+        return self._rates(view, view.channel.gain)
+
     def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
         """A payload arrives after computing and airtime; it is lost if late or, with a known probability, erased.
 
@@ -59,8 +65,7 @@ class Digital(Link):
         assert x.channel is not None
         assert x.alloc.power_w is not None
         active, ready_s = x.alloc.active, x.ready_s
-        unit_w = noise_over_gain(x.channel.noise, x.channel.power, x.parent, self.bandwidth_hz)
-        air_s = airtime_s(self._sender_bits(x), self.bandwidth_hz, x.alloc.power_w, unit_w)
+        air_s = self._rates(x, x.channel.power).seconds(x.alloc.power_w)
         tx_s = torch.where(active, air_s, 0.0)
         done_s = tx_s if ready_s is None else ready_s + tx_s
         late = active & (done_s > x.deadline_s) if x.deadline_s is not None else torch.zeros_like(active)
@@ -84,10 +89,12 @@ class Digital(Link):
         notes = {"p_sc": Noted("active", airtime.expect[x.alloc.active], rest=1.0)} if faded else {}
         return Delivery(total, sent.payload, tx_j, notes), state
 
-    def _sender_bits(self, x: Exchange) -> float | Tensor:
-        """Bits of each sender: of its payload, or of all payloads that it forwards ``[S]``."""
-        bits = self.bits(x.message)
-        return bits if x.payloads is None else bits * x.payloads
+    def _rates(self, view: View, gain: Tensor) -> Rates:
+        """Rates over these gains ``[R, S]``, of a sender's payload or of all payloads that it forwards."""
+        assert view.channel is not None
+        bits = self.bits(view.message)
+        unit_w = noise_over_gain(view.channel.noise, gain, view.parent, self.bandwidth_hz)
+        return Rates(bits if view.payloads is None else bits * view.payloads, self.bandwidth_hz, unit_w)
 
     def _in_time(self, x: Exchange, late: Tensor) -> Tensor:
         """Probability ``[S]`` that an upload ends before the deadline: ``Pr(|h|^2 >= P_needed / P)`` over Rayleigh
@@ -101,8 +108,7 @@ class Digital(Link):
         if channel.coefficient is None or not channel.rayleigh or x.deadline_s is None:
             return (~late).double()
         left_s = x.deadline_s - (torch.zeros_like(power_w) if x.ready_s is None else x.ready_s)
-        unit_w = noise_over_gain(channel.noise, channel.gain, x.parent, self.bandwidth_hz)
-        needed_w = power_for_w(self._sender_bits(x), self.bandwidth_hz, left_s.clamp(min=0.0), unit_w)
+        needed_w = self._rates(x, channel.gain).power_w(left_s.clamp(min=0.0))
         return rayleigh_above(needed_w / power_w, channel.coefficient.shape[1])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from fedradio.core.contracts import Rates
+
 
 def noise_over_gain(noise_w_hz: float, gain: Tensor, parent: Tensor, bandwidth_hz: float) -> Tensor:
     """Transmit power for an SNR of 1 at the sender's own receiver, ``N0 w / g`` in watt ``[S]``; ``gain [R, S]``."""
@@ -14,12 +16,12 @@ def noise_over_gain(noise_w_hz: float, gain: Tensor, parent: Tensor, bandwidth_h
 
 def airtime_s(bits: float | Tensor, bandwidth_hz: float, power_w: Tensor, unit_w: Tensor) -> Tensor:
     """Airtime of ``bits``, equal or ``[S]``, in seconds, ``s / (w log2(1 + P/unit))``; infinite without power."""
-    return bits / (bandwidth_hz * torch.log1p(power_w / unit_w) / torch.log(torch.tensor(2.0, dtype=power_w.dtype)))
+    return Rates(bits, bandwidth_hz, unit_w).seconds(power_w)
 
 
 def power_for_w(bits: float | Tensor, bandwidth_hz: float, seconds: Tensor, unit_w: Tensor) -> Tensor:
     """Transmit power in watt that sends ``bits`` in ``seconds``, ``unit (2^(s/(w tau)) - 1)``."""
-    return unit_w * torch.expm1(bits / (bandwidth_hz * seconds) * torch.log(torch.tensor(2.0, dtype=unit_w.dtype)))
+    return Rates(bits, bandwidth_hz, unit_w).power_w(seconds)
 
 
 def rayleigh_above(level: Tensor, antennas: int = 1) -> Tensor:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, cast
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Fleet, LinkTrait, Piece, RateLink, Reason, View
+from fedradio.core.contracts import Fleet, LinkTrait, Piece, Reason, View
 from fedradio.fleet.costs import beyond_idle, compute_j, compute_s, sender_j, transmit_j
-from fedradio.links.rates import airtime_s, noise_over_gain
+from fedradio.links.rates import airtime_s
 
 Start = Literal["full_power", "one_step", "optimum"]
 """Where the iteration of Algorithm 2 starts: at full CPU and power, at the cheapest single step, or at each client's
@@ -98,19 +98,19 @@ class Offer:
 def slot_of(view: View) -> SlotProblem:
     """The slot problem of a policy's view; ``needs`` ensures that fleet, channel, rate and deadline are there."""
     assert view.fleet is not None
-    assert view.channel is not None
     assert view.cycles_per_step is not None
     assert view.payload_bits is not None
     assert view.deadline_s is not None
-    link = cast(RateLink, view.link)
+    rates = view.rates
+    assert rates is not None
     return SlotProblem(
         parent=view.parent,
         receivers=view.receivers,
         cycles=view.cycles_per_step,
-        unit_w=noise_over_gain(view.channel.noise, view.channel.gain, view.parent, link.bandwidth_hz),
+        unit_w=rates.unit_w,
         fleet=view.fleet,
         bits=view.payload_bits,
-        bandwidth_hz=link.bandwidth_hz,
+        bandwidth_hz=rates.bandwidth_hz,
         deadline_s=view.deadline_s * (1.0 - SLACK),
         able=torch.ones(view.senders, dtype=torch.bool) if view.able is None else view.able,
     )

@@ -1,20 +1,23 @@
 """Contribution buffers, by hand (OSAFL, Algorithms 6-10)."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from support.receiver import Receiver, vector
 from support.worlds import cells, tiny
+from torch import Tensor
 
 from fedradio.algorithms.fedavg import FedAvg, fedavg, fedprox
 from fedradio.algorithms.feddisco import feddisco
 from fedradio.algorithms.fednova import fednova
 from fedradio.algorithms.osafl import afa_cd, osafl
-from fedradio.core.contracts import Slots
+from fedradio.core.contracts import Algorithm, Delivery, Held, Info, Ledger, Merged, Slots
 from fedradio.core.errors import SpecError
+from fedradio.core.params import group_share
 from fedradio.policies.fixed import fixed
+from fedradio.policies.sampling import sampling
 from fedradio.rounds.round import begin, run_round
 
 
@@ -26,6 +29,33 @@ def test_two_kinds_of_memory_by_hand() -> None:
         assert server.get({0: vector(2.0), 1: vector(4.0)}).item() == 3.0
         assert server.get({0: vector(1.0)}).item() == second
         assert server.signals["staleness"].tolist() == [0.0, 1.0]
+
+
+@dataclass(frozen=True)
+class TwoMethods(Algorithm):
+    """An algorithm with a ledger as a user writes it."""
+
+    ledger = Ledger()
+
+    def weights(self, held: Held, info: Info) -> Tensor:
+        return group_share(info.arrived.double(), info.group, info.receivers)
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        return Merged(Held({"w": held.shared["w"] + delivery.total[:, 0]}, held.ledger, held.receiver))
+
+
+def test_a_ledger_is_a_declaration() -> None:
+    """Two methods are plain averaging of the last changes of all clients, bit for bit, on two hops, absent or not."""
+    records = []
+    for algorithm in (TwoMethods(), fedavg(weighting="equal", buffer="gradients")):
+        sim = cells(algorithm=algorithm, policy=sampling(clients=1, steps=2))
+        state = begin(sim)
+        for _ in range(3):
+            state, _, exchanges = run_round(sim, state, evaluate=False)
+        records.append((state.memory.shared["w"], state.signals["staleness"].tolist(), exchanges))
+    assert torch.equal(records[0][0], records[1][0])
+    assert records[0][1:] == records[1][1:]
+    assert max(records[0][1]) > 0
 
 
 def test_models_pull_back_and_gradients_repeat_when_nobody_comes() -> None:

@@ -40,6 +40,22 @@ def test_hand_computed_rate() -> None:
     assert done.tx_j.tolist() == pytest.approx([0.1 * expected] * 4)
 
 
+def test_policies_ask_for_rates() -> None:
+    """The airtime of the case above at .1 W, and back; with 3 payloads each it is three times as long. No other link has
+    rates."""
+    x = slot(219_648)
+    assert x.rates is None
+    x = replace(x, link=digital())
+    assert x.rates is not None
+    power_w = torch.full((4,), 0.1, dtype=torch.float64)
+    seconds = x.rates.seconds(power_w)
+    assert seconds.tolist() == pytest.approx([1.1023] * 4, abs=1e-4)
+    assert x.rates.power_w(seconds).tolist() == pytest.approx(power_w.tolist(), rel=1e-12)
+    three = replace(x, payloads=torch.full((4,), 3)).rates
+    assert three is not None
+    assert three.seconds(power_w).tolist() == pytest.approx((3 * seconds).tolist(), rel=1e-12)
+
+
 def test_bits_are_those_of_the_message() -> None:
     """Two blocks of 10 numbers; 2 of each sent with 3 bits, and 7 bits beside them: 2 * 2 * 3 + 7."""
     assert digital(bits_per_value=33).bits(Message(2, 10)) == 660

@@ -95,7 +95,7 @@ if TYPE_CHECKING:
         Noted as Noted,
         Piece as Piece,
         Policy as Policy,
-        RateLink as RateLink,
+        Rates as Rates,
         Site as Site,
         Topology as Topology,
         View as View,

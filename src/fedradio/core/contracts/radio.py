@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, Protocol
 
+import torch
 from torch import Tensor
 
 from fedradio.core.contracts.payload import Message, ReceiverRule, Sent, Transform
@@ -174,6 +175,29 @@ def noted(axis: Axis, values: Mapping[str, Tensor]) -> dict[str, Noted]:
 
 
 @dataclass(frozen=True)
+class Rates:
+    """Shannon rates of senders on bands of their own, ``[S]``: ``w log2(1 + P / unit)`` bits per second at power ``P``.
+
+    ``bits`` of each sender's message, the same for all or ``[S]``; ``unit_w [S]`` is the power for an SNR of 1. By
+    hand, 3e6 bits on 1 MHz at 3.5 units: log2(4.5) = 2.17 bits per second and hertz, 1.38 s.
+    """
+
+    bits: float | Tensor
+    bandwidth_hz: float
+    unit_w: Tensor
+
+    def seconds(self, power_w: Tensor) -> Tensor:
+        """Airtime of the message at these powers, ``s / (w log2(1 + P/unit))``; infinite without power."""
+        two = torch.tensor(2.0, dtype=power_w.dtype)
+        return self.bits / (self.bandwidth_hz * torch.log1p(power_w / self.unit_w) / torch.log(two))
+
+    def power_w(self, seconds: Tensor) -> Tensor:
+        """Power in watt that sends the message in so many seconds, ``unit (2^(s/(w tau)) - 1)``."""
+        two = torch.tensor(2.0, dtype=self.unit_w.dtype)
+        return self.unit_w * torch.expm1(self.bits / (self.bandwidth_hz * seconds) * torch.log(two))
+
+
+@dataclass(frozen=True)
 class Allocation:
     """A policy's decision for every sender ``[S]``: participation, local steps, CPU frequency and transmit power.
 
@@ -227,6 +251,11 @@ class View:
     def payload_bits(self) -> float | None:
         """Bits of a payload on this hop's link; None for links without bits."""
         return self.link.bits(self.message)
+
+    @property
+    def rates(self) -> Rates | None:
+        """Airtime as a function of power; None for links that do not offer ``rate``."""
+        return self.link.rates(self)
 
 
 SEEN = tuple(entry.name for entry in fields(View))
@@ -352,6 +381,10 @@ class Link(Protocol):
         """Bits that a sender puts on the link; None for links without bits."""
         return None
 
+    def rates(self, view: View) -> Rates | None:
+        """Rates over the mean gains, as a policy may know them; None for links that do not offer ``rate``."""
+        return None
+
     def start(self, senders: int, receivers: int) -> Slots:
         """Memory before the first round; empty for a link without any."""
         return {}
@@ -364,13 +397,6 @@ class Link(Protocol):
         """Weighted sums of the payloads at their receivers, and the memory after the exchange. Not called where nobody
         is active."""
         ...
-
-
-class RateLink(Link, Protocol):
-    """A link that offers ``rate``: each sender has a band of its own."""
-
-    @property
-    def bandwidth_hz(self) -> float: ...
 
 
 @dataclass(frozen=True)
