@@ -41,7 +41,7 @@ def test_hand_computed_rate() -> None:
 
 
 def test_policies_ask_for_rates() -> None:
-    """The airtime of the case above at .1 W, and back; with 3 payloads each it is three times as long. No other link has
+    """The airtime of the case above at .1 W, and back; 3 payloads each take three times as long. The ideal link has no
     rates."""
     x = slot(219_648)
     assert x.rates is None

@@ -148,7 +148,7 @@ def test_state_is_worked_out_for_both_cases() -> None:
     begun = begin(sim)
     mine, clock = device.start(), sim.clock(0, 0)
     upload = device.work(begun.memory.shared, None, device.arrive(device.stream.start(), clock), mine, 3, clock)
-    counted, lost = upload.kept(True), upload.kept(False)
+    counted, lost = upload.counted, upload.lost
     assert torch.equal(lost["c"], mine["c"])
     assert not torch.equal(counted["c"], mine["c"])
     owed = lost["hops.0.transforms.0/error"]
