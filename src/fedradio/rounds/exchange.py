@@ -215,7 +215,6 @@ def _info(sim: Simulation, state: SimState, planned: Planned, ids: Tensor, done:
         parent=x.parent,
         arrived=airtime.arrived[ids],
         expect=airtime.expect[ids],
-        staleness=torch.zeros_like(ids),
         known={name: rows[ids] for name, rows in announced.items()} | done,
         clock=clock,
         rng=sim.rng.child("merge", clock.t, clock.e),
