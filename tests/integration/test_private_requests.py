@@ -8,9 +8,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.knowledge import who_knows
 from support.scripts import script
 
-from fedradio.papers.protocol import EPOCH_KEY_NOTICE, Ciphertext, Step, request_steps, who_knows
+from fedradio.papers.protocol import Ciphertext, Step, request_steps
 
 SIZES = (0, 1000, 65_537)
 VARIANTS = [{"hybrid": hybrid, "tags_in_clear": clear} for hybrid, clear in product((False, True), repeat=2)]
@@ -43,7 +44,7 @@ def test_octets_and_knowledge_are_those_of_the_table(run: ModuleType, options: d
             assert run.who_has_seen(service, client) == who_knows(steps)
             assert service.operator.charged[client] == octets["11"]
     notice = service.provider.notice(service.devices[0].account_key)
-    assert notice.octets == EPOCH_KEY_NOTICE.octets()
+    assert notice.octets == 4 + 12 + 32 + 16  # epoch, and the nonce, the key and the tag of its encryption
 
 
 def test_fields_are_those_of_the_table(run: ModuleType) -> None:

@@ -1,4 +1,4 @@
-"""A test of outcomes against their own laws, which may all differ."""
+"""Transition matrices of request laws, and a test of outcomes against their own laws, which may all differ."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from scipy.stats import chi2
 
 from fedradio.core.rng import Rng
 from fedradio.data.draw import Ints
-from fedradio.data.requests import Floats
+from fedradio.data.requests import Floats, Requests
 
 BINS = 20
+
+
+def transition(world: Requests, client: int) -> Floats:
+    """Transition matrix ``[N, N]`` of a client: from the last request (row) to the next (column)."""
+    genres, size = world.entry.shape
+    leave = (1 - world.stay[client]) * world.explore()[client]  # [G, G]
+    law = leave[:, None, :, None] * world.entry  # [G, 1, G, M]
+    law = np.repeat(law, size, axis=1)
+    own = np.arange(genres)
+    law[own, :, own] += world.stay[client] * world.near
+    return law.reshape(world.contents, world.contents)
 
 
 def p_value(law: Floats, outcome: Ints, rng: Rng) -> float:

@@ -38,7 +38,6 @@ def knowledge(
         parent=parent,
         arrived=here,
         expect=here.double(),
-        staleness=torch.zeros_like(ids),
         known=known,
         clock=Clock(0),
         rng=Rng(0),

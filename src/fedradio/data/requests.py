@@ -105,19 +105,9 @@ class Requests:
             last = request[t] = genre * size + _pick(law, uniform[t, 2])
         return np.ascontiguousarray(request.T)
 
-    def transition(self, client: int) -> Floats:
-        """Transition matrix ``[N, N]`` of a client: from the last request (row) to the next (column)."""
-        genres, size = self.entry.shape
-        leave = (1 - self.stay[client]) * self.explore()[client]  # [G, G]
-        law = leave[:, None, :, None] * self.entry  # [G, 1, G, M]
-        law = np.repeat(law, size, axis=1)
-        own = np.arange(genres)
-        law[own, :, own] += self.stay[client] * self.near
-        return law.reshape(self.contents, self.contents)
-
     def rows(self, client: Ints, last: Ints, slot: Ints | None = None) -> Floats:
         """Law of the next request, ``[n, N]``, of clients ``[n]`` whose last request was ``last [n]``: the rows of
-        :meth:`transition`, without its matrices. ``slot [n]`` is that of the next request (default: slot 0)."""
+        the clients' transition matrices, without these. ``slot [n]`` is that of the next request (default: slot 0)."""
         genres, size = self.entry.shape
         own, content = np.divmod(last, size)
         entry = self.entries(np.zeros(1, np.int64) if slot is None else slot)
@@ -133,7 +123,7 @@ class Requests:
         return np.concatenate([self.rows(*piece).max(axis=1) for piece in pieces])
 
     def ceiling(self) -> Floats:
-        """Highest probability of a next request, ``[C, N]``: the maxima of the rows of :meth:`transition`.
+        """Highest probability of a next request, ``[C, N]``: the maxima of the rows of the transition matrices.
 
         Its mean over the last requests is the Bayes accuracy: no predictor that knows the client's law and its last
         request is right more often.

@@ -121,12 +121,7 @@ FACTS = {
     "ticket": "ticket",
     "payload_size": "size of the payload",
 }
-"""Facts about a request that :func:`who_knows` reports, with their titles."""
-
-EPOCH_KEY_NOTICE = Step(
-    "key", "key of an epoch", "CSP", "UE", ("epoch", Ciphertext("key", "account_key", ("epoch_key",)))
-)
-"""The message by which a subscriber gets the key of a new epoch: nonce 12, epoch 4, encrypted key 48, 64 octets."""
+"""Facts about a request that the tables of knowledge show, with their titles."""
 
 
 def request_steps(*, tags_in_clear: bool = False, hybrid: bool = False, miss: bool = True) -> tuple[Step, ...]:
@@ -192,12 +187,6 @@ def _derivable(facts: set[str], ciphertexts: set[Ciphertext]) -> set[str]:
     """Facts that follow from known ones in one step: by opening a ciphertext or by a rule."""
     opened = {fact for ciphertext in ciphertexts if ciphertext.key in facts for fact in ciphertext.facts}
     return opened | {fact for needed, fact in RULES if needed <= facts}
-
-
-def who_knows(steps: Sequence[Step]) -> dict[str, tuple[Party, ...]]:
-    """The parties that can derive each of ``FACTS`` alone."""
-    known = {party: knowledge(steps, party) for party in PARTIES}
-    return {fact: tuple(party for party in PARTIES if fact in known[party]) for fact in FACTS}
 
 
 def total_bits(steps: Sequence[Step], *numbers: str) -> int:

@@ -286,11 +286,6 @@ def of_runs() -> list[Quantity]:
     return [each for each in QUANTITIES.values() if each.shown != "export"]
 
 
-def references() -> list[Quantity]:
-    """Reference levels for accuracies."""
-    return [each for each in QUANTITIES.values() if each.reference]
-
-
 def counted(record: ExchangeRecord) -> Iterator[tuple[str, float]]:
     """The quantities to which an exchange contributes, with its amounts."""
     for each in QUANTITIES.values():

@@ -204,7 +204,6 @@ def _info(sim: Simulation, state: SimState, planned: Planned, updates: Updates) 
         parent=x.parent,
         arrived=updates.arrived,
         expect=updates.expect,
-        staleness=updates.staleness,
         known=updates.known,
         clock=clock,
         rng=sim.rng.child("merge", clock.t, clock.e),

@@ -46,8 +46,8 @@ class Updates:
 
     ``arrived [A]`` says who arrived, ``reason [A]`` why others did not, ``expect [A]`` as of
     :class:`~fedradio.core.contracts.Airtime`. ``known`` holds what receivers are told of a sender, ``columns`` further
-    values ``[A]`` for the records; ``staleness [A]`` counts the merges since the sender received its model. ``local
-    [A, n]`` are norm layers where these are sent; real devices are ``measured``.
+    values ``[A]`` for the records. ``local [A, n]`` are norm layers where these are sent; real devices are
+    ``measured``.
     """
 
     ids: Tensor
@@ -56,7 +56,6 @@ class Updates:
     arrived: Tensor
     reason: Tensor
     expect: Tensor
-    staleness: Tensor
     known: Slots
     columns: Slots
     local: Tensor | None = None
@@ -194,7 +193,6 @@ def _updates(
         arrived=airtime.arrived[ids],
         reason=airtime.reason[ids],
         expect=airtime.expect[ids],
-        staleness=torch.zeros_like(ids),
         known=known,
         columns=columns,
         local=local,

@@ -48,7 +48,7 @@ TYPES: dict[str, type[Header] | type[Record]] = {
 OF_DEVICES = ("planned_s", "planned_j", "measured_s", "train_s", "wire_bits")
 """Fields of an exchange with real devices."""
 
-LATER = ("now_s", "wait_j", "rx_j", "down_bits", "down_s", "down_j", *OF_DEVICES)
+LATER = ("now_s", "wait_j", *OF_DEVICES)
 """Fields of an exchange that are left out where they are None."""
 
 OF_ACTIVE = (
@@ -61,10 +61,9 @@ OF_ACTIVE = (
     "compute_j",
     "tx_j",
     "wait_j",
-    "rx_j",
     *OF_DEVICES,
 )
-OF_RECEIVERS = ("time_s", "effective", "down_s", "down_j")
+OF_RECEIVERS = ("time_s", "effective")
 """Fields of an exchange with one value per active sender, and per receiver."""
 
 

@@ -103,7 +103,8 @@ class Bound:
 
 
 def bound_21(part: Shares, constants: Constants, lr: float, drops: Tensor) -> Bound:
-    """Bound (21) of Theorem 1 as printed. ``drops [K]`` are ``f(w^k) - f(w^(k+1))``, or :func:`even_drops` of a gap."""
+    """Bound (21) of Theorem 1 as printed. ``drops [K]`` are ``f(w^k) - f(w^(k+1))``, or equal parts of a
+    known gap ``f(w^0) - f_inf``, which is exact (up to ``f_inf <= f(w^K)``) if Omega^k is the same in all rounds."""
     beta, eta, rounds = constants.smoothness, lr, part.rounds
     e, el, omega = part.edge_rounds, part.most_steps, part.omega
     _check(part, omega)
@@ -138,15 +139,6 @@ def corollary_1(part: Shares, constants: Constants, lr: float, gap: float) -> Bo
         edge_divergence=20 * beta**2 * constants.edge_divergence * eta**2 * e**2,
         arrival=float(2 * beta * eta / (e * rounds) * _losses(part, beta, eta).sum()),
     )
-
-
-def even_drops(gap: float, rounds: int) -> Tensor:
-    """Equal drops ``[K]`` that sum to a known gap ``f(w^0) - f_inf``.
-
-    The first term is then ``2 gap/(eta K) mean(1/Omega^k)``, which is exact (up to ``f_inf <= f(w^K)``) where Omega^k
-    is the same in all rounds, since the drops telescope.
-    """
-    return torch.full((rounds,), gap / rounds, dtype=torch.float64)
 
 
 def rate_limits(smoothness: float, edge_rounds: int, steps: int) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.laws import p_value
+from support.laws import p_value, transition
 
 from fedradio.core.contracts import Tapes
 from fedradio.core.errors import SpecError
@@ -87,7 +87,7 @@ def test_who_knows_the_law_reaches_the_ceiling_and_nobody_else() -> None:
     tapes = videos(12, Rng(1))
     world, _ = draw_world(12, 8, 32, 16, 0.3, (0.1, 0.8), Rng(1))
     row, y = tapes.fetch.row[tapes.test.index], tapes.test.fetch(tapes.test.index)[1]  # type: ignore[union-attr]
-    best = np.stack([world.transition(client).argmax(axis=1) for client in range(12)]).ravel()
+    best = np.stack([transition(world, client).argmax(axis=1) for client in range(12)]).ravel()
     hits = best[row.numpy()] == y.numpy()
     assert hits.mean() == pytest.approx(tapes.reference["bayes"], abs=0.018)
     counts = torch.bincount(tapes.label, minlength=256)
@@ -119,7 +119,7 @@ def test_who_likes_one_genre_only_stays_in_it(genres: int) -> None:
     world, _ = draw_world(4, genres, 4, 16, taste, (0.3, 0.3), Rng(0))
     top = (genres - 1) * 4 + int(world.entry[-1].argmax())
     assert all((chain // 4 == genres - 1).all() for chain in chains(tapes))
-    after = world.transition(0)[top]
+    after = transition(world, 0)[top]
     assert after[top] == pytest.approx(0.7)
     assert after.max() == pytest.approx(0.7)
     assert tapes.reference["bayes"] >= 0.7

@@ -11,6 +11,7 @@ import pytest
 import torch
 from scipy.stats import chi2
 from support.laws import p_value as law_p_value
+from support.laws import transition
 from support.worlds import tiny
 
 from fedradio.core.contracts import Tapes
@@ -159,7 +160,7 @@ def test_the_ceiling_is_that_of_the_last_requests(sample: str, window: int) -> N
     catalogue = draw_catalogue(3, 4, Rng(8))
     law = draw_law(catalogue, 4, 0.3, (0.0, 0.9), 2, zipf_mandelbrot(4, 1.0, 0.0), Rng(8))
     held = law.simulate(20, Rng(8).child("test"))
-    best = [law.transition(client)[n].max() for client in range(4) for n in held[client, window - 1 : -1]]
+    best = [transition(law, client)[n].max() for client in range(4) for n in held[client, window - 1 : -1]]
     assert tapes.reference["bayes"] == pytest.approx(np.mean(best), rel=1e-12)
 
 
@@ -180,7 +181,7 @@ def test_who_knows_the_law_reaches_the_ceiling(top_k: int) -> None:
     tapes = video_files(30, Rng(1), requests=200, top_k=top_k)
     _, law = world_of(30, 1, top_k=top_k)
     before = law.simulate(500, Rng(1).child("test"))[:, :-1]
-    best = np.stack([law.transition(client).argmax(axis=1) for client in range(30)])
+    best = np.stack([transition(law, client).argmax(axis=1) for client in range(30)])
     guess = np.take_along_axis(best, before, axis=1).ravel()
     y = tapes.test.fetch(tapes.test.index)[1]
     assert (guess == y.numpy()).mean() == pytest.approx(tapes.reference["bayes"], abs=0.017)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from support.knowledge import who_knows
 
 from fedradio.core.contracts.placement import ACCESS_CONTROL_BITS, BACKHAUL_CONTROL_BITS, CHARGING_BITS, FETCH_BITS
 from fedradio.papers.protocol import (
-    EPOCH_KEY_NOTICE,
     PARTIES,
     knowledge,
     payload_octets,
     request_steps,
     total_bits,
-    who_knows,
 )
 
 KNOWN = {
@@ -46,7 +45,6 @@ def test_the_twelve_steps_and_their_octets() -> None:
     files = {"9d": 1032, "9e": 1032, "9f": 1032, "10": 1032, "11": 1016}
     octets = {number: step.octets(1000) for number, step in steps.items() if step.receiver is not None}
     assert octets == control | files
-    assert EPOCH_KEY_NOTICE.octets() == 64
 
 
 def test_variants_change_only_the_request() -> None:

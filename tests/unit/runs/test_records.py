@@ -29,7 +29,7 @@ RECORDS = [
     ),
     round_(energy_j=0.1, bits=[None]),
     evaluation(1, {"accuracy": [0.5, None]}, accuracy=0.25, loss=2.0),
-    exchange(1, ids=[], now_s=2.5, down_s=[0.5]),
+    exchange(1, ids=[], now_s=2.5, wait_j=[]),
 ]
 
 
@@ -57,9 +57,9 @@ def test_whole_numbers_stay_whole(folder: Path) -> None:
 
 def test_what_later_parts_define_is_left_out_where_it_is_undefined(folder: Path) -> None:
     rows = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
-    assert {"now_s", "down_s", "rx_j"}.isdisjoint(rows[1])
-    assert (rows[4]["now_s"], rows[4]["down_s"]) == (2.5, [0.5])
-    assert "rx_j" not in rows[4]
+    assert {"now_s", "wait_j", "wire_bits"}.isdisjoint(rows[1])
+    assert (rows[4]["now_s"], rows[4]["wait_j"]) == (2.5, [])
+    assert "wire_bits" not in rows[4]
 
 
 def test_a_run_writes_its_header_first(tiny: Callable[..., Spec], tmp_path: Path) -> None:

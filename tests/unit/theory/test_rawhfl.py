@@ -14,12 +14,16 @@ from fedradio.theory.rawhfl import (
     Shares,
     bound_21,
     corollary_1,
-    even_drops,
     rate_limits,
 )
 
 TERMS = ("gap", "variance", "client_divergence", "edge_divergence", "arrival")
 ONES = Constants(1.0, 1.0, 1.0, 1.0)
+
+
+def even_drops(gap: float, rounds: int) -> Tensor:
+    """Equal drops ``[K]`` that sum to a gap."""
+    return torch.full((rounds,), gap / rounds, dtype=torch.float64)
 
 
 def single(steps: int = 2, p: float = 0.5, power: float = 4.0) -> Shares:

@@ -74,11 +74,10 @@ class Info:
     """Knowledge of the receivers of hop 0 when they weigh and merge the payloads of one exchange.
 
     ``ids [A]`` are the active clients, ``group [A]`` their receivers, ``parent [C]`` the receiver of every client;
-    ``arrived [A]`` and ``expect [A]`` are those of :class:`~fedradio.core.contracts.Airtime`; ``staleness [A]`` counts
-    the merges since a client received its model (0 in rounds). ``known`` holds the per-client vectors ``[A]`` that the
-    algorithm ``reveals``, and nothing else: a subset of ``samples, start_seen, labelled, label_counts, steps, updates,
-    effective, rate``; ``announced [C]`` those of them that every client can report before it trains, whether it takes
-    part or not. ``damping`` and ``lossy`` as of :class:`Cohort`.
+    ``arrived [A]`` and ``expect [A]`` are those of :class:`~fedradio.core.contracts.Airtime`. ``known`` holds the
+    per-client vectors ``[A]`` that the algorithm ``reveals``, and nothing else: a subset of ``samples, start_seen,
+    labelled, label_counts, steps, updates, effective, rate``; ``announced [C]`` those of them that every client can
+    report before it trains, whether it takes part or not. ``damping`` and ``lossy`` as of :class:`Cohort`.
     """
 
     ids: Tensor
@@ -87,7 +86,6 @@ class Info:
     parent: Tensor
     arrived: Tensor
     expect: Tensor
-    staleness: Tensor
     known: Slots
     clock: Clock
     rng: Rng

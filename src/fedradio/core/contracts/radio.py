@@ -88,7 +88,7 @@ class ChannelState:
 
     Noise is a density ``noise_w_hz``, or the variance ``noise_symbol`` of an analogue symbol in units of its square;
     exactly one is set. ``coefficient [R, K, S]``: complex small-scale fading of mean power 1 at ``K`` antennas, which
-    the gain does not contain; it lasts for ``coherence`` symbols (None: for the whole exchange). ``rayleigh``: the
+    the gain does not contain. ``rayleigh``: the
     coefficients are independent circular normal numbers, so that links know the law of ``power`` before it strikes.
     """
 
@@ -96,7 +96,6 @@ class ChannelState:
     noise_w_hz: float | None = None
     noise_symbol: float | None = None
     coefficient: Tensor | None = None
-    coherence: int | None = None
     rayleigh: bool = False
 
     def __post_init__(self) -> None:

@@ -61,7 +61,7 @@ class ExchangeRecord:
     reason. ``seconds [A]`` end a sender's upload, ``time_s [R]`` the exchange at a receiver; ``bits`` were put on the
     link by all senders, ``uses`` counts channel uses. ``now_s`` is the simulated time at which the exchange opened;
     ``wait_j [A]`` is the energy of waiting, neither computing nor sending, until the exchange ends (None: devices draw
-    no power then). ``rx_j [A]``, ``down_bits``, ``down_s [R]`` and ``down_j [R]`` belong to the way down. Of a
+    no power then). Of a
     federation of real devices ``planned_s [A]`` and ``planned_j [A]`` are what the radio was planned to take,
     ``measured_s [A]`` the seconds from a request to its reply, ``train_s [A]`` those of training, ``wire_bits [A]`` the
     size of the reply (None: there was no reply).
@@ -88,10 +88,6 @@ class ExchangeRecord:
     notes: dict[str, Note]
     now_s: float | None = None
     wait_j: list[float] | None = None
-    rx_j: list[float] | None = None
-    down_bits: float | None = None
-    down_s: list[float] | None = None
-    down_j: list[float] | None = None
     planned_s: list[float] | None = None
     planned_j: list[float] | None = None
     measured_s: list[float | None] | None = None
