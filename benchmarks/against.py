@@ -1,7 +1,8 @@
 """CPU seconds of rounds on two checkouts that take turns: ``python benchmarks/against.py BASE [CHANGED] [--repeat 9]``.
 
 W1, W2: FedAvg as in ``benchmarks/round.py``, on images made on the spot with the shapes of MNIST and CIFAR-10.
-demo, rawhfl: the shipped specs. start: all that ``python -m fedradio --version`` takes.
+demo, rawhfl: the shipped specs; dc: rawhfl with Algorithm 2; fcn, cnn: OSAFL's at paper scale.
+start: all that ``python -m fedradio --version`` takes.
 A round is evaluated, nothing is written; one worker, one torch thread, a process of its own for every turn, one process
 at a time, in the order base, changed, changed, base, ... The first round warms up and does not count. CPU seconds are
 those of user and system: waiting for others on a shared machine is not among them. A ratio is that of two neighbours.
@@ -55,6 +56,7 @@ class Case:
 
     spec: str | Plain | None
     rounds: int = 0
+    overrides: tuple[str, ...] = ()
 
 
 CASES = {
@@ -62,6 +64,9 @@ CASES = {
     "W2": Case(workload(10, 500, (3, 32, 32), {"kind": "cnn5x5"}, 0.02), 1),
     "demo": Case("demo", 30),
     "rawhfl": Case("rawhfl", 2),
+    "dc": Case("rawhfl", 1, ("hops.0.policy.mode=dc",)),
+    "fcn": Case("osafl/paper/fcn_k1/osafl", 6),
+    "cnn": Case("osafl/paper/cnn_k1/osafl", 2),
     "start": Case(None),
 }
 
@@ -71,7 +76,10 @@ def rounds_s(case: Case) -> float:
     import fedradio
 
     assert case.spec is not None
-    spec = fedradio.load_spec(case.spec) if isinstance(case.spec, str) else fedradio.check_spec(case.spec)
+    if isinstance(case.spec, str):
+        spec = fedradio.load_spec(case.spec, case.overrides)
+    else:
+        spec = fedradio.check_spec(case.spec)
     sim = fedradio.build(spec, workers=1)
     state, *_ = fedradio.run_round(sim, fedradio.begin(sim))
     began = time.process_time()

@@ -45,6 +45,7 @@ DIAGNOSIS = (
 LATENESS = ("rounds/test_lateness.py",)
 MERGE = ("rounds/test_merge.py",)
 RANDOMNESS = ("rounds/test_round.py::test_no_two_parts_share_a_generator_and_none_draws_twice_from_one",)
+PROGRAMME = ("policies/test_joint_dc.py::test_the_programme_is_that_of_cvxpy",)
 SCAFFOLD = ("algorithms/test_scaffold.py",)
 SLOT = ("policies/test_slot.py",)
 SOLVER = (
@@ -440,6 +441,27 @@ MUTANTS = (
         SOLVER,
     ),
     Mutant(
+        "policies/joint_dc.py",
+        "Algorithm 2 holds clients to half of their deadline's share",
+        "_by_client(seconds - selection)",
+        "_by_client(seconds - selection / 2)",
+        PROGRAMME,
+    ),
+    Mutant(
+        "policies/joint_dc.py",
+        "Algorithm 2 lets clients take twice the steps of their selection",
+        "(sp.kron(each, [[-1, 1, 0, 0]])",
+        "(sp.kron(each, [[-2, 1, 0, 0]])",
+        PROGRAMME,
+    ),
+    Mutant(
+        "policies/joint_dc.py",
+        "Algorithm 2 trusts its expansions without a lower bound",
+        "(-_by_client(low), _by_client(high))",
+        "(_by_client(high), _by_client(high))",
+        PROGRAMME,
+    ),
+    Mutant(
         "policies/sca.py",
         "the CPU takes the whole deadline",
         "return cycles / left",
@@ -501,6 +523,13 @@ MUTANTS = (
         "offer.steps[on].min()",
         "offer.steps[on].max()",
         ("policies/test_budget.py",),
+    ),
+    Mutant(
+        "engine/backend.py",
+        "an engine lets the kernel clear freed memory",
+        "        keep_freed_memory()\n",
+        "",
+        ("engine/test_memory.py::test_an_engine_keeps_freed_memory",),
     ),
     Mutant(
         "engine/update.py",

@@ -131,6 +131,7 @@ CASES = (
     Case("rawhfl/quick/ub", 1),
     Case("rawhfl/quick/z2", 1),
     Case("rawhfl/quick/z4", 1),
+    Case("rawhfl/quick/z4", 1, ("hops.0.policy.mode=dc", "hops.0.policy.iterations=8"), "dc"),
     Case("rawhfl/quick/z6", 1),
     Case("osafl/quick/afa_cd", 2),
     Case("osafl/quick/central", 2),

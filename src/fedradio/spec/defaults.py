@@ -1,9 +1,10 @@
 """Defaults of the keys of a spec, from a table that only grows: what fingerprints leave out.
 
 ``defaults.json`` has the defaults of the spec, of a hop, of its data, of its cache, and of the keywords of every
-built-in part (``family/kind``). A fingerprint leaves out every key that has its default: a new key with a neutral
-default changes no fingerprint, and the default of a released key must never change. Parts of the user's own are not in
-the table: all their keywords count. ``tools/defaults.py`` adds new keys to the table.
+built-in part (``family/kind``). The section ``gone`` has the defaults of removed keys, which must not return with
+others. A fingerprint leaves out every key that has its default: a new key with a neutral default changes no
+fingerprint, and the default of a released key must never change. Parts of the user's own are not in the table: all
+their keywords count. ``tools/defaults.py`` adds new keys to the table.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from fedradio.core.registry import FAMILIES, PART_LISTS
 
 Table = Mapping[str, Mapping[str, Any]]
-"""Defaults by key, in sections: ``spec``, ``hops``, ``data``, ``cache`` and ``family/kind``."""
+"""Defaults by key, in sections: ``spec``, ``hops``, ``data``, ``cache``, ``family/kind``; ``gone`` has removed ones."""
 
 FILE = "defaults.json"
 

@@ -54,7 +54,7 @@ def test_sides_are_measured_in_turn(tool: ModuleType, monkeypatch: pytest.Monkey
 def test_every_case_is_a_valid_spec_with_rounds(tool: ModuleType) -> None:
     for case in tool.CASES.values():
         if case.spec is not None:
-            spec = load_spec(case.spec) if isinstance(case.spec, str) else check_spec(case.spec)
+            spec = load_spec(case.spec, case.overrides) if isinstance(case.spec, str) else check_spec(case.spec)
             assert spec.plain["data"]["source"]["kind"] not in ("mnist", "cifar10")
             assert case.rounds >= 1
 
