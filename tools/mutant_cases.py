@@ -69,6 +69,20 @@ MUTANTS = (
         ("data/test_sources.py",),
     ),
     Mutant(
+        "engine/module.py",
+        "bf16 trains in float32",
+        "with autocast(self.precision, x.device):",
+        'with autocast("float32", x.device):',
+        ("engine/test_precision.py",),
+    ),
+    Mutant(
+        "engine/pair.py",
+        "logits of pairs stay in bfloat16",
+        "return z.to(dtype)",
+        "return z",
+        ("engine/test_precision.py",),
+    ),
+    Mutant(
         "rounds/exchange.py",
         "the mass of lost relays is handed up",
         "mass=group_sum(tiers.mass[h - 1] * arrives, x.parent, x.receivers)",

@@ -22,6 +22,7 @@ from fedradio.core.contracts import (
     LocalRule,
     Message,
     Model,
+    Precision,
     Sent,
     Slots,
     Stream,
@@ -75,6 +76,7 @@ class Device:
     device: torch.device = field(default=torch.device("cpu"))
     grouping: Grouping = "single"
     pooled: bool = False
+    precision: Precision = "float32"
 
     @classmethod
     def of(cls, sim: Simulation, number: int) -> Device:
