@@ -70,6 +70,20 @@ MUTANTS = (
         ("data/test_sources.py",),
     ),
     Mutant(
+        "engine/module.py",
+        "bf16 trains in float32",
+        "with autocast(self.precision, x.device):",
+        'with autocast("float32", x.device):',
+        ("engine/test_precision.py",),
+    ),
+    Mutant(
+        "engine/pair.py",
+        "logits of pairs stay in bfloat16",
+        "return z.to(dtype)",
+        "return z",
+        ("engine/test_precision.py",),
+    ),
+    Mutant(
         "rounds/merge.py",
         "the mass of what was lost is handed up",
         "side.importance(info.known, len(info.ids)) * info.arrived",

@@ -157,6 +157,38 @@ def test_examples_run(example: Load, capsys: pytest.CaptureFixture[str], name: s
     assert word in printed
 
 
+def test_mixed_precision_is_compared_in_pairs_and_resumed(
+    example: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, out = example("mixed_precision"), tmp_path / "runs.jsonl"
+    asked = ["--specs", "digits_flat", "--seeds", "2", "--rounds", "3", "--every", "3", "--out", str(out)]
+    module.main(asked)
+    line, text = capsys.readouterr().out, out.read_text()
+    assert line.startswith("digits_flat: 2 seed(s), accuracy float32 0.")
+    assert "difference +0.0000 +- 0.0000, CPU factor " in line  # the dense kernel ignores bf16
+    assert [(run["seed"], run["precision"], list(run["accuracy"])) for run in module.stored(out)] == [
+        (seed, precision, ["3"]) for seed in (1, 2) for precision in ("float32", "bf16")
+    ]
+    assert all(len(run["cpu_s"]) == 1 for run in module.stored(out))
+    module.main(asked)
+    assert (capsys.readouterr().out, out.read_text()) == (line, text)
+
+
+def test_the_study_of_mixed_precision_by_hand(example: Load) -> None:
+    def run(seed: int, precision: str, accuracy: float, cpu_s: float) -> dict[str, object]:
+        found = {"spec": "a", "seed": seed, "rounds": 5, "precision": precision}
+        return found | {"accuracy": {"5": accuracy}, "cpu_s": [cpu_s, cpu_s]}
+
+    runs = [
+        run(1, "float32", 0.5, 3.0),
+        run(1, "bf16", 0.6, 2.0),
+        run(2, "float32", 0.7, 5.0),
+        run(2, "bf16", 0.6, 3.0),
+    ]
+    wanted = "a: 2 seed(s), accuracy float32 0.6000, bf16 0.6000, difference +0.0000 +- 0.1414, CPU factor 1.60"
+    assert example("mixed_precision").summary(runs) == [wanted]
+
+
 def test_the_minimal_example_is_small_and_needs_no_file() -> None:
     text = (EXAMPLES / "minimal.py").read_text()
     assert len(text.splitlines()) <= 60

@@ -195,6 +195,7 @@ FRAME = [
     "eval_top",
     "clock",
     "grouping",
+    "precision",
     "topology",
     "hops",
     "data",

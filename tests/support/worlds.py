@@ -28,6 +28,7 @@ from fedradio.core.contracts import (
     Metric,
     Model,
     Policy,
+    Precision,
     Samples,
     SimState,
     Stream,
@@ -116,6 +117,7 @@ def simulate(
     grouping: Grouping = "auto",
     metrics: Sequence[Metric] = (),
     cache: Cache | None = None,
+    precision: Precision = "float32",
     **labels: Any,
 ) -> Simulation:
     """Parts drawn from the world of ``seed``, each by the name of its own; ``labels`` as of ``make_tapes``."""
@@ -144,6 +146,7 @@ def simulate(
         grouping=grouping,
         metrics=metrics,
         cache=cache,
+        precision=precision,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fedradio.core.contracts import Backend, EvalJob, Model, Scores, Trained, TrainJob
+from fedradio.core.contracts import Backend, EvalJob, Model, Precision, Scores, Trained, TrainJob
 from fedradio.engine.coordinates import in_coordinates
 from fedradio.engine.dense import Dense
 from fedradio.engine.evaluate import evaluate
@@ -31,14 +31,14 @@ class Engine(Backend):
             raise ValueError(f"workers must be at least 1, not {workers}")
         keep_freed_memory()
         self.workers = workers or cores()
-        self._last: tuple[Model, bool, Kernel] | None = None
+        self._last: tuple[Model, bool, Precision, Kernel] | None = None
         self._memo = Memo()
 
     def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
         check_groups(job.updates.tolist(), groups)
         training = prepare(job)
         self.trained(job.start.ids)
-        kernel = self._kernel(job.model, job.rule.objective is not None)
+        kernel = self._kernel(job.model, job.rule.objective is not None, job.precision)
         workers = 1 if job.start.w.is_cuda else self.workers
         if isinstance(kernel, Dense):
             with one_torch_thread():
@@ -54,15 +54,17 @@ class Engine(Backend):
     def evaluate(self, job: EvalJob) -> Scores:
         return evaluate(job, self.workers, memo=self._memo)
 
-    def _kernel(self, model: Model, objective: bool) -> Kernel:
-        """The fastest kernel for this model's structure; kept, with its buffers, until the model or the kind of cost
-        changes."""
-        if self._last is None or self._last[0] is not model or self._last[1] is not objective:
-            layers = dense_layers(model)
-            kernel: Kernel
-            if objective:
-                kernel = PairAutograd(model) if layers is None else PairDense(model, layers)
-            else:
-                kernel = Autograd(model) if layers is None else Dense(layers)
-            self._last = (model, objective, kernel)
-        return self._last[2]
+    def _kernel(self, model: Model, objective: bool, precision: Precision) -> Kernel:
+        """The fastest kernel for this model's structure; kept, with its buffers, until the model, the kind of cost or
+        the precision changes."""
+        last = self._last
+        if last is not None and last[0] is model and last[1:3] == (objective, precision):
+            return last[3]
+        layers = dense_layers(model)
+        kernel: Kernel
+        if objective:
+            kernel = PairAutograd(model, precision) if layers is None else PairDense(model, layers)
+        else:
+            kernel = Autograd(model, precision) if layers is None else Dense(layers)
+        self._last = (model, objective, precision, kernel)
+        return kernel

@@ -11,10 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from fedradio.core.contracts import Model
+from fedradio.core.contracts import Model, Precision
 from fedradio.core.errors import Problem, SpecError
 from fedradio.engine.distinct import Shared, distinct, repeating
 from fedradio.engine.local import Training, adam, adam_scales, add_prox_and_shift
+from fedradio.engine.precision import autocast
 from fedradio.models.checks import refuses_single, sample_by_sample
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
@@ -24,8 +25,8 @@ from fedradio.models.own import is_own, named_failure
 class Autograd:
     """Kernel for any module; convolutions use channels-last images where the module allows it."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, precision: Precision = "float32") -> None:
+        self.model, self.precision = model, precision
         self.channels_last = prefers_channels_last(model.module, model.shape)
         self.dropout = has_dropout(model.module)
         self.needs_two = refuses_single(model.module, model.shape)
@@ -59,11 +60,12 @@ class Autograd:
                 x, y = training.fetch(index)
                 x = as_input(x, training.delta.dtype, self.channels_last)
                 with named_failure(self.own, self.model.module, x, "training"):
-                    if shared is None:
-                        z = network.module(x)
-                    else:
-                        z, y = network.spread(x, shared.place[j, 0, :n]), shared.y[j, 0, :n]
-                    loss = cross_entropy(z, y)
+                    with autocast(self.precision, x.device):
+                        if shared is None:
+                            z = network.module(x)
+                        else:
+                            z, y = network.spread(x, shared.place[j, 0, :n]), shared.y[j, 0, :n]
+                        loss = cross_entropy(z.to(total.dtype), y)
                     gradients = torch.autograd.grad(loss, network.parameters, allow_unused=True)
                 total += loss.detach()
             network.update(training, row, j, rate, gradients)

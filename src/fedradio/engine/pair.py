@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Model
+from fedradio.core.contracts import Model, Precision
 from fedradio.core.errors import Problem, SpecError
 from fedradio.engine.dense import Dense, backward, forward, load, relu_backward, start_rows, store
 from fedradio.engine.feed import Feed
@@ -21,6 +21,7 @@ from fedradio.engine.layers import Layer
 from fedradio.engine.local import Semi, Training, select
 from fedradio.engine.module import Network
 from fedradio.engine.objective import cost, gradient, mixture_gradient
+from fedradio.engine.precision import autocast
 from fedradio.engine.update import Update
 from fedradio.models.checks import refuses_single
 from fedradio.models.dropout import has_dropout, set_generator
@@ -114,8 +115,8 @@ class PairAutograd:
     Without a pair, norm layers work as in supervised training: the statistics of a batch are those of ``[L; U]``.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, precision: Precision = "float32") -> None:
+        self.model, self.precision = model, precision
         self.channels_last = prefers_channels_last(model.module, model.shape)
         self.dropout = has_dropout(model.module)
         self.needs_two = refuses_single(model.module, model.shape)
@@ -144,18 +145,24 @@ class PairAutograd:
             if (batch := feed(j, 1)) is not None:
                 x, to = as_input(batch[0], training.delta.dtype, self.channels_last), batch[1]
                 with named_failure(self.own, self.model.module, x, "training"):
-                    z = common.module(x)
+                    z = self._logits(common, x, total.dtype)
                     log_h = z.detach().log_softmax(-1)
                     total += cost(log_h, to)
                     slopes = torch.autograd.grad(z, common.parameters, gradient(log_h, to), allow_unused=True)
                     if own is not None:
-                        z = own.module(x)
+                        z = self._logits(own, x, total.dtype)
                         slope = mixture_gradient(z.detach().log_softmax(-1), log_h, semi.mixture[row], to)
                         own_slopes = torch.autograd.grad(z, own.parameters, slope, allow_unused=True)
             common.update(training, row, j, training.rates[j], slopes)
             if own is not None and semi.own is not None:
                 own.update(semi.own, row, j, semi.own.rates[j], own_slopes)
         return total
+
+    def _logits(self, network: Network, x: Tensor, dtype: torch.dtype) -> Tensor:
+        """Logits ``[n, C]`` of a batch, computed in the kernel's precision and returned in that of the rows."""
+        with autocast(self.precision, x.device):
+            z: Tensor = network.module(x)
+        return z.to(dtype)
 
     def _network(self, name: str, training: Training, row: int) -> Network:
         """This thread's copy of the module, one for each model of a pair, with the client's parameters and dropout."""

@@ -113,7 +113,7 @@ def train_assigned(learner: Learner, given: Assignment) -> Training:
     rng = learner.rng.child("train", clock.t, clock.e)
     batches = draw(learner, given.stream, ids, updates, rng.child("batches"))
     start = replace(start, labels=recalled(learner, given.stream, ids, slots, rng.child("labels")))
-    job = TrainJob(learner.model, rule, clock.t, start, batches, updates, rng)
+    job = TrainJob(learner.model, rule, clock.t, start, batches, updates, rng, learner.precision)
     trained = train_by_steps(learner, job, steps) if rule.lr_per_step else _train(learner, job)
     _refuse_divergence(trained, clock, ids)
     return Training(cohort, trained, work_of(rule, steps, clock.t), start.labels)

@@ -17,6 +17,8 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
 from fedradio.core.registry import parts
 from fedradio.core.units import show
+from fedradio.engine.layers import dense_layers
+from fedradio.engine.precision import has_bf16_units
 from fedradio.models.model import FlatModel, as_input
 from fedradio.models.own import sample_problems
 from fedradio.network.trace import Trace
@@ -82,7 +84,18 @@ def warnings_of(sim: Simulation) -> list[str]:
             warnings.append(f"hops.{h}: control variates over the air are noisy, and no longer average to zero")
     for h in range(len(sim.hops)):
         warnings += coding_warnings(sim, h)
-    return warnings + _scale_warnings(sim)
+    return warnings + _precision_warnings(sim) + _scale_warnings(sim)
+
+
+def _precision_warnings(sim: Simulation) -> list[str]:
+    """Warnings where mixed precision has no effect, or costs time."""
+    if sim.precision == "float32":
+        return []
+    if dense_layers(sim.model) is not None:
+        return ["precision: stacks of linear layers are always trained in float32, so bf16 has no effect on this model"]
+    if not has_bf16_units(sim.device):
+        return ["precision: no bf16 units were found on this machine, so bf16 will be slower than float32"]
+    return []
 
 
 def _scale_warnings(sim: Simulation) -> list[str]:

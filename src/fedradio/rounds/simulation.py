@@ -24,6 +24,7 @@ from fedradio.core.contracts import (
     Model,
     Pooling,
     Pools,
+    Precision,
     Stream,
     Topology,
     Transform,
@@ -76,6 +77,9 @@ class Learner(Protocol):
     def grouping(self) -> Grouping: ...
 
     @property
+    def precision(self) -> Precision: ...
+
+    @property
     def pooled(self) -> bool: ...
 
     @property
@@ -91,10 +95,10 @@ class Simulation:
     """A checked combination of parts; made by :func:`compose`. ``rule`` is already the algorithm's version of it.
 
     ``waits`` is how long receivers wait: for the slowest sender, or for the deadline. ``backend`` trains and evaluates,
-    clients in groups by ``grouping``. Accuracies are reported for the ``1..eval_top`` likeliest classes; ``metrics``
-    judge predictions beside that. ``given_files``: the files that a spec names, with their checksums. ``cache``: what
-    the receivers of hop 0 keep of the files that clients request. ``clients`` work somewhere else, as the devices of a
-    federation do (None: they are simulated here).
+    clients in groups by ``grouping``, forward pass and loss of training in ``precision``. Accuracies are reported for
+    the ``1..eval_top`` likeliest classes; ``metrics`` judge predictions beside that. ``given_files``: the files that a
+    spec names, with their checksums. ``cache``: what the receivers of hop 0 keep of the files that clients request.
+    ``clients`` work somewhere else, as the devices of a federation do (None: they are simulated here).
     """
 
     topology: Topology
@@ -115,6 +119,7 @@ class Simulation:
     given_files: Mapping[str, str] = field(default_factory=dict)
     cache: Cache | None = None
     clients: Clients | None = None
+    precision: Precision = "float32"
 
     @property
     def rng(self) -> Rng:
@@ -197,11 +202,13 @@ def compose(
     metrics: Sequence[Metric] = (),
     files: Mapping[str, str] | None = None,
     cache: Cache | None = None,
+    precision: Precision = "float32",
 ) -> Simulation:
     """Combine parts into a simulation; raises :class:`SpecError` with all problems if they do not fit.
 
     ``backend`` trains and evaluates (default: the engine with ``workers`` threads); with ``grouping`` "single" every
-    client is trained alone. ``files``: those that parts were made from, with their SHA-256. ``cache``: caches at the
+    client is trained alone; with ``precision`` "bf16" networks trained by autograd compute forward pass and loss in
+    bfloat16. ``files``: those that parts were made from, with their SHA-256. ``cache``: caches at the
     receivers of hop 0, which serve the clients' requests and leave learning alone.
     """
     if not hops:
@@ -229,6 +236,7 @@ def compose(
         metrics=tuple(metrics),
         given_files=dict(files or {}),
         cache=cache,
+        precision=precision,
     )
     if isinstance(algorithm, Pools):
         simulation = _pooled(simulation, algorithm.pooling)

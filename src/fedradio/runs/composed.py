@@ -152,6 +152,7 @@ def _parts(simulation: Simulation, describer: Describer) -> Plain:
     return {
         "clock": simulation.waits,
         "grouping": simulation.grouping,
+        "precision": simulation.precision,
         "topology": made["topology"],
         "hops": hops,
         "data": data,

@@ -132,6 +132,7 @@ def build(
         metrics=metrics,
         files=builder.files,
         cache=cache,
+        precision=plain["precision"],
     )
     took = time.perf_counter() - began
     clients, numbers = topology.clients, model.shared.size

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origi
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
-from fedradio.core.contracts import Late
+from fedradio.core.contracts import Late, Precision
 from fedradio.core.registry import Arg, Part, parts
 from fedradio.core.text import STEERING
 
@@ -87,6 +87,11 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         eval_top=_field(int, 1, "report top-m accuracy for every m up to this", ge=1, le=100),
         clock=_field(Literal["slowest", "deadline"], "slowest", "what a receiver waits for"),
         grouping=_field(Literal["auto", "single"], "auto", "whether clients are trained in batches, or one at a time"),
+        precision=_field(
+            Precision,
+            "float32",
+            "numbers of forward pass and loss in training; bf16: mixed precision, for networks trained by autograd",
+        ),
         topology=_part_field("topology", "flat", "the nodes, and who reports to whom"),
         hops=_field(_some(hop), (hop(),), "one entry per hop, starting at the clients"),
         data=_field(data, data(), "samples, their split and their arrival"),

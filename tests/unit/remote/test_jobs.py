@@ -79,6 +79,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
                 "hops.0.policy.clients=2",
                 "data.partition=iid",
                 "algorithm=scaffold",
+                "precision=bf16",
             ),
         ),
     ],
@@ -95,6 +96,7 @@ def test_jobs_and_results_arrive_equal(name: str, changes: tuple[str, ...]) -> N
         bare = bare_train_job(part)
         whole = whole_train_job(received(bare), part.start.w.numpy(), sim, part.batches.fetch)
         assert whole.model is job.model
+        assert whole.precision == job.precision == sim.precision
         check_equal(
             [part.rule, part.start, part.updates, part.t, part.rng],
             [whole.rule, whole.start, whole.updates, whole.t, whole.rng],

@@ -96,6 +96,12 @@ def test_actors_equal_one_process(name: str) -> None:
         ("algorithm=scaffold", "rule.momentum=0.9"),
         ("rule.keep_state=true", "rule.momentum=0.9"),
         ("algorithm=central",),
+        (
+            "precision=bf16",
+            "model={kind: cnn3x3, width: 4, features: 8}",
+            "topology={kind: flat, clients: 3}",
+            "hops=[{policy: {kind: fixed, steps: 2}}]",
+        ),
     ],
     ids=lambda value: value[0],
 )

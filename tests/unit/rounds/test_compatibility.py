@@ -20,6 +20,7 @@ from fedradio.links.ideal import ideal
 from fedradio.links.over_the_air import over_the_air
 from fedradio.metrics.accuracy import top
 from fedradio.metrics.f1 import macro_f1
+from fedradio.models.convolutional import cnn3x3
 from fedradio.network.channel import urban_macro
 from fedradio.network.power_law import power_law
 from fedradio.network.topology import hierarchical
@@ -177,3 +178,19 @@ def test_a_policy_that_ignores_the_deadline_has_a_warning() -> None:
         warned = [text for text in cells(policy=policy, **radio).warnings if "deadline" in text]
         assert len(warned) == (policy not in heeding)
     assert not any("deadline" in text for text in cells(policy=fixed(), **radio | {"deadline_s": None}).warnings)
+
+
+CONVOLUTIONS = partial(cnn3x3, width=2, features=4)
+
+
+def test_mixed_precision_warns_where_it_does_nothing_or_costs_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warned(**world: Any) -> list[str]:
+        return [text for text in tiny(**world).warnings if text.startswith("precision")]
+
+    for units in (True, False):
+        monkeypatch.setattr("fedradio.rounds.compatibility.has_bf16_units", lambda _, units=units: units)
+        assert warned(precision="float32", model=CONVOLUTIONS) == warned() == []
+        (ignored,) = warned(precision="bf16")
+        assert "no effect" in ignored
+        slow = warned(precision="bf16", model=CONVOLUTIONS)
+        assert slow == [] if units else "slower than float32" in slow[0]

@@ -70,6 +70,7 @@ OTHERS: dict[str, tuple[Make, str]] = {
     "model": (own(Net), "model.network"),
     "metric": (lambda: tiny(metrics=[macro_f1()]), "metrics"),
     "clock": (lambda: tiny(grouping="single"), "grouping"),
+    "precision": (lambda: tiny(precision="bf16"), "precision"),
 }
 
 

@@ -107,8 +107,8 @@ def test_a_new_key_with_a_neutral_default_changes_no_fingerprint(tiny: Make, mon
 
 
 def test_values_that_are_not_neutral_make_another_run(tiny: Make) -> None:
-    plain, named = tiny().sha256(), tiny("grouping=auto", "metrics=[]").sha256()
-    changes = ("grouping=single", "metrics=[macro_f1]", "metrics=[worst]", "world_seed=0", "seed=9")
+    plain, named = tiny().sha256(), tiny("grouping=auto", "metrics=[]", "precision=float32").sha256()
+    changes = ("grouping=single", "metrics=[macro_f1]", "metrics=[worst]", "world_seed=0", "seed=9", "precision=bf16")
     others = [tiny(change).sha256() for change in changes]
     assert plain == named == tiny("world_seed=null").sha256() == tiny("name=other").sha256()
-    assert len({plain, *others}) == 6
+    assert len({plain, *others}) == 7

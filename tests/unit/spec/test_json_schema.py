@@ -78,6 +78,7 @@ def test_every_shipped_spec_fits_as_it_is_written() -> None:
     "text",
     [
         "algorithm: scaffold",
+        "precision: bf16",
         "model: {hidden: [32]}",
         "hops: [{channel: null}]",
         "hops: [{transforms: [{kind: clip, norm: 1.0}, {kind: quantise, bits: 8}]}]",
@@ -95,6 +96,7 @@ def test_short_ways_to_write_a_spec(text: str) -> None:
         ("algorithm: {kind: fedprox, nu: 1}", ".algorithm"),
         ("rule: {lr: fast}", ".rule"),
         ("rounds: 0", ".rounds"),
+        ("precision: fp16", ".precision"),
         ("round: 5", ".round"),
         ("topology: null", ".topology"),
         ("hops: [{period: 0}]", ".hops.0.period"),

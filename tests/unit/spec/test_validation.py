@@ -55,6 +55,7 @@ def problem_of(plain: dict[str, object]) -> tuple[str, str, str]:
         ({"about": "a\u202eb"}, "about", "U+202E"),
         ({"clock": "sundial"}, "clock", "slowest"),
         ({"grouping": "pairs"}, "grouping", "'auto' or 'single'"),
+        ({"precision": "double"}, "precision", "'float32' or 'bf16'"),
         ({"metrics": ["macro_f1", {"kind": "calibration", "bins": 0}]}, "metrics.1.bins", "greater than or equal to 1"),
         ({"metrics": ["macro_f1", {"kind": "calibration", "bns": 4}]}, "metrics.1.bns", "did you mean 'bins'"),
         ({"metrics": ["macrof1"]}, "metrics.0", "unknown metric did you mean 'macro_f1'"),

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         Metric as Metric,
         Model as Model,
         Objective as Objective,
+        Precision as Precision,
         PseudoLabels as PseudoLabels,
         Schedule as Schedule,
         Scores as Scores,

@@ -261,13 +261,17 @@ class Trained:
 Grouping = Literal["auto", "single"]
 """Which clients are trained together: stacks that suit the processor's caches, or every client alone."""
 
+Precision = Literal["float32", "bf16"]
+"""Numbers in which forward pass and loss of training are computed; parameters, sums and evaluation stay float32."""
+
 
 @dataclass(frozen=True)
 class TrainJob:
     """Local training of a cohort in round ``t``: everything that its result depends on, but for the groups.
 
-    Client ``a`` makes ``updates[a]`` updates, from its row of ``start``, on its row of ``batches``. A job can be sent
-    to another process: its parts can be pickled.
+    Client ``a`` makes ``updates[a]`` updates, from its row of ``start``, on its row of ``batches``. With ``precision``
+    "bf16", networks trained by autograd compute forward pass and loss in mixed precision. A job can be sent to another
+    process: its parts can be pickled.
     """
 
     model: Model
@@ -277,6 +281,7 @@ class TrainJob:
     batches: Batches
     updates: Tensor
     rng: Rng
+    precision: Precision = "float32"
 
 
 class Metric(Protocol):

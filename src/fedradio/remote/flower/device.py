@@ -21,6 +21,7 @@ from fedradio.core.contracts import (
     LocalRule,
     Message,
     Model,
+    Precision,
     Slots,
     Stream,
     Transform,
@@ -74,6 +75,7 @@ class Device:
     device: torch.device = field(default=torch.device("cpu"))
     grouping: Grouping = "single"
     pooled: bool = False
+    precision: Precision = "float32"
 
     @classmethod
     def of(cls, sim: Simulation, number: int) -> Device:

@@ -40,6 +40,8 @@ def refused(**changes: Any) -> str:
         ({"model": {"kind": "cnn_batchnorm", "width": 2, "norms": "local"}}, "model.norms: norm layers stay"),
         ({"data": {"source": {"kind": "npz", "path": "x.npz"}}}, "data.source.path: a device does not read files"),
         ({"data": OWN, "hops": [STEPS]}, ""),
+        ({"model": {"kind": "cnn3x3", "width": 2}, "precision": "bf16"}, "precision: devices and server must compute"),
+        ({"precision": "float32"}, ""),
         ({"cache": {"capacity": 3, "placements": ["lru"]}}, "cache: caches serve requests"),
         ({"data": OWN, "hops": [{}], "algorithm": {"kind": "fedavg", "weighting": "equal"}}, "hops.0.policy.epochs"),
         ({"data": OWN, "hops": [{}]}, ""),
