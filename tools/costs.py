@@ -21,9 +21,9 @@ from statistics import mean
 
 from fedradio.core.contracts import RoundRecord
 from fedradio.core.files import read_json, write_json
-from fedradio.papers.form import SCALES
 from fedradio.papers.plan import Unit, group, plan_reproduction
 from fedradio.papers.published import items
+from fedradio.papers.scales import SCALES
 from fedradio.papers.shipped import shipped_results
 from fedradio.papers.studies import SAME_PLAN, STUDIES
 from fedradio.papers.studies.planned import forget_plans
