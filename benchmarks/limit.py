@@ -3,8 +3,8 @@
 ``python benchmarks/table.py`` shows it beside every round. A round is run with one worker while every such call is
 noted with its operands. Then each distinct call (operation, shapes, strides) is timed with one thread; libraries take
 turns: torch's own (MKL for products, oneDNN for the rest), oneDNN's product ``mkldnn._linear_pointwise`` if this torch
-has it, and numpy's (OpenBLAS). The limit is the sum over the distinct calls of their number times the CPU seconds of the
-fastest library. Everything else that a round does is on top.
+has it, and numpy's (OpenBLAS). The limit is the sum over the distinct calls of their number times the CPU seconds of
+the fastest library. Everything else that a round does is on top.
 """
 
 from __future__ import annotations

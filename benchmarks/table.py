@@ -6,9 +6,9 @@ once, models evaluated once, coordinates), and plain torch. Every round is evalu
 Then rounds of the papers' size beside their limit, and single parts. A name after a bar, |, says what stands in the
 column of plain torch instead. Contenders take turns in one process; medians of CPU milliseconds on one core, where the
 row does not say wall time. The share of the peak is the rate of plain torch's products in our time, in units of that of
-a product of 1024 x 1024 matrices: above 1 where work is saved. The limit is what the best library needs for the products
-and layers of our round at their true shapes (``benchmarks/limit.py``), with the library that has most of it; then our
-time in units of the limit. Needs the data sets mnist and cifar10 (`fedradio data fetch`); some minutes on a quiet
+a product of 1024 x 1024 matrices: above 1 where work is saved. The limit is what the best library needs for the
+products and layers of our round at their true shapes (``benchmarks/limit.py``), with the library that has most of it;
+then our time in units of the limit. Needs the data sets mnist and cifar10 (`fedradio data fetch`); some minutes on a quiet
 machine, more for the papers' size. Exit code 1 where a gain is below its bar.
 """
 
