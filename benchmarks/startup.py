@@ -19,7 +19,7 @@ from rich.table import Table
 
 IMPORT_TORCH = ("-c", "import torch")
 
-EXIT_CODES = {"nosuch": 2}
+EXIT_CODES = {"nosuch": 2, "run --typo": 2}
 """Of commands that must fail."""
 
 COMMANDS: dict[str, tuple[tuple[str, ...], float | None]] = {
@@ -27,6 +27,9 @@ COMMANDS: dict[str, tuple[tuple[str, ...], float | None]] = {
     "--help": (("-m", "fedradio", "--help"), 0.25),
     "--version": (("-m", "fedradio", "--version"), 0.25),
     "nosuch": (("-m", "fedradio", "nosuch"), 0.25),
+    "run --help": (("-m", "fedradio", "run", "--help"), 0.33),
+    "run --typo": (("-m", "fedradio", "run", "--typo"), 0.33),
+    "figures --help": (("-m", "fedradio", "figures", "--help"), 0.33),
     "ls": (("-m", "fedradio", "ls"), 1.4),
     "show fedavg": (("-m", "fedradio", "show", "fedavg"), 1.4),
     "validate demo": (("-m", "fedradio", "validate", "demo"), 1.6),
@@ -50,7 +53,7 @@ def main() -> None:
             )  # compiles and reads files for the first time; does not count
         for turn in range(options.repeat):
             for name, (command, _) in COMMANDS.items():
-                extra = ("--out", f"turn{turn}") if name.startswith("run") else ()
+                extra = ("--out", f"turn{turn}") if name.startswith("run demo") else ()
                 seconds[name].append(cpu_s((*command, *extra), Path(home), EXIT_CODES.get(name, 0)))
     table = Table("command", "CPU ms (least to most)", "of import torch", "bar", title=f"median of {options.repeat}")
     above = []

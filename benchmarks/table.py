@@ -3,11 +3,13 @@
 Whole rounds, with evaluation and records: W1 (FedAvg, MNIST, 20 clients x 600, MLP 784-200-10), W2 (FedAvg, CIFAR-10,
 10 clients x 500, CNN 5x5) and the papers' systems; ours, the same without the ways to save work (equal inputs computed
 once, models evaluated once, coordinates), and plain torch. Every round is evaluated, whatever the spec's eval_every.
-Then single parts. A name after a bar, |, says what stands in the column of plain torch instead. Contenders take turns
-in one process; medians of CPU milliseconds on one core, where the row does not say wall time. The share of the peak is
-the rate of plain torch's products in our time, in units of that of a product of 1024 x 1024 matrices: above 1 where
-work is saved. Needs the data sets mnist and cifar10 (`fedradio data fetch`); some minutes on a quiet machine. Exit code
-1 where a gain is below its bar.
+Then rounds of the papers' size beside their limit, and single parts. A name after a bar, |, says what stands in the
+column of plain torch instead. Contenders take turns in one process; medians of CPU milliseconds on one core, where the
+row does not say wall time. The share of the peak is the rate of plain torch's products in our time, in units of that of
+a product of 1024 x 1024 matrices: above 1 where work is saved. The limit is what the best library needs for the
+products and layers of our round at their true shapes (``benchmarks/limit.py``), with the library that has most of it;
+then our time in units of the limit. Needs the data sets mnist and cifar10 (`fedradio data fetch`); some minutes on a quiet
+machine, more for the papers' size. Exit code 1 where a gain is below its bar.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import startup
 import torch
 from against import cpu_s
 from engine import Peak
+from limit import Limit, limit, noted_calls
 from rich.console import Console
 from rich.table import Table
 from round import workload
@@ -50,6 +53,7 @@ class Row:
     flops: int | None = None
     bar_unsaved: float | None = None
     bar_plain: float | None = None
+    limit: Limit | None = None
 
     @property
     def gains(self) -> list[tuple[float | None, float | None]]:
@@ -66,7 +70,10 @@ class Row:
         texts = [self.what, *(_ms(value) for value in (self.ours_s, self.unsaved_s, self.plain_s))]
         for gain, bar in self.gains:
             texts.append("" if gain is None else f"{gain:.2f}x" + ("" if bar is None else f" (bar {bar:g})"))
-        return [*texts, "" if self.flops is None else f"{self.flops / self.ours_s / peak:.2f}"]
+        texts.append("" if self.flops is None else f"{self.flops / self.ours_s / peak:.2f}")
+        if self.limit is None:
+            return [*texts, "", ""]
+        return [*texts, f"{_ms(self.limit.seconds)} {self.limit.library}", f"{self.ours_s / self.limit.seconds:.2f}"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,20 @@ RUNS = {
     "FedCPSL, CIFAR-10": Run("fedcpsl/cifar10/fedcpsl_m2", (), None, 2.5),
 }
 
+LIMITS = {
+    "rawhfl/paper/z4": (),
+    "rawhfl/paper/ub": (),
+    "rawhfl/paper/z4, mode dc": ("hops.0.policy.mode=dc",),
+    "osafl/paper/fcn_k1/osafl": (),
+    "osafl/paper/cnn_k1/osafl": (),
+    "osafl/paper/squeezenet_k1/osafl": (),
+    "osafl/paper/lstm_k1/osafl": (),
+    "whfl/cifar10/iid/i1": (),
+    "fedcpsl/cifar10/fedcpsl_m2": (),
+    "fedcpsl/cifar10/fedshvr": (),
+}
+"""Rounds of the papers' size, of which only our time and the limit are measured; the overrides of each."""
+
 BARS = {"W1": (1.8, 2.7), "W2": (1.4, 1.9)}
 """Least gains over plain torch on one core, in CPU seconds, and on two, in wall seconds."""
 
@@ -101,7 +122,8 @@ def workload_rows(name: str, repeat: int, folder: Path) -> Iterator[Row]:
     one()
     flops = plain.flops()
     seconds = in_turns({"ours": one, "plain": plain}, repeat)
-    yield Row(name, seconds["ours"], None, seconds["plain"], flops, bar_plain=one_bar)
+    found = limit(noted_calls(one), repeat)
+    yield Row(name, seconds["ours"], None, seconds["plain"], flops, bar_plain=one_bar, limit=found)
     wall = in_turns({"ours": two, "plain": plain}, repeat, time.perf_counter)
     yield Row(f"{name}, two cores, wall time | torch on one", wall["ours"], None, wall["plain"], bar_plain=two_bar)
 
@@ -115,9 +137,17 @@ def run_rows(name: str, repeat: int, folder: Path) -> Iterator[Row]:
     ours()
     flops = plain.flops()
     rounds = in_turns({"ours": ours, "unsaved": unsaved, "plain": plain}, repeat)
-    yield Row(name, rounds["ours"], rounds["unsaved"], rounds["plain"], flops, run.bar)
+    found = limit(noted_calls(ours), repeat)
+    yield Row(name, rounds["ours"], rounds["unsaved"], rounds["plain"], flops, run.bar, limit=found)
     ours_s, unsaved_s = (statistics.median(side.evaluation_s[-repeat:]) for side in (ours, unsaved))
     yield Row(f"{name}: evaluation", ours_s, unsaved_s, bar_unsaved=run.bar_evaluation)
+
+
+def limit_rows(name: str, repeat: int, folder: Path) -> Iterator[Row]:
+    """Rounds of a shipped spec of the papers' size beside their limit."""
+    ours = Ours(load_spec(name.partition(",")[0], LIMITS[name]), folder / "ours")
+    calls = noted_calls(ours)  # the first round also warms up
+    yield Row(name, in_turns({"ours": ours}, repeat)["ours"], limit=limit(calls, repeat))
 
 
 def part_rows(repeat: int, folder: Path) -> Iterator[Row]:
@@ -148,7 +178,7 @@ def start_row(name: str, command: tuple[str, ...], repeat: int, folder: Path) ->
 
 def names() -> list[str]:
     """Names of all cases."""
-    return [*BARS, *RUNS, "parts"]
+    return [*BARS, *RUNS, *LIMITS, "parts"]
 
 
 def rows(only: str, repeat: int, folder: Path) -> Iterator[Row]:
@@ -156,10 +186,11 @@ def rows(only: str, repeat: int, folder: Path) -> Iterator[Row]:
     cases: dict[str, Callable[[Path], Iterator[Row]]] = {}
     cases |= {name: partial(workload_rows, name, repeat) for name in BARS}
     cases |= {name: partial(run_rows, name, repeat) for name in RUNS}
+    cases |= {name: partial(limit_rows, name, repeat) for name in LIMITS}
     cases |= {"parts": partial(part_rows, repeat)}
     for name, case in cases.items():
         if only in name:
-            place = folder / name.replace(" ", "")
+            place = folder / name.replace(" ", "").replace("/", "-")
             place.mkdir()
             yield from case(place)
 
@@ -190,7 +221,7 @@ def print_table(only: str, repeat: int) -> list[str]:
     load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     title = f"CPU ms, median over turns: {repeat}; torch {torch.__version__}; peak {peak / 1e9:.1f} GF/s; {load}"
     columns = ("what", "ours", "unsaved", "plain torch", "gain over unsaved", "gain over plain", "share of peak")
-    table = Table(*columns, title=title)
+    table = Table(*columns, "limit", "of the limit", title=title)
     below: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         for row in rows(only, repeat, Path(folder)):

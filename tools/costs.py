@@ -12,6 +12,7 @@ mnist and cifar10 must be on this machine.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -21,9 +22,9 @@ from statistics import mean
 
 from fedradio.core.contracts import RoundRecord
 from fedradio.core.files import read_json, write_json
-from fedradio.papers.form import SCALES
 from fedradio.papers.plan import Unit, group, plan_reproduction
 from fedradio.papers.published import items
+from fedradio.papers.scales import SCALES
 from fedradio.papers.shipped import shipped_results
 from fedradio.papers.studies import SAME_PLAN, STUDIES
 from fedradio.papers.studies.planned import forget_plans
@@ -92,18 +93,17 @@ def study_s(name: str, spec: Spec) -> float:
     return (time.process_time() - began) / done
 
 
-def folder(unit: Unit) -> str:
-    """The folder of a unit's spec, and its study: neighbours cost about the same."""
-    return f"{unit.study or 'run'} {str(unit.source.spec).rpartition('/')[0]}"
-
-
 def in_order(units: Mapping[str, Unit], measured: Mapping[str, float]) -> list[str]:
-    """The units that are left: one of every folder without any first, then the cheapest by what is known."""
-    known = {folder(units[label]) for label in measured}
+    """The units that are left: those with only far neighbours first, then the cheapest by what is known."""
+    known = {place for label in measured for place in neighbourhoods(units[label])}
     costs = filled(units, measured)
-    left = sorted(costs, key=lambda label: costs[label])
-    first = {folder(units[label]): label for label in left if folder(units[label]) not in known}
-    return [*first.values(), *(label for label in left if label not in first.values())]
+
+    def rank(label: str) -> tuple[int, float]:
+        *_, spec, plain_spec, _, plain_folder, _ = neighbourhoods(units[label])
+        nearest = [plain_folder in known, plain_spec in known, spec in known]
+        return sum(nearest), costs[label]
+
+    return sorted(costs, key=rank)
 
 
 def wanted() -> dict[str, Unit]:
@@ -132,10 +132,17 @@ def filled(units: Mapping[str, Unit], measured: Mapping[str, float]) -> dict[str
 
 
 def neighbourhoods(unit: Unit) -> list[tuple[str, ...]]:
-    """Where to look for units that cost about the same: same plan, same spec, specs of the same folder, same study."""
+    """Where to look for units that cost about the same, nearest first: the same plan, the same spec, specs of the same
+    folder, the same study. Specs and folders whose names differ by digits alone are neighbours too."""
     spec, study = str(unit.source.spec), unit.study or "run"
+    folder = spec.rpartition("/")[0]
     plans = [("plan", spec, *unit.source.set)] if study in ("energy_optional", *SAME_PLAN) else []
-    return [*plans, (study, spec), (study, spec.rpartition("/")[0]), (study,)]
+    return [*plans, *((study, place) for place in (spec, _plain(spec), f"{folder}/", f"{_plain(folder)}/")), (study,)]
+
+
+def _plain(text: str) -> str:
+    """A name without its digits."""
+    return re.sub(r"\d", "", text)
 
 
 def main() -> int:

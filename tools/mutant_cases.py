@@ -359,8 +359,8 @@ MUTANTS = (
     Mutant(
         "links/digital.py",
         "a node that forwards sends one payload",
-        "return bits if x.payloads is None else bits * x.payloads",
-        "return bits",
+        "bits if view.payloads is None else bits * view.payloads",
+        "bits",
         ACCOUNTS,
     ),
     Mutant(

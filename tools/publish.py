@@ -22,12 +22,10 @@ from fedradio.core.errors import FedradioError, StoreError
 from fedradio.core.files import write_text
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, collect
-from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, JudgedTest, judge
 from fedradio.papers.make import load_specs, make_folder, outdated
 from fedradio.papers.plan import (
-    OUT,
     Reproduction,
     Unit,
     group,
@@ -37,6 +35,7 @@ from fedradio.papers.plan import (
     stored_study,
 )
 from fedradio.papers.published import items, matching
+from fedradio.papers.scales import OUT, SCALES, Scale
 from fedradio.papers.series import picture
 from fedradio.papers.shipped import FORMAT, FoundClaim, FoundTest, Made, Numbers, ShippedResult, fingerprints
 from fedradio.report.terminal.console import say

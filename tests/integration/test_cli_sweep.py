@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fedradio import cli
-from fedradio.cli import sweep as sweeping
 from fedradio.sweeps.grid import plan_sweep
 from fedradio.sweeps.sweep import run_sweep
 
@@ -131,8 +130,8 @@ def test_failures_tell_how_to_run_them_again(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sweeping, "run_sweep", interrupted)
-    monkeypatch.setattr(sweeping, "check_variants", lambda *_: [])  # there may be no such device here
+    monkeypatch.setattr("fedradio.sweeps.sweep.run_sweep", interrupted)
+    monkeypatch.setattr("fedradio.sweeps.sweep.check_variants", lambda *_: [])  # there may be no such device here
     code, _, err = called(monkeypatch, capsys, *command)
     assert code == 130
     assert f"resume with: {again}\n" in err

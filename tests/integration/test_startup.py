@@ -12,8 +12,13 @@ from support.commands import exit_code
 from support.fork_server import ForkedProcess
 from support.processes import MAIN, PATIENCE_S
 
+from fedradio.cli.app import COMMANDS as names
+
 HEAVY = ("torch", "scipy.stats", "matplotlib", "plotly", "pandas", "ray", "flwr")
 """Slow to import, each by a quarter of a second or more."""
+
+PARTS = ("fedradio._parts", "pydantic", "numpy")
+"""Neither help nor a wrong option needs them."""
 
 STATEMENTS = """
 import json, sys
@@ -44,12 +49,14 @@ model: {kind: logistic}
 """
 
 
-def imported(here: Path, code: str, *lines: str, warm: bool = False) -> list[tuple[int, set[str]]]:
-    """After each line, which one process executes: its exit code, and the slow modules that are imported so far.
+def imported(
+    here: Path, code: str, *lines: str, warm: bool = False, also: tuple[str, ...] = ()
+) -> list[tuple[int, set[str]]]:
+    """After each line, which one process executes: its exit code, and the slow modules, or others, imported so far.
 
     The process begins with nothing, or with what every run needs.
     """
-    process = ForkedProcess(here, code, json.dumps(lines), json.dumps(HEAVY), env=os.environ, warm=warm)
+    process = ForkedProcess(here, code, json.dumps(lines), json.dumps([*HEAVY, *also]), env=os.environ, warm=warm)
     stdout, stderr = process.communicate(PATIENCE_S)
     told = [json.loads(line[9:]) for line in stdout.splitlines() if line.startswith("imported:")]
     assert len(told) == len(lines), stderr
@@ -79,6 +86,13 @@ def test_help_version_and_typos_import_nothing_slow(tmp_path: Path) -> None:
     assert told == [(0, set()), (0, set()), (2, set()), (0, set())]
 
 
+def test_help_and_wrong_options_of_commands_import_neither_parts_nor_anything_slow(tmp_path: Path) -> None:
+    """One process asks for the help of every command and gives it a wrong option: all together import nothing."""
+    lines = [f"{name} {option}" for name in names for option in ("--help", "--typo")]
+    told = imported(tmp_path, COMMANDS, *lines, also=PARTS)
+    assert dict(zip(lines, told, strict=True)) == {line: (2 if "typo" in line else 0, set()) for line in lines}
+
+
 def test_readers_import_what_they_use(stored: Path) -> None:
     light = ("compare runs/small-seed0 runs/small-seed7", "compare sweeps/small", "export runs/small-seed0")
     pages = ("report runs/small-seed0", "report sweeps/small")
@@ -88,7 +102,7 @@ def test_readers_import_what_they_use(stored: Path) -> None:
 
 def test_a_run_draws_nothing_and_plans_nothing(tmp_path: Path) -> None:
     """Nor do other commands that know all parts."""
-    lines = ("run demo --rounds 1 --quiet", "reproduce whfl", "ls --help")
+    lines = ("run demo --rounds 1 --quiet", "reproduce whfl", "ls")
     assert imported(tmp_path, COMMANDS, *lines, warm=True) == [(0, {"torch"})] * 3
 
 

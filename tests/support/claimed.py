@@ -9,9 +9,9 @@ from typing import Any
 
 from fedradio.papers.absence import Absence
 from fedradio.papers.collect import Entry, Result, RowResult
-from fedradio.papers.form import Scale
 from fedradio.papers.items import Item, parse_item
 from fedradio.papers.plan import plan_reproduction
+from fedradio.papers.scales import Scale
 
 Numbers = Mapping[str, Mapping[int, float]]
 """A row's accuracy by seed."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from fedradio.papers import costs
-from fedradio.papers.form import SCALES
 from fedradio.papers.items import Item
 from fedradio.papers.plan import group, plan_reproduction
+from fedradio.papers.scales import SCALES
 
 
 def each_takes(patch: pytest.MonkeyPatch, items: Iterable[Item], cpu_s: float) -> None:

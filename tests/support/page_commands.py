@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from fedradio.cli.app import COMMANDS, load_command
+from fedradio.cli.app import COMMANDS, load_command, ready_parts
 from fedradio.core.errors import FedradioError
 from fedradio.core.registry import FAMILIES, parts
 from fedradio.papers.published import PAPERS, matching
@@ -56,6 +56,7 @@ def known(name: str) -> click.Command:
     """A command of the program."""
     if name not in COMMANDS:
         raise ValueError(f"there is no command {name}")
+    ready_parts()
     found: click.Command = load_command(name)
     return found
 

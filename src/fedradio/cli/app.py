@@ -1,19 +1,22 @@
 """The application: its table of commands and its consoles.
 
-A command's module is imported only when that command is called, so that ``--help``, ``--version`` and mistyped commands
-respond immediately.
+A command's module is imported only when that command is called, and the parts only when its arguments are right, so
+that help, ``--version``, mistyped commands and unknown options respond immediately. Modules of commands import what is
+slow to import (torch, scipy, plotting) inside of functions.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import click
 import typer
 from typer.core import TyperGroup
 
@@ -101,6 +104,9 @@ COMMANDS = {
 """Every command with the first line of its help; its ``app`` is in the module of the same name in this package."""
 
 
+READY = "fedradio.parts"
+"""Key of a command's context: whether its parts are loaded."""
+
 PARTS_VARIABLE = "FEDRADIO_PARTS"
 """Environment variable: part files that every command loads which needs parts, separated as in ``PATH``."""
 
@@ -137,10 +143,25 @@ def completing() -> bool:
 
 
 def load_given(files: list[Path] | None) -> list[Path] | None:
-    """Load the files of the option ``--parts``."""
-    if not completing():
-        load_parts(files or ())
+    """Load the files of the option ``--parts``, after the parts that are there without it."""
+    if files and not completing():
+        ready_parts()
+        load_parts(files)
     return files
+
+
+def ready_parts() -> None:
+    """Load the parts of plug-ins and of :data:`PARTS_VARIABLE`, once in a command."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.meta.setdefault(READY, False):
+        return
+    from fedradio.core.registry import load_plugins
+
+    for failure in load_plugins():
+        say(err, ("warning", "yellow"), f" {failure}")
+    load_parts(Path(each) for each in os.environ.get(PARTS_VARIABLE, "").split(os.pathsep) if each)
+    if context is not None:
+        context.meta[READY] = True
 
 
 def load_command(name: str) -> Any:
@@ -149,14 +170,21 @@ def load_command(name: str) -> Any:
     command.name = name
     command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help or "")  # the terminal decides where lines end
     _escape_help(command)
-    if COMMANDS[name].parts and not completing():
-        from fedradio.core.registry import load_plugins
-
-        for failure in load_plugins():
-            say(err, ("warning", "yellow"), f" {failure}")
-        load_parts(Path(each) for each in os.environ.get(PARTS_VARIABLE, "").split(os.pathsep) if each)
+    if COMMANDS[name].parts and command.callback is not None:
+        command.callback = _with_parts(command.callback)
     attach(command, err)
     return command
+
+
+def _with_parts(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """A command that has its parts when it runs: its arguments have been checked by then."""
+
+    @functools.wraps(callback)
+    def ready(*args: Any, **kwargs: Any) -> Any:
+        ready_parts()
+        return callback(*args, **kwargs)
+
+    return ready
 
 
 def _escape_help(command: Any) -> None:

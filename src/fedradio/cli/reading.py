@@ -10,14 +10,16 @@ from fedradio.cli.app import out
 from fedradio.core.errors import StoreError
 from fedradio.core.progress import Progress
 from fedradio.report.terminal.console import say
-from fedradio.results.run import LeftOut, Run, open_all
 
 if TYPE_CHECKING:
     from fedradio.report.figures.gallery import Drawing
+    from fedradio.results.run import LeftOut, Run
 
 
 def read_runs(folders: Sequence[Path], progress: Progress, exchanges: bool = False) -> tuple[list[Run], list[LeftOut]]:
     """Read the runs of some folders with their records, showing progress; also returns unreadable runs of sweeps."""
+    from fedradio.results.run import open_all
+
     runs, left_out = open_all(*folders)
     if not runs:
         reasons = "".join(f"\n{run.folder} is {run.status}" for run in left_out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import webbrowser
 from pathlib import Path
 from time import sleep
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,14 +15,11 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.files import write_text
 from fedradio.core.progress import Progress, silent, unheard
 from fedradio.core.units import show
-from fedradio.report.page import page
-from fedradio.report.page.document import Refresh
-from fedradio.report.page.follow import follow
-from fedradio.report.page.sweep_data import PAGE_FILE
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.run import open_all
-from fedradio.results.sweep_file import is_sweep
+
+if TYPE_CHECKING:
+    from fedradio.report.page.document import Refresh
 
 MOST_S = 3600
 """Most seconds between two pages of a run in progress."""
@@ -35,7 +32,7 @@ def report(
     folder: FolderArgument,
     file: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help=f"HTML file to write; default: {PAGE_FILE} in the folder"),
+        typer.Option("--out", metavar="FILE", help="HTML file to write; default: report.html in the folder"),
     ] = None,
     show_it: Annotated[bool, typer.Option("--open", help="also open the page in your browser")] = False,
     runs: Annotated[
@@ -62,6 +59,10 @@ def report(
     page says so and the command goes on, because the run can be resumed. The command ends when every run is complete or
     has diverged, or with Ctrl-C. The last page no longer reloads.
     """
+    from fedradio.report.page.follow import follow
+    from fedradio.report.page.sweep_data import PAGE_FILE
+    from fedradio.results.sweep_file import is_sweep
+
     target = folder / PAGE_FILE if file is None else file
     if target.suffix.lower() not in (".html", ".htm") or target.is_dir():
         raise SpecError(Problem("--out", "not an HTML file", "a file name that ends with .html", str(target)))
@@ -84,6 +85,8 @@ class _Writer:
 
     def write(self, refresh: Refresh | None = None) -> None:
         """Write the page, and, unless it will be rewritten, the pages of a sweep's runs if they are wanted."""
+        from fedradio.report.page import page
+
         with LateProgress(err) as progress:
             heard = silent if self.quiet else progress
             if self.runs and refresh is None:
@@ -109,6 +112,10 @@ class _Writer:
 
 def _write_runs(folder: Path, progress: Progress) -> None:
     """Write the pages of all runs of a sweep into their folders."""
+    from fedradio.report.page import page
+    from fedradio.report.page.sweep_data import PAGE_FILE
+    from fedradio.results.run import open_all
+
     found, _ = open_all(folder)
     for number, run in enumerate(found):
         progress(f"page of {run.folder.name}", number / len(found))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,36 +16,18 @@ from fedradio.cli.where import pool_on
 from fedradio.core.errors import DivergenceError, Problem, SpecError
 from fedradio.core.files import write_json, write_text
 from fedradio.core.progress import Progress
-from fedradio.engine.threads import cores
 from fedradio.papers.absence import Absence
-from fedradio.papers.collect import Result, collect, plain_result
-from fedradio.papers.form import SCALES, Scale
-from fedradio.papers.items import Item
-from fedradio.papers.judge import judge, plain_claims
-from fedradio.papers.known import known_claims
-from fedradio.papers.make import blocked, load_specs, make_folder, make_runs, make_studies
-from fedradio.papers.order import Pace, Work, cheapest, work_left
-from fedradio.papers.plan import (
-    OUT,
-    Reproduction,
-    cost,
-    expected,
-    plan_reproduction,
-    reproduce_all_command,
-    reproduce_command,
-)
-from fedradio.papers.published import items, matching
-from fedradio.papers.series import picture
-from fedradio.report.terminal.claims import known_view
+from fedradio.papers.scales import OUT, SCALES, Scale
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.terminal.reproduction import list_view, reproduction_view, result_markdown, result_view
-from fedradio.report.terminal.shipped import opened, shipped_list_view, shipped_view
-from fedradio.report.terminal.sweep import BatchProgress
 from fedradio.report.terminal.words import count, rough
-from fedradio.sweeps.grid import parse_seeds
-from fedradio.sweeps.processes import LocalPool
 from fedradio.sweeps.tasks import Pool
+
+if TYPE_CHECKING:
+    from fedradio.papers.collect import Result
+    from fedradio.papers.items import Item
+    from fedradio.papers.order import Work
+    from fedradio.papers.plan import Reproduction
 
 LINE_EVERY_S = 10.0
 
@@ -66,6 +48,8 @@ class Where:
 
     def cores(self, runs: int) -> int:
         """Cores that so many runs keep busy."""
+        from fedradio.engine.threads import cores
+
         at_once, threads = self.pool.share(runs, None)
         return min(cores(), at_once * threads) if self.on == "local" else at_once * threads
 
@@ -121,6 +105,14 @@ def reproduce(
     Existing runs are reused, including those made for other tables and figures of the paper. After Ctrl-C, the same
     command resumes where it stopped.
     """
+    from fedradio.papers.known import known_claims
+    from fedradio.papers.plan import cost, plan_reproduction
+    from fedradio.papers.published import items, matching
+    from fedradio.report.terminal.claims import known_view
+    from fedradio.report.terminal.reproduction import list_view
+    from fedradio.sweeps.grid import parse_seeds
+    from fedradio.sweeps.processes import LocalPool
+
     asked = tuple(names or ())
     _refuse_together({"--all": every, "--claims": claims, "--published-results": published_results}, asked)
     chosen = None if seeds is None else parse_seeds(seeds)
@@ -157,6 +149,7 @@ def _refuse_together(options: Mapping[str, bool], names: Sequence[str]) -> None:
 
 def _each(plans: Sequence[Reproduction], names: Sequence[str], where: Where, quiet: bool) -> dict[Path, Absence]:
     """Make some items in the order in which they were asked for; returns the failures."""
+    from fedradio.papers.plan import reproduce_command
 
     def command(plan: Reproduction) -> str:
         return reproduce_command(plan, names, where.jobs)
@@ -166,6 +159,8 @@ def _each(plans: Sequence[Reproduction], names: Sequence[str], where: Where, qui
 
 def _reproduce_all(plans: Sequence[Reproduction], paper: str | None, where: Where, quiet: bool) -> dict[Path, Absence]:
     """Make all items that can be made at this scale, cheapest first; returns the failures."""
+    from fedradio.papers.order import cheapest
+    from fedradio.papers.plan import reproduce_all_command
 
     def command(plan: Reproduction) -> str:
         return reproduce_all_command(plan, paper, where.jobs)
@@ -184,6 +179,8 @@ def _reproduce_many(
 
     ``choose`` picks the next item; ``command`` resumes all of them.
     """
+    from fedradio.papers.order import Pace
+
     rest, pace, failures = list(plans), Pace(), dict[Path, Absence]()
     while rest:
         plan = choose(rest)
@@ -202,12 +199,18 @@ def _reproduce_many(
 
 def _wall_s(plans: Sequence[Reproduction], where: Where) -> float:
     """Expected wall seconds of what is left of some items."""
+    from fedradio.papers.order import work_left
+
     runs = sum(unit.study is None and not unit.settled() for plan in plans for unit in plan.units)
     return work_left(plans).wall_s(where.cores(max(1, runs)))
 
 
 def _show_plans(plans: Sequence[Reproduction], every: bool, where: Where) -> None:
     """Print what would be made, shared work where it is first needed; ``every``: cheapest first, with the totals."""
+    from fedradio.papers.make import blocked, load_specs
+    from fedradio.papers.plan import cost, expected
+    from fedradio.report.terminal.reproduction import reproduction_view
+
     wanted = [plan for plan in plans if plan.units] if every else list(plans)
     ordered = sorted(wanted, key=lambda plan: cost(plan).left_s) if every else wanted
     counted: set[Path] = set()
@@ -225,6 +228,8 @@ def _show_plans(plans: Sequence[Reproduction], every: bool, where: Where) -> Non
 
 def _total_lines(plans: Sequence[Reproduction], where: Where) -> list[str]:
     """CPU hours of all items, wall time on this machine, and the items that belong on a cluster."""
+    from fedradio.papers.order import work_left
+
     work, busy = work_left(plans), where.cores(sum(len(plan.units) for plan in plans))
     total = f"{count(len(plans), 'item')}: {_cpu_hours(work)} CPU hours, about {rough(work.wall_s(busy))} of wall time"
     lines = [f"{total} on {count(busy, 'core')}; shared runs are made and counted once"]
@@ -241,6 +246,8 @@ def _cpu_hours(work: Work) -> str:
 
 def _show_shipped(listed: Sequence[Item], whole: bool) -> None:
     """Print the shipped results of some items: a list, or ``whole``, each next to the published numbers."""
+    from fedradio.report.terminal.shipped import opened, shipped_list_view, shipped_view
+
     shown = opened(listed)
     for number, one in enumerate(shown if whole else []):
         if number:
@@ -252,6 +259,9 @@ def _show_shipped(listed: Sequence[Item], whole: bool) -> None:
 
 def _reproduce(reproduction: Reproduction, where: Where, command: str, quiet: bool) -> dict[Path, Absence]:
     """Make, show and write one item; returns the failures. ``command`` resumes it."""
+    from fedradio.papers.collect import collect
+    from fedradio.report.terminal.reproduction import result_view
+
     failures = _make(reproduction, where, command, quiet)
     result = collect(reproduction, failures)
     files = _write(result)
@@ -265,6 +275,10 @@ def _reproduce(reproduction: Reproduction, where: Where, command: str, quiet: bo
 
 def _make(reproduction: Reproduction, where: Where, command: str, quiet: bool) -> dict[Path, Absence]:
     """Make what is missing, with progress; ``command`` resumes it."""
+    from fedradio.papers.make import blocked, load_specs, make_folder, make_runs, make_studies
+    from fedradio.papers.plan import cost
+    from fedradio.report.terminal.sweep import BatchProgress
+
     specs = load_specs(reproduction.units)
     left, wall_s = cost(reproduction), _wall_s([reproduction], where)
     if wall_s > LONG_S and not quiet:
@@ -303,6 +317,12 @@ def _progress(bar: LateProgress, quiet: bool) -> Progress:
 
 def _write(result: Result) -> list[Path]:
     """Write ``<item>.md``, ``.json``, and ``.pdf`` and ``.png`` of figures; returns the files."""
+    from fedradio.papers.collect import plain_result
+    from fedradio.papers.judge import judge, plain_claims
+    from fedradio.papers.make import make_folder
+    from fedradio.papers.series import picture
+    from fedradio.report.terminal.reproduction import result_markdown
+
     stem = make_folder(result.reproduction.folder) / result.item.name
     drawn = picture(result)
     pictures = []

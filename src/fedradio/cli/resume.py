@@ -10,7 +10,6 @@ from fedradio.cli.app import one_command
 from fedradio.cli.options import Actors, PartFiles, RunArgument, TrainOn, Workers, quiet_option
 from fedradio.cli.running import show_run
 from fedradio.cli.where import backend_on
-from fedradio.runs.resume import resume as resume_run
 
 app = one_command()
 
@@ -31,6 +30,8 @@ def resume(
     quiet: Annotated[bool, quiet_option("errors and the run folder")] = False,
 ) -> None:
     """Resume a run that was interrupted or killed; the result is the same as if it had never stopped."""
+    from fedradio.runs.resume import resume as resume_run
+
     with backend_on(on, actors) as backend:
         show_run(
             lambda observer: resume_run(

@@ -21,9 +21,7 @@ from fedradio.cli.options import (
 )
 from fedradio.cli.running import show_run
 from fedradio.cli.where import backend_on
-from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.runs.folder import new_folder
-from fedradio.runs.run import run as run_spec
 from fedradio.spec.spec import load_spec
 
 app = one_command()
@@ -44,6 +42,9 @@ def run(
     quiet: Annotated[bool, quiet_option("errors and the run folder")] = False,
 ) -> None:
     """Run a spec and write the results to a run folder."""
+    from fedradio.results.sweep_file import check_outside_sweeps
+    from fedradio.runs.run import run as run_spec
+
     changed = changes(overrides, seed, rounds)
     checked = load_spec(spec, changed)
     folder = out_dir or new_folder(checked.name, checked.seed)

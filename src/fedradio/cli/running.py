@@ -5,17 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fedradio.cli.app import err, out
-from fedradio.report.terminal.caches import cache_table, cache_warnings
 from fedradio.report.terminal.console import say
-from fedradio.report.terminal.run_progress import RunProgress
-from fedradio.report.terminal.summary import participation_warning, summary_table
-from fedradio.results.caches import stationary
-from fedradio.results.run import ended_run
 from fedradio.runs.folder import SPEC_FILE
-from fedradio.runs.run import Observer
 from fedradio.runs.summary import Summary
+
+if TYPE_CHECKING:
+    from fedradio.runs.run import Observer
 
 
 def show_run(
@@ -26,6 +24,12 @@ def show_run(
     parts: Sequence[Path] = (),
 ) -> None:
     """Make a run, showing its progress and summary unless ``quiet``; ``parts`` are the part files that were given."""
+    from fedradio.report.terminal.caches import cache_table, cache_warnings
+    from fedradio.report.terminal.run_progress import RunProgress
+    from fedradio.report.terminal.summary import participation_warning, summary_table
+    from fedradio.results.caches import stationary
+    from fedradio.results.run import ended_run
+
     files = [word for file in parts for word in ("--parts", str(file))]
     try:
         if quiet:

@@ -8,7 +8,6 @@ import typer
 
 from fedradio.cli.app import one_command
 from fedradio.cli.options import PartFiles
-from fedradio.spec.json_schema import json_schema
 
 app = one_command()
 
@@ -16,4 +15,6 @@ app = one_command()
 @app.command()
 def schema(parts: PartFiles = None) -> None:
     """Print the JSON Schema of specs, so that editors can complete and check them."""
+    from fedradio.spec.json_schema import json_schema
+
     typer.echo(json.dumps(json_schema(), indent=2))

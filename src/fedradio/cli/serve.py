@@ -12,10 +12,6 @@ from fedradio.cli.app import err, one_command, out
 from fedradio.cli.options import Overrides, PartFiles, Rounds, RunOut, Seed, SpecArgument, changes
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
-from fedradio.report.terminal.run_progress import RunProgress
-from fedradio.report.terminal.summary import participation_warning, summary_table
-from fedradio.results.run import ended_run
-from fedradio.results.sweep_file import check_outside_sweeps
 from fedradio.runs.folder import new_folder
 from fedradio.spec.spec import load_spec
 
@@ -62,6 +58,10 @@ def serve(
     """
     from fedradio.remote.flower.serve import Place, join_command
     from fedradio.remote.flower.serve import serve as serve_spec
+    from fedradio.report.terminal.run_progress import RunProgress
+    from fedradio.report.terminal.summary import participation_warning, summary_table
+    from fedradio.results.run import ended_run
+    from fedradio.results.sweep_file import check_outside_sweeps
 
     changed = changes(overrides, seed, rounds)
     checked = load_spec(spec, [*changed, "grouping=single"])

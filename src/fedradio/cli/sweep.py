@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,19 +25,12 @@ from fedradio.cli.where import pool_on
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.report.terminal.sweep import (
-    BatchProgress,
-    failures_line,
-    results_view,
-    size_text,
-    trouble_lines,
-    variants_table,
-)
 from fedradio.report.terminal.words import count
-from fedradio.results.sweep_file import check_outside_sweeps
-from fedradio.sweeps.grid import SweepPlan, parse_seeds, plan_sweep
 from fedradio.sweeps.slurm import MOST_TASKS, slurm_script, write_script
-from fedradio.sweeps.sweep import Sweep, check_variants, joined, run_sweep, sweep_folder, sweep_results, written_sweep
+
+if TYPE_CHECKING:
+    from fedradio.sweeps.grid import SweepPlan
+    from fedradio.sweeps.sweep import Sweep
 
 SWEEP_CODES = (
     "Exit codes: 0 all runs are complete; 3 some runs diverged; otherwise that of the first failure: 4 data, 5 folder, "
@@ -77,6 +70,11 @@ def sweep(
     quiet: Annotated[bool, quiet_option("errors and the sweep folder")] = False,
 ) -> None:
     """Run a spec with every combination of the given values, on the same seeds; completed runs are not repeated."""
+    from fedradio.report.terminal.sweep import BatchProgress, failures_line, size_text, variants_table
+    from fedradio.results.sweep_file import check_outside_sweeps
+    from fedradio.sweeps.grid import parse_seeds, plan_sweep
+    from fedradio.sweeps.sweep import joined, run_sweep, sweep_folder
+
     chosen = None if seeds is None else parse_seeds(seeds)
     plan = plan_sweep(spec, changes or (), seeds=chosen, rounds=rounds)
     folder = out_dir or sweep_folder(plan)
@@ -111,6 +109,9 @@ def sweep(
 
 def _check(plan: SweepPlan, folder: Path, device: str, quiet: bool) -> None:
     """Check all variants before anything runs, and print the size of the sweep and any warnings."""
+    from fedradio.report.terminal.sweep import size_text
+    from fedradio.sweeps.sweep import check_variants
+
     with LateProgress(err) as progress:
         warnings = check_variants(plan, folder, device, progress)
     if quiet:
@@ -124,6 +125,8 @@ def _write_array(
     plan: SweepPlan, folder: Path, jobs: int | None, workers: int | None, options: str, parts: Sequence[Path]
 ) -> None:
     """Write the sweep and the script of a Slurm array, and print the command that submits it."""
+    from fedradio.sweeps.sweep import written_sweep
+
     with written_sweep(plan, folder) as whole:
         tasks = min(jobs or MOST_TASKS, whole.runs)
         text = slurm_script(folder, tasks, name=whole.name, options=options, cpus=workers or 1, part_files=parts)
@@ -133,6 +136,9 @@ def _write_array(
 
 def _show(result: Sweep, quiet: bool) -> None:
     """Print failures, the table of results, and the commands that show more."""
+    from fedradio.report.terminal.sweep import results_view, trouble_lines
+    from fedradio.sweeps.sweep import sweep_results
+
     for text in trouble_lines(result.outcomes):
         say(err, text)
     if quiet:

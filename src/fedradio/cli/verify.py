@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,11 +16,12 @@ from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.progress import Progress
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
-from fedradio.results.run import why_no_run
-from fedradio.results.sweep_file import ListedRun, is_sweep, listed_runs
 from fedradio.runs.folder import SPEC_FILE, is_run
 from fedradio.runs.manifest import Damage
-from fedradio.runs.verify import Verdict, check_run
+
+if TYPE_CHECKING:
+    from fedradio.results.sweep_file import ListedRun
+    from fedradio.runs.verify import Verdict
 
 app = one_command()
 
@@ -67,6 +68,8 @@ def verify(
 
 def _findings(folders: Sequence[Path], progress: Progress) -> Iterator[Finding]:
     """The findings about every folder, and about every run that a sweep lists."""
+    from fedradio.results.sweep_file import is_sweep, listed_runs
+
     for folder in folders:
         if not is_sweep(folder):
             progress(f"checking {folder}", None)
@@ -85,6 +88,9 @@ def _findings(folders: Sequence[Path], progress: Progress) -> Iterator[Finding]:
 
 def _run(folder: Path, listed: ListedRun | None = None) -> Finding:
     """The finding about a run; if a sweep lists it, it must have the spec that the sweep lists."""
+    from fedradio.results.run import why_no_run
+    from fedradio.runs.verify import check_run
+
     if not is_run(folder):
         found = "no run" if listed is None else "not begun"
         return Finding(str(folder), found, why_no_run(folder) if listed is None else found, [])

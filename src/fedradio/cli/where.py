@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from fedradio.cli.app import err
 from fedradio.cli.options import Place
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
-from fedradio.runs.run import BackendOf
-from fedradio.sweeps.processes import LocalPool
 from fedradio.sweeps.tasks import Pool
+
+if TYPE_CHECKING:
+    from fedradio.runs.run import BackendOf
 
 
 @contextmanager
 def pool_on(place: Place, jobs: int | None, device: str = "cpu") -> Iterator[Pool]:
     """The pool that makes runs, ``jobs`` at a time (None: one on this machine, as many as fit on a cluster)."""
+    from fedradio.sweeps.processes import LocalPool
+
     if place == "local":
         yield LocalPool(jobs or 1)
         return

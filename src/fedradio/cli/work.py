@@ -12,9 +12,7 @@ from fedradio.cli.app import err, one_command, out
 from fedradio.cli.options import Device, PartFiles, WorkersPerRun, quiet_option
 from fedradio.core.errors import DivergenceError
 from fedradio.report.terminal.console import say
-from fedradio.report.terminal.sweep import BatchProgress, trouble_lines
 from fedradio.report.terminal.words import count
-from fedradio.sweeps.work import work as work_on
 
 CODES = (
     "Exit codes: 0 all runs are complete or left to others; 3 some runs diverged; otherwise that of the first failure: "
@@ -35,6 +33,9 @@ def work(
 ) -> None:
     """Make the runs of a sweep that no other process is making; start as many workers as you like, on any machine
     that mounts the folder."""
+    from fedradio.report.terminal.sweep import BatchProgress, trouble_lines
+    from fedradio.sweeps.work import work as work_on
+
     with BatchProgress(err) as progress:
         try:
             observer = None if quiet else progress

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from fedradio.spec.schema import FRAME
 
-Scale = Literal["quick", "paper"]
-SCALES: tuple[Scale, ...] = ("quick", "paper")
 Text = Annotated[str, Field(min_length=1)]
 Key = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from fedradio.papers.claims import Claim
 from fedradio.papers.collect import collect
-from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, Judgement, judge
 from fedradio.papers.make import load_specs, outdated
-from fedradio.papers.plan import OUT, cost, plan_reproduction, reproduce_command, stored_seeds
+from fedradio.papers.plan import cost, plan_reproduction, reproduce_command, stored_seeds
+from fedradio.papers.scales import OUT, SCALES, Scale
 
 WORTH: tuple[Judgement, ...] = (
     "holds",

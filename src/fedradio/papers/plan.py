@@ -19,14 +19,11 @@ from fedradio._version import __version__
 from fedradio.core.errors import StoreError
 from fedradio.core.files import read_bytes, unsealed
 from fedradio.papers import costs as unit_costs
-from fedradio.papers.form import Scale
 from fedradio.papers.items import Item, Row, Source
+from fedradio.papers.scales import OUT, Scale
 from fedradio.papers.studies import SAME_PLAN
 from fedradio.runs.folder import SUMMARY_FILE
 from fedradio.runs.stored import Frame, fitting, read_summary
-
-OUT = Path("reproductions")
-"""Default folder of all results."""
 
 SETTLED = ("complete", "diverged")
 """Statuses of runs that need not be made again: the same spec and seed would end the same way."""

@@ -18,11 +18,12 @@ from pydantic import ConfigDict, Field, ValidationError
 from fedradio.core.errors import StoreError
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, Result, RowResult
-from fedradio.papers.form import Key, Scale, Strict, Text
+from fedradio.papers.form import Key, Strict, Text
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
 from fedradio.papers.plan import Reproduction, ScaledRow, Unit, plan_reproduction
 from fedradio.papers.published import PAPERS
+from fedradio.papers.scales import Scale
 from fedradio.spec.spec import Spec
 
 FORMAT: Final = 1

@@ -18,17 +18,21 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_a_row_by_hand(tool: ModuleType) -> None:
     """2 s instead of 6 and 5: gains of 3 and 2.5; 8 GFLOP in 2 s of a peak of 10 GFLOP/s: a share of .4."""
     row = tool.Row("x", 2.0, 6.0, 5.0, 8 * 10**9, bar_unsaved=2.9)
-    assert row.cells(1e10) == ["x", "2,000", "6,000", "5,000", "3.00x (bar 2.9)", "2.50x", "0.40"]
+    assert row.cells(1e10) == ["x", "2,000", "6,000", "5,000", "3.00x (bar 2.9)", "2.50x", "0.40", "", ""]
     assert not row.below
     assert tool.Row("x", 2.0, 6.0, bar_unsaved=3.1).below
     assert tool.Row("x", 2.0, None, 5.0, bar_plain=2.6).below
-    assert tool.Row("x", 0.5).cells(1.0) == ["x", "500", "", "", "", "", ""]
+    assert tool.Row("x", 0.5).cells(1.0) == ["x", "500", "", "", "", "", "", "", ""]
     assert not tool.Row("x", 0.5).below
+    cells = tool.Row("x", 0.5, limit=tool.Limit(0.2, "oneDNN", 3)).cells(1.0)
+    assert cells[-2:] == ["200 oneDNN", "2.50"]
 
 
 def test_all_cases_are_specs(tool: ModuleType) -> None:
     for run in tool.RUNS.values():
         load_spec(run.spec, run.overrides)
+    for name, overrides in tool.LIMITS.items():
+        load_spec(name.partition(",")[0], overrides)
     for name in tool.BARS:
         check_spec(tool.workload(name))
 
@@ -39,7 +43,7 @@ def test_only_some_cases(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_every_name_is_a_case(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for kind in ("workload_rows", "run_rows"):
+    for kind in ("workload_rows", "run_rows", "limit_rows"):
         monkeypatch.setattr(tool, kind, lambda name, *_: iter([name]))
     monkeypatch.setattr(tool, "part_rows", lambda *_: iter(["parts"]))
     assert [*tool.rows("", 1, tmp_path)] == tool.names()

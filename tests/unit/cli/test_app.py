@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
@@ -74,14 +75,35 @@ def test_version_and_unknown_commands(call: Call) -> None:
     assert "rnu" in unknown.output
 
 
-def test_plug_ins_that_fail_are_told_where_parts_matter(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the part files that commands would load; a plug-in cannot be imported."""
+    names: list[str] = []
     monkeypatch.setattr(registry, "load_plugins", lambda: ["my_parts cannot be imported"])
-    assert load_command("ls").name == "ls"
-    assert "warning my_parts cannot be imported" in capsys.readouterr().err
-    load_command("cp")
-    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(
+        sys.modules["fedradio.cli.app"], "load_parts", lambda files: names.extend(Path(file).name for file in files)
+    )
+    return names
+
+
+def test_parts_are_there_once_before_a_command_runs(
+    call: Call, loaded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FEDRADIO_PARTS", "first.py")
+    assert call("ls", "policy").output.count("warning my_parts cannot be imported") == 1
+    assert loaded == ["first.py"]
+    loaded.clear()
+    assert call("ls", "policy", "--parts", "second.py").output.count("warning my_parts cannot be imported") == 1
+    assert loaded == ["first.py", "second.py"]
+
+
+def test_no_parts_are_needed_for_help_wrong_options_and_other_commands(
+    call: Call, loaded: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FEDRADIO_PARTS", "first.py")
+    for words in (("ls", "--help"), ("ls", "--typo"), ("run",), ("cp", "demo", tmp_path / "demo.yaml")):
+        assert "my_parts" not in call(*words).output
+    assert not loaded
 
 
 def texts(command: Any) -> Iterator[str]:

@@ -1,12 +1,15 @@
 """``fedradio plan``: one slot, and what cannot be shown."""
 
+import inspect
 import json
 from pathlib import Path
 
 import pytest
 from support.commands import Call
 
+from fedradio.cli.plan import plan
 from fedradio.core.errors import SpecError
+from fedradio.policies.objectives import EPSILON
 
 SMALL = ("topology.edges=2", "topology.clients_per_edge=4", "hops.0.policy.clients=2", "data.source.test_requests=20")
 
@@ -135,3 +138,8 @@ def test_refused(call: Call, words: tuple[str, ...], path: str) -> None:
     refused = call("plan", *words).exception
     assert isinstance(refused, SpecError)
     assert [one.path for one in refused.problems] == [path]
+
+
+def test_the_default_weight_is_that_of_the_policies() -> None:
+    """The command line names it without importing them."""
+    assert inspect.signature(plan).parameters["epsilon"].default == EPSILON

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from support.commands import Call
 
-from fedradio.cli import run as module
 from fedradio.core.errors import SpecError, StoreError
 from fedradio.spec.spec import Spec, load_spec
 
@@ -17,7 +16,7 @@ from fedradio.spec.spec import Spec, load_spec
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[Spec, Path, dict[str, Any]]]:
     """Spec, folder and options of runs that are not made."""
     found: list[tuple[Spec, Path, dict[str, Any]]] = []
-    monkeypatch.setattr(module, "run_spec", lambda spec, folder, **options: found.append((spec, folder, options)))
+    monkeypatch.setattr("fedradio.runs.run.run", lambda spec, folder, **options: found.append((spec, folder, options)))
     monkeypatch.chdir(tmp_path)
     return found
 

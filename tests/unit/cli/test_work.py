@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from support.commands import Call
 
-from fedradio.cli import work as module
 from fedradio.spec.spec import load_spec
 from fedradio.sweeps.pool import Outcome, RunTask
 
@@ -17,7 +16,7 @@ from fedradio.sweeps.pool import Outcome, RunTask
 def ends(monkeypatch: pytest.MonkeyPatch) -> list[Outcome]:
     """Outcomes of the runs of a sweep."""
     found: list[Outcome] = []
-    monkeypatch.setattr(module, "work_on", lambda *_, **__: found)
+    monkeypatch.setattr("fedradio.sweeps.work.work", lambda *_, **__: found)
     return found
 
 
@@ -46,6 +45,6 @@ def test_an_interruption_says_how_to_go_on(call: Call, monkeypatch: pytest.Monke
     def stop(folder: Path, **_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "work_on", stop)
+    monkeypatch.setattr("fedradio.sweeps.work.work", stop)
     done = call("work", "s")
     assert "repeat the command to resume" in done.output

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fedradio.papers import costs
-from fedradio.papers.form import SCALES
 from fedradio.papers.plan import group, plan_reproduction
 from fedradio.papers.published import items
+from fedradio.papers.scales import SCALES
 from fedradio.runs.speed import note_units
 
 

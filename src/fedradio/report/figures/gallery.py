@@ -26,7 +26,6 @@ from fedradio.results.compare import numbers_of
 from fedradio.results.quantities import QUANTITIES, axes
 from fedradio.results.variants import Variant
 
-FORMATS = ("pdf", "png")
 DPI = 300
 """Resolution of PNG files, and of images inside PDF files."""
 

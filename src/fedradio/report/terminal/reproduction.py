@@ -13,11 +13,11 @@ from rich.text import Text
 from fedradio.core.units import show_seconds
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, Result, RowResult
-from fedradio.papers.form import SCALES, Scale
 from fedradio.papers.items import Column, Item
 from fedradio.papers.judge import judge
 from fedradio.papers.plan import Cost, Reproduction, Unit, shipped_cost_s
 from fedradio.papers.published import PAPERS
+from fedradio.papers.scales import SCALES, Scale
 from fedradio.report.terminal.claims import claims_markdown, claims_view
 from fedradio.report.terminal.words import count, markdown_table, plain_table, rough
 
