@@ -99,7 +99,9 @@ def strange_requests(started: Started) -> list[int]:
 
 def test_a_federation_with_everything_that_goes_wrong(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     started.keys(4)
-    assert started.command("keys", "others", "--host", "localhost", "--nodes", "1", log="others.log").wait(PATIENCE_S) == 0
+    assert (
+        started.command("keys", "others", "--host", "localhost", "--nodes", "1", log="others.log").wait(PATIENCE_S) == 0
+    )
     clients = started.folder / "keys" / "clients.json"
     listed = json.loads(clients.read_text())
     clients.write_text(json.dumps({number: listed[number] for number in "012"}))  # the server does not know key 3

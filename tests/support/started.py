@@ -51,7 +51,10 @@ class Started:
         return process
 
     def keys(self, nodes: int, name: str = "keys") -> None:
-        assert self.command("keys", name, "--host", "localhost", "--nodes", str(nodes), log="keys.log").wait(PATIENCE_S) == 0
+        assert (
+            self.command("keys", name, "--host", "localhost", "--nodes", str(nodes), log="keys.log").wait(PATIENCE_S)
+            == 0
+        )
 
     def serve(self, spec: dict[str, Any], *options: str) -> subprocess.Popen[bytes]:
         (self.folder / "spec.yaml").write_text(yaml.safe_dump(spec))
