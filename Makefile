@@ -62,7 +62,7 @@ wide: $(VENV)/.installed-dev  ## tests that take longer than make test can wait 
 cluster: $(VENV)/.installed-dev  ## sweeps and runs on a Ray of this machine, one test after the other
 	$(FRESH) $(BIN)/pytest tests/cluster
 
-federation: $(VENV)/.installed-dev  ## a real federation on this machine: TLS, keys, deaths, lateness, garbage
+federation: $(VENV)/.installed-dev  ## real federations on this machine: TLS, keys, deaths, lateness, garbage, interruptions
 	$(FRESH) $(BIN)/pytest -m federation tests/federation
 
 browser: $(VENV)/.installed-dev  ## tests of the report page in Chromium; skipped without one

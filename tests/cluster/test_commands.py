@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.batches import made
-from support.processes import rounds_in, start, wait_for
+from support.processes import PATIENCE_S, rounds_in, start, wait_for
 
 from fedradio.runs.run import run
 from fedradio.runs.stored import read_summary
@@ -34,16 +33,14 @@ def test_ctrl_c_ends_a_sweep_after_the_round_and_the_same_command_goes_on(tmp_pa
     first = start(tmp_path, *words)
     wait_for(lambda: rounds_in(folders[0]) > 20)
     os.killpg(first.pid, signal.SIGINT)
-    asked = time.monotonic()
-    _, told = first.communicate(timeout=60)
+    _, told = first.communicate(PATIENCE_S)
     assert first.returncode == 130, told
-    assert time.monotonic() - asked < 15
     assert "resume with: fedradio sweep small.yaml --seeds 3 --jobs 1 --on ray --out s" in told
     assert read_summary(folders[0])["status"] == "interrupted"
     assert not folders[1].exists()
     assert [path.name for path in (tmp_path / "s/runs").iterdir()] == ["small-seed1"]
     again = start(tmp_path, *(word if word != "1" else "3" for word in words))
-    assert again.communicate(timeout=120)[0].strip() == "s"
+    assert again.communicate(PATIENCE_S)[0].strip() == "s"
     assert again.returncode == 0
     for seed, folder in zip((1, 2, 3), folders, strict=True):
         run(load_spec(tmp_path / "small.yaml", [f"seed={seed}"]), tmp_path / f"alone-{seed}", workers=1)
@@ -56,15 +53,15 @@ def test_a_run_on_actors_equals_one_process_although_one_is_killed(tmp_path: Pat
     process = start(tmp_path, *words)
     wait_for(lambda: rounds_in(tmp_path / "r") > 5)
     os.kill(actors()[0], signal.SIGKILL)
-    told = process.communicate(timeout=120)[1]
+    told = process.communicate(PATIENCE_S)[1]
     assert process.returncode == 0, told
     assert "--on ray slows this run" in told
     longer = start(tmp_path, "resume", "r", "--on", "ray", "--actors", "1", "-q", "--rounds", "64")
-    assert longer.wait(timeout=120) == 0
+    assert longer.wait(PATIENCE_S) == 0
     run(load_spec("demo", ["rounds=64"]), tmp_path / "alone", workers=1)
     assert made(tmp_path / "r") == made(tmp_path / "alone")
     refused = start(tmp_path, "run", "demo", "--on", "ray", "--actors", "9", "--out", "x")
-    assert "the cluster has only 3 processors" in refused.communicate(timeout=60)[1]
+    assert "the cluster has only 3 processors" in refused.communicate(PATIENCE_S)[1]
     assert refused.returncode == 2
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import signal
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.batches import Watch, jobs_in, made
+from support.processes import PATIENCE_S
 
 from fedradio.core.errors import SpecError
 from fedradio.core.files import locked
@@ -115,16 +115,13 @@ def test_stopped_in_the_middle_it_goes_on_to_the_same_bytes(
 ) -> None:
     specs = {"long": tiny(*LONG, "seed=1"), "other": tiny(*LONG, "seed=2"), "never": tiny(*LONG, "seed=3")}
     wish, said = Wish(), []
-    asked_at = 0.0
 
     def tell(news: Said) -> None:
-        nonlocal asked_at
         said.append(news)
         if not wish.asked and news.kind == "round" and news.message["done"] > 0:
-            wish.asked, asked_at = True, time.monotonic()
+            wish.asked = True
 
     pool.make(tasks_of(tmp_path, specs), tell, wish)
-    assert time.monotonic() - asked_at < 10
     ends = {each.number: each.message["status"] for each in said if each.kind == "end"}
     assert ends[2] == NOT_BEGUN
     assert not (tmp_path / "never").exists()
@@ -204,6 +201,6 @@ def test_a_second_wish_ends_everything_at_once(pool: Pool, tiny: Make, tmp_path:
     with pytest.raises(KeyboardInterrupt):
         pool.make(tasks_of(tmp_path, {"endless": tiny("rounds=1000000", "eval_every=1000000")}), tell, Wish())
     if (tmp_path / "endless").exists():
-        with locked(tmp_path / "endless", wait_s=20):  # nobody holds it
+        with locked(tmp_path / "endless", wait_s=PATIENCE_S):  # nobody holds it
             pass
     assert makers() == []

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from support.batches import Watch, jobs_in, made
+from support.gate import Gate
+from support.processes import PATIENCE_S
 
 from fedradio.core.files import locked
 from fedradio.runs.folder import (
@@ -109,12 +111,12 @@ except KeyboardInterrupt:
 def test_stopped_and_killed_in_the_middle_it_goes_on_to_the_same_result(tiny: Make, tmp_path: Path) -> None:
     """Ctrl-C first, then ``kill -9`` of the parent: workers end by themselves, after their round."""
     spec = tiny("rounds=600", "eval_every=600", "hops.0.policy.steps=1", "topology.clients=2")
-    folder = tmp_path / "long"
+    folder, gate = tmp_path / "long", Gate(tmp_path / "gate", 590)
 
     def begin() -> tuple[subprocess.Popen[str], int]:
         """The parent, in a process group of its own as from a terminal, and the rounds when some are made."""
         command = [sys.executable, "-c", PARENT, json.dumps(spec.plain), str(folder)]
-        parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
+        parent = subprocess.Popen(command, stdout=subprocess.PIPE, env=gate.environment, text=True, process_group=0)
         assert parent.stdout is not None
         first = int(parent.stdout.readline())
         return parent, next(int(line) for line in parent.stdout if int(line) > first)
@@ -131,7 +133,7 @@ def test_stopped_and_killed_in_the_middle_it_goes_on_to_the_same_result(tiny: Ma
     assert done > summary["rounds"]
     parent.kill()
     parent.communicate()
-    with locked(folder, wait_s=60):  # its worker leaves the folder
+    with locked(folder, wait_s=PATIENCE_S):  # its worker leaves the folder
         after = read_summary(folder)
     assert after["status"] == "interrupted"
     assert (folder / f"checkpoints/round-{after['rounds']:06}.json").is_file()

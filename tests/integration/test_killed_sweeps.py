@@ -7,7 +7,8 @@ import signal
 from pathlib import Path
 
 from support.batches import made
-from support.processes import alive, rounds_in, start, wait_for
+from support.gate import Gate
+from support.processes import PATIENCE_S, alive, rounds_in, start, wait_for
 
 from fedradio.runs.run import run
 from fedradio.spec.spec import load_spec
@@ -39,34 +40,36 @@ def test_killed_and_refused_it_comes_to_the_same_end(tmp_path: Path) -> None:
     runs = folders(tmp_path)
 
     full = start(tmp_path, *SWEEP, before=SMALL_DISK)
-    _, told = full.communicate(timeout=300)
+    _, told = full.communicate(PATIENCE_S)
     assert full.returncode == 5
     assert told.count("File too large") == 4
     assert "Traceback" not in told
 
     begun = {folder: rounds_in(folder) for folder in runs.values()}
-    parent = start(tmp_path, *SWEEP)
+    gate = Gate(tmp_path / "gate", 290)
+    parent = start(tmp_path, *SWEEP, env=gate.environment)
     wait_for(lambda: sum(rounds_in(folder) != before for folder, before in begun.items()) >= 2)
     parent.kill()
-    parent.communicate(timeout=300)
+    parent.communicate(PATIENCE_S)
     wait_for(lambda: not alive(tmp_path))  # they end with their input
 
-    both = [start(tmp_path, *SWEEP) for _ in range(2)]
+    first = start(tmp_path, *SWEEP, env=gate.environment)
     wait_for(lambda: len(alive(tmp_path)) == 2)
+    second = start(tmp_path, *SWEEP)
+    refused = (second.communicate(PATIENCE_S)[1], second.returncode)
+    assert refused == ("error s is in use: another process is running in it\n", 5)
     os.kill(alive(tmp_path)[0], signal.SIGKILL)
-    ends = sorted((process.communicate(timeout=300)[1], process.returncode) for process in both)
-    codes = sorted(code for _, code in ends)
-    assert codes in ([1, 5], [0, 1])  # the second is refused, unless the first was over before it came so far
-    for told, code in ends:
-        assert "Traceback" not in told
-        assert code != 5 or told == "error s is in use: another process is running in it\n"
-        assert code != 1 or "the worker process was killed by SIGKILL" in told
+    gate.open()
+    told = first.communicate(PATIENCE_S)[1]
+    assert first.returncode == 1
+    assert "the worker process was killed by SIGKILL" in told
+    assert "Traceback" not in told
 
     last = start(tmp_path, *SWEEP)
-    assert last.communicate(timeout=300)[0].strip() == "s"
+    assert last.communicate(PATIENCE_S)[0].strip() == "s"
     assert last.returncode == 0
     verified = start(tmp_path, "verify", "s")
-    assert verified.communicate(timeout=300)[0].count("intact (complete)") == 4
+    assert verified.communicate(PATIENCE_S)[0].count("intact (complete)") == 4
     for (rate, seed), folder in runs.items():
         spec = load_spec(tmp_path / "small.yaml", [f"rule.lr={rate}", f"seed={seed}"])
         run(spec, tmp_path / "one go" / folder.name, workers=1)

@@ -14,7 +14,8 @@ import pytest
 import torch
 from support.batches import made
 from support.exchanges import exchange, sent, site
-from support.processes import alive, rounds_in, start, wait_for
+from support.gate import Gate
+from support.processes import PATIENCE_S, alive, rounds_in, start, wait_for
 
 from fedradio import Clock, Message, Rng, load_spec, run, sweep
 from fedradio.core.errors import SpecError
@@ -89,18 +90,20 @@ def test_a_sweep_is_killed_one_run_resumed_and_the_sweep_completed(
 ) -> None:
     """All runs equal those made in one go, by a script that imports the parts."""
     (tmp_path / "small.yaml").write_text(SPEC)
-    with_parts = {"env": os.environ | {"PYTHONPATH": os.pathsep.join([str(site_packages), *sys.path])}}
-    parent = start(tmp_path, *SWEEP, **with_parts)
+    gate, packages = Gate(tmp_path / "gate", 110), os.pathsep.join([str(site_packages), *sys.path])
+    with_parts = {"env": os.environ | {"PYTHONPATH": packages}}
+    closed = gate.environment | {"PYTHONPATH": os.pathsep.join([str(gate.folder), packages])}
+    parent = start(tmp_path, *SWEEP, env=closed)
     runs = tmp_path / "s" / "runs"
     wait_for(lambda: parent.poll() is not None or any(rounds_in(folder) for folder in runs.glob("*")))
     parent.send_signal(signal.SIGINT)
-    _, told = parent.communicate(timeout=300)
+    _, told = parent.communicate(PATIENCE_S)
     assert parent.returncode == 130, told
     wait_for(lambda: not alive(tmp_path))
     begun = next(folder for folder in runs.glob("*") if 0 < rounds_in(folder) < 120)
     for command in (["resume", str(begun), "-q"], SWEEP):
         again = start(tmp_path, *command, **with_parts)
-        _, told = again.communicate(timeout=300)
+        _, told = again.communicate(PATIENCE_S)
         assert again.returncode == 0, told
     whole = {}
     for transforms in ("[]", "[feedback,one_bit]"):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from support.batches import made
-from support.processes import alive, rounds_in, start, wait_for
+from support.gate import Gate
+from support.processes import PATIENCE_S, alive, rounds_in, start, wait_for
 
 from fedradio.runs.run import run
 from fedradio.runs.verify import check_run
@@ -31,14 +31,15 @@ SWEEP = ("sweep", "small.yaml", "rule.lr=0.1,0.2", "--seeds", "2", "--out", "s",
 def test_two_at_work_and_one_killed(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SPEC)
     written = start(tmp_path, *SWEEP)
-    assert written.communicate(timeout=120)[0] == "sbatch s/slurm.sh\n"
+    assert written.communicate(PATIENCE_S)[0] == "sbatch s/slurm.sh\n"
     runs = {(rate, seed): tmp_path / f"s/runs/rule.lr-{rate}-seed{seed}" for rate in ("0.1", "0.2") for seed in (1, 2)}
 
+    gate = Gate(tmp_path / "gate", 140)
     array = [
         subprocess.Popen(
             ["bash", "s/slurm.sh"],
             cwd=tmp_path,
-            env=os.environ | {"SLURM_ARRAY_TASK_ID": str(number)},
+            env=gate.environment | {"SLURM_ARRAY_TASK_ID": str(number)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -48,13 +49,14 @@ def test_two_at_work_and_one_killed(tmp_path: Path) -> None:
     wait_for(lambda: sum(rounds_in(folder) > 0 for folder in runs.values()) >= 2)
     assert len(alive(tmp_path)) == 2
     array[0].send_signal(signal.SIGKILL)  # the program itself: the shell has made room for it
-    array[0].communicate(timeout=120)
-    told, complaints = array[1].communicate(timeout=240)
+    array[0].communicate(timeout=PATIENCE_S)
+    gate.open()
+    told, complaints = array[1].communicate(timeout=PATIENCE_S)
     assert array[1].returncode == 0, complaints
     wait_for(lambda: not alive(tmp_path))
 
     last = start(tmp_path, "work", "s")
-    told, complaints = last.communicate(timeout=240)
+    told, complaints = last.communicate(PATIENCE_S)
     assert last.returncode == 0, complaints
     assert "(4 complete)" in told
     for (rate, seed), folder in runs.items():
