@@ -1,14 +1,15 @@
-"""The command line as a user meets it: real processes for the entry point, the typer runner for the rest."""
+"""The command line as a user meets it: in processes of its own."""
 
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from support import processes
+from support.processes import PATIENCE_S, rounds_in, wait_for
 
 SPEC = """
 name: small
@@ -22,9 +23,7 @@ DIVERGING = ("model={kind: mlp, hidden: [16, 16]}", "rule.lr=10000", "rule.momen
 
 
 def fedradio(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from fedradio.cli import main; main()", *arguments]
-    env = os.environ | {"COLUMNS": "160"} | environment
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False)
+    return processes.fedradio(cwd, *arguments, env=os.environ | {"COLUMNS": "160"} | environment)
 
 
 @pytest.fixture
@@ -106,13 +105,9 @@ def test_no_cuda_is_a_spec_error(here: Path) -> None:
 def test_ctrl_c_keeps_what_was_done(here: Path) -> None:
     command = [sys.executable, "-c", "from fedradio.cli import main; main()", "run", "small.yaml", "--rounds", "100000"]
     process = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    records = here / "runs/small-seed0/records.jsonl"
-    for _ in range(600):
-        if records.exists() and b'{"type": "round"' in records.read_bytes():
-            break
-        time.sleep(0.1)
+    wait_for(lambda: rounds_in(here / "runs/small-seed0") > 0)
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "finished work is in" in stderr
     assert "Traceback" not in stderr

@@ -2,11 +2,11 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.processes import FORKED_WORKERS, fedradio
 
 from fedradio import cli
 from fedradio.sweeps.grid import plan_sweep
@@ -48,10 +48,9 @@ def called(
 def test_a_sweep_with_a_cell_that_diverges(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Real processes: the other variants complete, and the same command later makes nothing."""
+    """In processes of their own: the other variants complete, and the same command later makes nothing."""
     command = ("sweep", "small.yaml", *AXES, "--seeds", "2")
-    program = [sys.executable, "-c", "from fedradio.cli import main; main()", *command]
-    done = subprocess.run(program, env=os.environ | {"COLUMNS": "200"}, capture_output=True, text=True, check=False)
+    done = fedradio(Path.cwd(), *command, before=FORKED_WORKERS, env=os.environ | {"COLUMNS": "200"})
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
     assert "4 variants x 2 seeds = 8 runs in sweeps/small" in done.stderr

@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import fields
@@ -14,6 +13,7 @@ import pytest
 import torch
 from support.caches import view_of
 from support.page_commands import PAGES
+from support.processes import fedradio
 from support.receiver import knowledge
 from torch import Tensor
 from typer.main import get_command
@@ -273,15 +273,7 @@ def test_parts_of_other_packages(tmp_path: Path) -> None:
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-parts\nVersion: 0.1\n")
     (about / "entry_points.txt").write_text("[fedradio.parts]\nmine = my_parts\n")
-    command = [sys.executable, "-c", "from fedradio.cli import main; main()", "show", "my_fedavgm"]
-    done = subprocess.run(
-        command,
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = fedradio(tmp_path, "show", "my_fedavgm", env=os.environ | {"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     assert "algorithm/my_fedavgm" in done.stdout
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from support import processes
+from support.processes import FORKED_WORKERS
 from support.worlds import cells
 from torch import Tensor, nn
 
@@ -68,8 +69,7 @@ rule: {kind: sgd, batch: 7}
 
 
 def fedradio(here: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "fedradio", *map(str, words)]
-    return subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=300)
+    return processes.fedradio(here, *words, before=FORKED_WORKERS)
 
 
 def test_a_module_that_fails_on_a_later_batch_from_a_file(tmp_path: Path) -> None:

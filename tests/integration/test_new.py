@@ -7,15 +7,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import processes
 from support.commands import invoke
+from support.processes import FORKED_WORKERS, PATIENCE_S
 
 from fedradio.cli.new import USES, files
 from fedradio.core.errors import SpecError, StoreError
 
 
+def fedradio(here: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return processes.fedradio(here, *words, before=FORKED_WORKERS)
+
+
 def command(here: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-m", *map(str, words)], cwd=here, capture_output=True, text=True, timeout=300
+        [sys.executable, "-P", "-m", *map(str, words)], cwd=here, capture_output=True, text=True, timeout=PATIENCE_S
     )
 
 
@@ -49,17 +55,17 @@ hops: [{policy: my_policy, link: my_link, transforms: [my_transform], receiver: 
 def test_new_parts_sweep_resume_and_are_read_without_their_files(begun: Path, tmp_path: Path, spec: str) -> None:
     (begun / "together.yaml").write_text(TOGETHER)
     parts = [word for family in USES for word in ("--parts", begun / f"my_{family}.py")]
-    swept = command(
-        tmp_path, "fedradio", "sweep", begun / spec, "--rounds", 2, *parts, "--seeds", "1,2", "--jobs", 2, "--out", "s"
+    swept = fedradio(
+        tmp_path, "sweep", begun / spec, "--rounds", 2, *parts, "--seeds", "1,2", "--jobs", 2, "--out", "s"
     )
     assert swept.returncode == 0, swept.stderr
     run = next((tmp_path / "s" / "runs").glob("*seed1"))
-    longer = command(tmp_path, "fedradio", "resume", run, "--rounds", 3, *parts)
+    longer = fedradio(tmp_path, "resume", run, "--rounds", 3, *parts)
     assert longer.returncode == 0, longer.stderr
     whole = ("run", begun / spec, "--rounds", 3, "--seed", 1, *parts, "--out", "whole", "-q")
-    assert command(tmp_path, "fedradio", *whole).returncode == 0
+    assert fedradio(tmp_path, *whole).returncode == 0
     assert (run / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
-    assert command(tmp_path, "fedradio", "report", run).returncode == 0
+    assert fedradio(tmp_path, "report", run).returncode == 0
 
 
 @pytest.mark.parametrize("family", USES)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.batches import sweep_here
 from support.commands import exit_code
+from support.processes import fedradio
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -75,8 +76,7 @@ def test_combinations_are_valid(line: str) -> None:
 
 def apart(words: list[str]) -> tuple[int, str]:
     """Exit code and output of a command in a process of its own: parts that it registers are not ours."""
-    command = [sys.executable, "-m", "fedradio", *words[1:]]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = fedradio(Path.cwd(), *words[1:])
     return done.returncode, done.stdout + done.stderr
 
 

@@ -18,9 +18,11 @@ PATIENCE_S = 600.0
 
 
 FORKED_WORKERS = """
+import subprocess
+from types import SimpleNamespace
 from fedradio.sweeps import processes
 from support import fork_server
-processes.subprocess.Popen = fork_server.fork_worker
+processes.subprocess = SimpleNamespace(**vars(subprocess) | {"Popen": fork_server.fork_worker})
 """
 """Sweeps have forked workers too."""
 
