@@ -13,8 +13,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.claims import Claim, claim_problems
-from fedradio.papers.form import Key, Scale, Strict, Text
+from fedradio.papers.form import Key, Scale, Text
 from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.strict import Strict
 from fedradio.spec.yaml import Plain, parse_yaml
 
 Show = Literal["table", "curves", "cdf", "counts", "top", "map", "labels", "bars", "bound"]

@@ -21,7 +21,8 @@ from fedradio.core.files import read_bytes, unsealed
 from fedradio.papers.form import Scale
 from fedradio.papers.items import Item, Row, Source
 from fedradio.runs.folder import SUMMARY_FILE
-from fedradio.runs.stored import Frame, fitting, read_summary
+from fedradio.runs.stored import fitting, read_summary
+from fedradio.spec.strict import Strict
 
 OUT = Path("reproductions")
 """Default folder of all results."""
@@ -30,7 +31,7 @@ SETTLED = ("complete", "diverged")
 """Statuses of runs that need not be made again: the same spec and seed would end the same way."""
 
 
-class StudyFile(Frame):
+class StudyFile(Strict):
     """The file of a study, sealed: what was studied, and what was found."""
 
     study: str
