@@ -38,7 +38,7 @@ def above_rounds() -> set[str]:
 def offered() -> dict[str, str]:
     """Where the names come from that the package itself offers."""
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
-    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]  # most are under TYPE_CHECKING
     return {name.name: f"{node.module}.{name.name}" for node in imports for name in node.names}
 
 
@@ -51,12 +51,12 @@ def imported(path: Path) -> frozenset[str]:
             names = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{name.name}" for name in node.names]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "fedradio":
+            names = [f"fedradio.{node.attr}"]  # after "import fedradio"
         else:
             continue
         for name in names:
-            if name == "fedradio":  # all that it offers
-                found.update(offered().values())
-            elif name.startswith("support."):
+            if name.startswith("support."):
                 found |= imported(TESTS / "support" / f"{name.split('.')[1]}.py")
             elif name.startswith("fedradio."):
                 found.add(offered().get(name.removeprefix("fedradio."), name))

@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedradio.papers.form import Key, Strict, Text
+from fedradio.papers.form import Key, Text
+from fedradio.spec.strict import Strict
 
 
 class ClaimTest(Strict):

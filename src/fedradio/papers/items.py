@@ -13,9 +13,10 @@ from pydantic import Field, ValidationError, model_validator
 
 from fedradio.core.errors import Problem, SpecError
 from fedradio.papers.claims import Claim, claim_problems
-from fedradio.papers.form import Key, Strict, Text
+from fedradio.papers.form import Key, Text
 from fedradio.papers.scales import Scale
 from fedradio.spec.spec import Spec, load_spec
+from fedradio.spec.strict import Strict
 from fedradio.spec.yaml import Plain, parse_yaml
 
 Show = Literal["table", "curves", "cdf", "counts", "top", "map", "labels", "bars", "bound"]

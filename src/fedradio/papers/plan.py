@@ -23,13 +23,14 @@ from fedradio.papers.items import Item, Row, Source
 from fedradio.papers.scales import OUT, Scale
 from fedradio.papers.studies import SAME_PLAN
 from fedradio.runs.folder import SUMMARY_FILE
-from fedradio.runs.stored import Frame, fitting, read_summary
+from fedradio.runs.stored import fitting, read_summary
+from fedradio.spec.strict import Strict
 
 SETTLED = ("complete", "diverged")
 """Statuses of runs that need not be made again: the same spec and seed would end the same way."""
 
 
-class StudyFile(Frame):
+class StudyFile(Strict):
     """The file of a study, sealed: what was studied, and what was found."""
 
     study: str

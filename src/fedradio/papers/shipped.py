@@ -13,18 +13,19 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from fedradio.core.errors import StoreError
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, Result, RowResult
-from fedradio.papers.form import Key, Strict, Text
+from fedradio.papers.form import Key, Text
 from fedradio.papers.items import Item
 from fedradio.papers.make import load_specs
 from fedradio.papers.plan import Reproduction, ScaledRow, Unit, plan_reproduction
 from fedradio.papers.published import PAPERS
 from fedradio.papers.scales import Scale
 from fedradio.spec.spec import Spec
+from fedradio.spec.strict import Strict
 
 FORMAT: Final = 1
 """Number of this form of files."""
@@ -36,13 +37,7 @@ Seed = Annotated[str, Field(pattern=r"^\d+$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Frame(Strict):
-    """A mapping of a shipped file: strict, its numbers finite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class Made(Frame):
+class Made(Strict):
     """Runs of a spec, or its studies, that a result was made of.
 
     ``spec_sha256`` is the fingerprint of the spec with seed 0; ``seeds`` are those that ended, ``cpu_s`` their CPU
@@ -56,14 +51,14 @@ class Made(Frame):
     cpu_s: float | None
 
 
-class Numbers(Frame):
+class Numbers(Strict):
     """Our number in an entry by seed; ``lost``: why seeds have none."""
 
     values: dict[Seed, float] = Field(default_factory=dict)
     lost: dict[Seed, Reason] = Field(default_factory=dict)
 
 
-class FoundTest(Frame):
+class FoundTest(Strict):
     """What a test of a claim came to: mean, 95 % interval, that of the level that refutes the claim, verdict."""
 
     mean: float | None
@@ -73,7 +68,7 @@ class FoundTest(Frame):
     verdict: Text
 
 
-class FoundClaim(Frame):
+class FoundClaim(Strict):
     """The verdict on a claim, and what its tests came to."""
 
     id: Key
@@ -81,7 +76,7 @@ class FoundClaim(Frame):
     tests: tuple[FoundTest, ...]
 
 
-class ShippedResult(Frame):
+class ShippedResult(Strict):
     """A result of ours as it ships. ``picture`` is what is drawn, see :mod:`fedradio.papers.series`.
 
     ``superseded`` is a sentence on a result that today's version would not give again, and why. A result that is

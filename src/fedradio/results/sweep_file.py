@@ -17,8 +17,9 @@ from fedradio.core.format import check_format
 from fedradio.core.text import short_path
 from fedradio.runs.manifest import file_reason
 from fedradio.runs.place import check_place
-from fedradio.runs.stored import Count, Frame, fitting
+from fedradio.runs.stored import Count, fitting
 from fedradio.spec.spec import Spec, complete_spec
+from fedradio.spec.strict import Strict
 
 MARKER = "sweep.json"
 """The file that makes a folder a sweep; its runs are in ``runs/`` next to it."""
@@ -30,7 +31,7 @@ STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 """What a stem looks like: it begins the name of a folder and must not lead out of its parent."""
 
 
-class StoredVariant(Frame):
+class StoredVariant(Strict):
     """A variant: the keys that were set, the resulting spec, and the names of its run folders by seed."""
 
     label: str
@@ -40,7 +41,7 @@ class StoredVariant(Frame):
     spec: dict[str, Any]
 
 
-class SweepFile(Frame):
+class SweepFile(Strict):
     """``sweep.json``: the spec as given (``base``), the axes with their values, the seeds, and all variants."""
 
     format: int

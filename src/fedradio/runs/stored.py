@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError
+from pydantic import Field, NonNegativeInt, TypeAdapter, ValidationError
 
 from fedradio.core.errors import StoreError
 from fedradio.core.files import parse_json, read_bytes, unsealed
@@ -19,6 +19,7 @@ from fedradio.runs.folder import DESCRIPTION_FILE, ENVIRONMENT_FILE, NETWORK_FIL
 from fedradio.runs.manifest import Checksum, Manifest
 from fedradio.runs.records import check_run_format
 from fedradio.runs.summary import Summary
+from fedradio.spec.strict import Strict
 
 Plain = dict[str, Any]
 T = TypeVar("T")
@@ -28,13 +29,7 @@ MOST_PROBLEMS = 3
 """So many wrong keys of a file are named."""
 
 
-class Frame(BaseModel):
-    """A mapping with these keys and no others, each of its very type, all numbers finite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class Machine(Frame):
+class Machine(Strict):
     """Versions and machine of a process that made rounds."""
 
     fedradio: str
@@ -49,7 +44,7 @@ class Machine(Frame):
     workers: int
     started: str
     byteorder: str
-    files: dict[str, str] = {}
+    files: dict[str, str] = Field(default_factory=dict)
     commit: str | None = None
 
 
@@ -62,41 +57,41 @@ class Resumed(Machine):
 class Environment(Machine):
     """``environment.json``: the process that began a run, those that resumed it; and the devices of a federation."""
 
-    resumed: list[Resumed] = []
+    resumed: list[Resumed] = Field(default_factory=list)
     federation: dict[str, Any] | None = None
 
 
-class Network(Frame):
+class Network(Strict):
     """``network.json``: ``parents`` of every hop, ``positions`` of every tier."""
 
     parents: list[list[Count]]
     positions: list[list[list[float]]]
 
 
-class Keyword(Frame):
+class Keyword(Strict):
     """The meaning of a keyword of a part."""
 
     unit: str | None
     doc: str
 
 
-class DescribedPart(Frame):
+class DescribedPart(Strict):
     """The meaning of a part and of its keywords."""
 
     summary: str
     keywords: dict[str, Keyword]
 
 
-class Keys(Frame):
+class Keys(Strict):
     """The meaning of the keys of a spec, of a hop, of its data and, where it has caches, of these."""
 
     spec: dict[str, str]
     hop: dict[str, str]
     data: dict[str, str]
-    cache: dict[str, str] = {}
+    cache: dict[str, str] = Field(default_factory=dict)
 
 
-class StoredNeighbour(Frame):
+class StoredNeighbour(Strict):
     """A file that a file of parts imported from its folder, as it was then."""
 
     name: str
@@ -104,38 +99,38 @@ class StoredNeighbour(Frame):
     source: str
 
 
-class StoredPartFile(Frame):
+class StoredPartFile(Strict):
     """A file of the user's own that parts of a run came from, as it was then; for readers, it is never run."""
 
     name: str
     sha256: str
     parts: list[list[str]]
     source: str
-    neighbours: list[StoredNeighbour] = []
+    neighbours: list[StoredNeighbour] = Field(default_factory=list)
 
 
-class StoredSource(Frame):
+class StoredSource(Strict):
     """A class or function of the user's own in a composed simulation, as it was then; for readers, it is never run."""
 
     name: str
     source: str | None
 
 
-class StoredStart(Frame):
+class StoredStart(Strict):
     """Start values of a model that were taken as given: their SHA-256, and why."""
 
     sha256: str
     reason: str
 
 
-class Description(Frame):
+class Description(Strict):
     """``description.json``: what the values of a spec mean."""
 
     parts: dict[str, dict[str, DescribedPart]]
     keys: Keys
-    metrics: dict[str, dict[str, str]] = {}
-    part_files: list[StoredPartFile] = []
-    sources: list[StoredSource] = []
+    metrics: dict[str, dict[str, str]] = Field(default_factory=dict)
+    part_files: list[StoredPartFile] = Field(default_factory=list)
+    sources: list[StoredSource] = Field(default_factory=list)
     start: StoredStart | None = None
 
 
@@ -189,7 +184,7 @@ def _adapter(schema: Any) -> TypeAdapter[Any]:
     return TypeAdapter(schema)
 
 
-def _read(path: Path, schema: type[BaseModel]) -> Plain:
+def _read(path: Path, schema: type[Strict]) -> Plain:
     """The mapping in a JSON file, checked; empty where there is none."""
     if not path.exists() and not path.is_symlink():
         return {}

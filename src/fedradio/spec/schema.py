@@ -8,14 +8,13 @@ import types
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from fedradio.core.contracts import Late, Precision
 from fedradio.core.registry import Arg, Part, parts
 from fedradio.core.text import STEERING
-
-FRAME = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+from fedradio.spec.strict import FRAME
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from fedradio.papers.form import Key, Strict, Text
+from fedradio.papers.form import Key, Text
+from fedradio.spec.strict import Strict
 
 
 class Named(Strict):
