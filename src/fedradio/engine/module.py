@@ -65,7 +65,7 @@ class Autograd:
                             z = network.module(x)
                         else:
                             z, y = network.spread(x, shared.place[j, 0, :n]), shared.y[j, 0, :n]
-                        loss = cross_entropy(z.to(total.dtype), y)
+                        loss = cross_entropy(z, y)  # which autocast computes in float32
                     gradients = torch.autograd.grad(loss, network.parameters, allow_unused=True)
                 total += loss.detach()
             network.update(training, row, j, rate, gradients)

@@ -164,6 +164,18 @@ def test_updates_see_parameters_that_are_up_to_date(cohort: Make, pair: bool) ->
     assert set(Watched.seen) == {(torch.float32, False)}
 
 
+@pytest.mark.parametrize("pair", [False, True])
+def test_the_loss_is_computed_in_float32(cohort: Make, pair: bool) -> None:
+    """Logits (1/2, -1/4) are exact in bfloat16; their log-probabilities are not, and would be wrong by 1e-3."""
+    rule = PAIR if pair else RULES["sgd"]
+    work = cohort(wrap(Watched(), (3,), 2), rule, dtype=torch.float32, updates=[1, 1], ragged=False)
+    row = torch.tensor([0.0] * 6 + [0.5, -0.25])
+    work = work.with_start(w=row.expand(2, -1).contiguous())
+    if pair:
+        work = with_pair(work).with_start(own=row.expand(2, -1).contiguous())
+    torch.testing.assert_close(trained(work, "bf16").loss, trained(work, "float32").loss, rtol=1e-6, atol=0)
+
+
 def test_float32_leaves_the_arithmetic_alone() -> None:
     x = torch.ones(2, 2)
     with autocast("float32", CPU):
