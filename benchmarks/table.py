@@ -8,8 +8,8 @@ column of plain torch instead. Contenders take turns in one process; medians of 
 row does not say wall time. The share of the peak is the rate of plain torch's products in our time, in units of that of
 a product of 1024 x 1024 matrices: above 1 where work is saved. The limit is what the best library needs for the
 products and layers of our round at their true shapes (``benchmarks/limit.py``), with the library that has most of it;
-then our time in units of the limit. Needs the data sets mnist and cifar10 (`fedradio data fetch`); some minutes on a quiet
-machine, more for the papers' size. Exit code 1 where a gain is below its bar.
+then our time in units of the limit. Needs the data sets mnist and cifar10 (`fedradio data fetch`); some minutes on a
+quiet machine, more for the papers' size. Exit code 1 where a gain is below its bar.
 """
 
 from __future__ import annotations
