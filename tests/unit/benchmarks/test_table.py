@@ -82,6 +82,6 @@ def test_the_limit_is_the_mean_of_the_rounds_that_are_timed(tool: ModuleType, mo
         return rounds[before:]
 
     monkeypatch.setattr(tool, "noted_calls", noted)
-    monkeypatch.setattr(tool, "limit", lambda calls, repeat: tool.Limit(2.0 * len(calls), "oneDNN", 1))
+    monkeypatch.setattr(tool, "limit", lambda calls, _: tool.Limit(2.0 * len(calls), "oneDNN", 1))
     assert tool.round_limit(lambda: rounds.append("round"), 3) == tool.Limit(2.0, "oneDNN", 1)
     assert len(rounds) == 5
