@@ -96,7 +96,7 @@ class Limit:
     calls: int
 
 
-def noted_calls(turn: Callable[[], None]) -> list[Call]:
+def noted_calls(turn: Callable[[], object]) -> list[Call]:
     """The distinct calls of a round."""
     with Calls() as calls:
         turn()

@@ -12,6 +12,7 @@ mnist and cifar10 must be on this machine.
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import sys
 import time
@@ -123,12 +124,21 @@ def filled(units: Mapping[str, Unit], measured: Mapping[str, float]) -> dict[str
     means: dict[tuple[str, ...], list[float]] = {}
     for label, cpu_s in measured.items():
         for place in neighbourhoods(units[label]):
-            means.setdefault(place, []).append(cpu_s)
+            means.setdefault(place, []).append(cpu_s / rounds_of(units[label]))
     found = {}
     for label, unit in units.items():
         near = next((means[place] for place in neighbourhoods(unit) if place in means), [0.0])
-        found[label] = shipped.get(label, mean(near))
+        found[label] = shipped.get(label, rounds_of(unit) * mean(near))
     return {label: cpu_s for label, cpu_s in found.items() if label not in measured}
+
+
+@functools.cache
+def rounds_of(unit: Unit) -> int:
+    """Edge rounds of a run, by which neighbours are compared; 1 for a study."""
+    if unit.study is not None:
+        return 1
+    spec = unit.source.load(1)
+    return spec.rounds * spec.edge_rounds
 
 
 def neighbourhoods(unit: Unit) -> list[tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """The table of speed: gains, bars, the share of the peak, and specs that exist."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -69,3 +70,18 @@ def test_data_to_be_fetched(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("sys.argv", ["table.py"])
     with pytest.raises(SystemExit, match="fetch it"):
         tool.main()
+
+
+def test_the_limit_is_the_mean_of_the_rounds_that_are_timed(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rounds come before; three rounds of which all calls together take 6 s have a limit of 2 s each."""
+    rounds: list[str] = []
+
+    def noted(turn: Callable[[], None]) -> list[str]:
+        before = len(rounds)
+        turn()
+        return rounds[before:]
+
+    monkeypatch.setattr(tool, "noted_calls", noted)
+    monkeypatch.setattr(tool, "limit", lambda calls, _: tool.Limit(2.0 * len(calls), "oneDNN", 1))
+    assert tool.round_limit(lambda: rounds.append("round"), 3) == tool.Limit(2.0, "oneDNN", 1)
+    assert len(rounds) == 5
