@@ -91,7 +91,15 @@ def _short(value: Any, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+SHORTEST_START = 3
+"""Letters from which on a name counts as the beginning of others."""
+
+
 def suggest(given: str, known: Sequence[str]) -> str:
-    """``did you mean ...?`` for a name that is close to a known one; empty where none is."""
-    near = difflib.get_close_matches(given, known, n=1, cutoff=0.65)
-    return f"did you mean {near[0]!r}?" if near else ""
+    """``did you mean ...?`` for a name that is close to a known one; empty where none is.
+
+    If known names begin with the given one, it is all of these: none of them is nearer than another.
+    """
+    longer = [name for name in dict.fromkeys(known) if name.startswith(given)] if len(given) >= SHORTEST_START else []
+    near = longer or difflib.get_close_matches(given, known, n=1, cutoff=0.65)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""

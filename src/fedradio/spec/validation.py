@@ -33,7 +33,7 @@ def problems_of(error: ValidationError, data: dict[str, Any]) -> list[Problem]:
 
 def _unknown_key(where: str, path: Sequence[str], data: dict[str, Any]) -> Problem:
     if where == "parts":
-        remedy = "use --parts FILE on the command line, or parts: in your settings"
+        remedy = "use --parts FILE on the command line, or the environment variable FEDRADIO_PARTS"
         return Problem(where, "a spec cannot load part files", remedy)
     keys = _known_keys(path[:-1], data)
     return Problem(where, "unknown key", suggest(path[-1], keys) or f"known here: {', '.join(keys)}")

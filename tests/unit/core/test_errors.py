@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedradio.core.errors import DataError, DivergenceError, FedradioError, Problem, SpecError, StoreError
+from fedradio.core.errors import DataError, DivergenceError, FedradioError, Problem, SpecError, StoreError, suggest
 
 
 def test_a_problem_in_one_line() -> None:
@@ -35,3 +35,18 @@ def test_divergence_names_round_and_the_first_clients() -> None:
 def test_exit_codes(kind: type[FedradioError], code: int) -> None:
     assert kind.exit_code == code
     assert issubclass(kind, FedradioError)
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ("noise", "did you mean 'noise_symbol' or 'noise_w_hz'?"),  # not the shorter of the two
+        ("noise_", "did you mean 'noise_symbol' or 'noise_w_hz'?"),
+        ("noise_wz", "did you mean 'noise_w_hz'?"),
+        ("exponent_of", "did you mean 'exponent'?"),
+        ("no", ""),
+        ("speed", ""),
+    ],
+)
+def test_the_beginning_of_several_names_means_all_of_them(given: str, remedy: str) -> None:
+    assert suggest(given, ["exponent", "noise_symbol", "noise_w_hz", "no_shadowing"]) == remedy
