@@ -44,8 +44,9 @@ LAYERS = (
 TORCH = "MKL" if torch.backends.mkl.is_available() else "torch's BLAS"  # type: ignore[no-untyped-call]
 """Library of torch's own products."""
 
-LEAST_FLOPS = 2e6
-"""A small product is repeated in a turn until it has done so many multiplications and additions."""
+LEAST_FLOPS = 2e8
+"""A product is repeated in a turn until it has done so many multiplications and additions, so that its factors are in
+the cache, as those of a client are from step to step; otherwise the limit would be above our time."""
 
 
 @dataclass
@@ -170,9 +171,11 @@ def _shape(value: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """Operands that nobody else changes, with the same strides."""
-    if isinstance(value, Tensor):
-        return value.detach().clone()
+    """Operands that nobody else changes, with the same strides: rows within a larger matrix, and repeated ones, too."""
+    if isinstance(value, Tensor) and value.numel():
+        size = 1 + sum((n - 1) * stride for n, stride in zip(value.shape, value.stride(), strict=True))
+        span = value.detach().as_strided((size,), (1,), value.storage_offset()).clone()
+        return span.as_strided(value.shape, value.stride())
     if isinstance(value, (list, tuple)):
         return type(value)(map(_copied, value))
     return value
