@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.options import FolderArguments
+from fedradio.cli.options import FolderArguments, json_option
 from fedradio.cli.reading import print_drawings, read_runs
 from fedradio.report.terminal.progress import LateProgress
 from fedradio.results.figure_options import FORMATS
@@ -32,7 +32,7 @@ def compare(
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="draw the learning curves as PDF and PNG in this folder")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print the comparison as JSON")] = False,
+    as_json: Annotated[bool, json_option("the comparison")] = False,
 ) -> None:
     """Compare runs: means over seeds with 95 % confidence intervals, differences paired by seed, costs.
 

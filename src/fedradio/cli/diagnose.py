@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.options import PartFiles, RunArgument, quiet_option
+from fedradio.cli.options import PartFiles, RunArgument, figure_option, json_option, quiet_option
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.report.terminal.progress import LateProgress
@@ -23,8 +23,8 @@ def diagnose_run(
     run_dir: RunArgument,
     rounds: Annotated[int, typer.Option(min=1, help="number of rounds to run again, from the first one on")] = 10,
     every: Annotated[int, typer.Option(min=1, help="measure one round in N, from the first one on")] = 1,
-    figure: Annotated[Path | None, typer.Option(help="also draw the quantities to this PDF or PNG file")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON")] = False,
+    figure: Annotated[Path | None, figure_option("the quantities")] = None,
+    as_json: Annotated[bool, json_option()] = False,
     parts: PartFiles = None,
     quiet: Annotated[bool, quiet_option("errors and the table")] = False,
 ) -> None:
@@ -39,9 +39,6 @@ def diagnose_run(
     from fedradio.report.terminal.diagnosis import diagnosis_view
     from fedradio.results.diagnosis import UNITS, diagnose
 
-    if figure is not None and (figure.suffix.lower() not in (".pdf", ".png") or not figure.parent.is_dir()):
-        remedy = "a .pdf or .png file in an existing folder"
-        raise SpecError(Problem("--figure", "not a supported image file", remedy, str(figure)))
     with LateProgress(err) as progress:
         found = diagnose(run_dir, rounds, every, progress=progress)
     if not found.rounds:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.options import PartFiles
+from fedradio.cli.options import Insecure, PartFiles
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 
@@ -21,9 +21,7 @@ def join(
     client: Annotated[int, typer.Option(min=0, help="number of this client, starting at 0")],
     key: Annotated[Path | None, typer.Option(help="private key of this device, from `fedradio keys`")] = None,
     ca: Annotated[Path | None, typer.Option(help="certificate of the federation's authority (ca.crt)")] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="connect without TLS and keys; only on one machine")
-    ] = False,
+    insecure: Insecure = False,
     data: Annotated[
         Path | None,
         typer.Option(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fedradio.cli.app import load_given
+from fedradio.core.errors import Problem, SpecError
 
 Place = Literal["local", "ray"]
 """Where runs are made, or trained: on this machine, or on a Ray cluster."""
@@ -62,6 +63,29 @@ Jobs = Annotated[
         help="number of runs at a time; does not affect results; default: 1, or as many as fit on a cluster",
     ),
 ]
+
+
+Insecure = Annotated[bool, typer.Option("--insecure", help="no TLS and no keys; only if all is on one machine")]
+
+# ---- what is printed and drawn
+
+
+def json_option(what: str = "everything") -> Any:
+    """The option ``--json``, with which a command prints plain data in place of text."""
+    return typer.Option("--json", help=f"print {what} as JSON")
+
+
+def figure_option(what: str) -> Any:
+    """The option ``--figure`` for a file with a drawing of ``what``."""
+    return typer.Option("--figure", callback=_image_file, help=f"also draw {what} to this PDF or PNG file")
+
+
+def _image_file(figure: Path | None) -> Path | None:
+    """Refuse a file that cannot be drawn, before the command begins."""
+    if figure is not None and (figure.suffix.lower() not in (".pdf", ".png") or not figure.parent.is_dir()):
+        remedy = "a .pdf or .png file in an existing folder"
+        raise SpecError(Problem("--figure", "not a supported image file", remedy, str(figure)))
+    return figure
 
 
 def seeds_option(owner: str) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedradio.cli.app import one_command, out
-from fedradio.cli.options import Overrides, PartFiles, SpecArgument, quiet_option
+from fedradio.cli.options import Overrides, PartFiles, SpecArgument, figure_option, json_option, quiet_option
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.lengths import length_unit
 from fedradio.report.terminal import slot_plan as plan_report
@@ -55,9 +55,10 @@ def plan(
         float, typer.Option(min=0, max=1, help="weight in OSAFL's objective (5); the paper does not state its value")
     ] = 0.5,
     figure: Annotated[
-        Path | None, typer.Option(help="also draw the map of the network to this PNG or PDF file")
+        Path | None,
+        figure_option("the map of the network"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON, in SI units")] = False,
+    as_json: Annotated[bool, json_option("everything, in SI units,")] = False,
     quiet: Annotated[bool, quiet_option("cells and objectives")] = False,
 ) -> None:
     """Plan one slot without training: which clients are eligible and why, local steps, CPU, power, energy.
@@ -67,7 +68,6 @@ def plan(
     """
     from fedradio.report import slot_rows
 
-    _check_figure(figure)
     if compare is not None and fleet is not None:
         raise SpecError(Problem("--fleet", "--compare and --fleet cannot be combined", "use one of them", fleet))
     checked = load_spec(spec, overrides or ())
@@ -99,13 +99,6 @@ def plan(
         _show(checked, slot, found, quiet)
     if figure is not None:
         _draw(checked, found, figure, quiet or as_json)
-
-
-def _check_figure(figure: Path | None) -> None:
-    if figure is not None and (figure.suffix.lower() not in (".png", ".pdf") or not figure.parent.is_dir()):
-        raise SpecError(
-            Problem("--figure", "not a supported image file", "a .png or .pdf file in an existing folder", figure.name)
-        )
 
 
 def _print_columns(what: str, slot: int, rows: list[dict[str, Any]], as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.options import Overrides, PartFiles, Rounds, RunOut, Seed, SpecArgument, changes
+from fedradio.cli.options import Insecure, Overrides, PartFiles, Rounds, RunOut, Seed, SpecArgument, changes
 from fedradio.core.errors import Problem, SpecError
 from fedradio.report.terminal.console import say
 from fedradio.runs.folder import new_folder
@@ -28,9 +28,7 @@ def serve(
     ),
     port: Annotated[int, typer.Option(min=1, max=65535, help="port to listen on")] = 9092,
     tls: Annotated[Path | None, typer.Option(help="folder written by `fedradio keys`", metavar="DIR")] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="serve without TLS and keys; only on this machine")
-    ] = False,
+    insecure: Insecure = False,
     deadline: Annotated[
         float | None,
         typer.Option(min=0.1, help="seconds to wait for a reply; default: ten times the planned time, at least 60"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedradio.cli.app import err, one_command, out
-from fedradio.cli.options import FolderArguments, quiet_option
+from fedradio.cli.options import FolderArguments, json_option, quiet_option
 from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.progress import Progress
 from fedradio.report.terminal.console import say
@@ -44,7 +44,7 @@ class Finding:
 @app.command()
 def verify(
     folders: FolderArguments,
-    as_json: Annotated[bool, typer.Option("--json", help="print the findings as JSON")] = False,
+    as_json: Annotated[bool, json_option("the findings")] = False,
     quiet: Annotated[bool, quiet_option("errors and damaged folders")] = False,
 ) -> None:
     """Check that the files of runs and sweeps are unchanged; checksums cover every byte."""

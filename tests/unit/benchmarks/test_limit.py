@@ -69,8 +69,8 @@ def test_the_limit_by_hand(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_small_products_are_repeated(tool: ModuleType) -> None:
-    """2 x 10 x 10 x 10 = 2,000 operations make 1,000 repetitions; large ones are made once."""
-    for side, times in ((10, 1000), (200, 1)):
+    """2 x 10 x 10 x 10 = 2,000 operations make 100,000 repetitions; large ones are made once."""
+    for side, times in ((10, 100_000), (500, 1)):
         (call,) = tool.noted_calls(lambda side=side: torch.ones(side, side) @ torch.ones(side, side))
         assert tool.repetitions(call) == times
 
