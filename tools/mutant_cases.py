@@ -114,8 +114,8 @@ MUTANTS = (
     Mutant(
         "rounds/merge.py",
         "receivers step by momentum though all payloads were lost",
-        "group_sum(info.arrived.long(), group, x.receivers) > 0",
-        "group_sum(torch.ones_like(group), group, x.receivers) > 0",
+        "group_sum(info.arrived.long(), info.group, x.receivers) > 0",
+        "group_sum(torch.ones_like(info.group), info.group, x.receivers) > 0",
         MERGE,
     ),
     Mutant(

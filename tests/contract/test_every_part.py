@@ -122,11 +122,11 @@ def test_sources(part: Part) -> None:
     assert isinstance(a, Samples)
     assert torch.equal(a.x, b.x)
     assert torch.equal(a.y, b.y)
-    assert a.x.dtype == torch.float32
+    assert a.x.dtype == (torch.float32 if a.scale is None else torch.uint8)
     assert a.y.dtype == torch.int64
     assert len(a.test_y) > 0
     assert set(a.y.unique().tolist()) == set(range(a.classes))
-    assert 0.5 < float(a.x.std()) < 2.0
+    assert 0.5 < float((a.x if a.scale is None else a.scale(a.x)).std()) < 2.0
     assert a.sample_bits > 0
 
 

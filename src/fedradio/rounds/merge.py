@@ -92,12 +92,12 @@ def merge(
     delivery, state = _deliver(sim, state, planned, updates, weight)
     if ledger is None:
         assert delivery is not None
-        merged, heard = side.merge(held, delivery, info), group_sum(info.arrived.long(), group, x.receivers) > 0
+        merged = side.merge(held, delivery, info)
     else:
         merged, counted = _merge_remembered(sim, state, held, delivery or _silence(tier, x.message.blocks), info)
-        group, heard = x.parent, torch.ones(x.receivers, dtype=torch.bool)
+        group = x.parent
     refuse_undeclared("algorithm", sim.algorithm, sim.algorithm.publishes, merged.published, "publishes")
-    shared, state = _optimise(sim, state, planned, held.shared, merged.held.shared, heard)
+    shared, state = _optimise(sim, state, planned, held.shared, merged.held.shared, info)
     mass = side.importance(info.known, len(info.ids)) * info.arrived
     after = Tier(
         shared=shared,
@@ -158,13 +158,16 @@ def _merge_remembered(
 
 
 def _optimise(
-    sim: Simulation, state: SimState, planned: Planned, before: Slots, merged: Slots, heard: Tensor
+    sim: Simulation, state: SimState, planned: Planned, before: Slots, merged: Slots, info: Info
 ) -> tuple[Slots, SimState]:
     """The receivers' vectors with the step of the hop's optimiser, where there is one, in place of the model's change;
-    receivers that have not ``heard [R]`` anybody rest."""
+    receivers that heard nobody rest, unless they move on what they remember."""
     x, rule, path = planned.x, sim.hops[planned.x.hop].receiver, of_hop(planned.x.hop, "receiver")
     if rule is None:
         return merged, state
+    heard = group_sum(info.arrived.long(), info.group, x.receivers) > 0
+    if x.hop == 0 and sim.algorithm.ledger is not None:
+        heard = torch.ones_like(heard)
     shared, slots = optimised(rule, before, merged, heard, recall(state.parts, path), x.clock)
     return shared, remember(state, path, slots)
 
@@ -197,6 +200,10 @@ def _learned(state: SimState, updates: Updates, merged: Merged) -> SimState:
 def _info(sim: Simulation, state: SimState, planned: Planned, updates: Updates) -> Info:
     """What the receivers know of their senders: what came with the updates, and what all have announced before."""
     x, clock, transforms = planned.x, planned.x.clock, sim.transforms
+    if x.hop == 0:
+        announced = revealed(sim, state)
+    else:
+        announced = {MASS: _mass_below(sim, state, x.hop)} if sim.algorithm.relay == "fixed" else {}
     return Info(
         ids=updates.ids,
         group=updates.group,
@@ -207,7 +214,7 @@ def _info(sim: Simulation, state: SimState, planned: Planned, updates: Updates) 
         known=updates.known,
         clock=clock,
         rng=sim.rng.child("merge", clock.t, clock.e),
-        announced=revealed(sim, state) if x.hop == 0 else {MASS: _mass_below(sim, state, x.hop)},
+        announced=announced,
         damping=damping(transforms, sim.message(0)),
         lossy=lossy(transforms),
     )

@@ -202,8 +202,11 @@ def _updates(
 
 def _revealed_work(sim: Simulation, planned: Planned, ids: Tensor) -> Slots:
     """Quantities of the active clients' work that the algorithm reveals to the receivers."""
+    names = [entry.name for entry in fields(Work) if entry.name in sim.algorithm.reveals]
+    if not names:
+        return {}
     done = work_of(sim.rule, planned.x.alloc.steps[ids], planned.x.clock.t)
-    return {entry.name: getattr(done, entry.name) for entry in fields(Work) if entry.name in sim.algorithm.reveals}
+    return {name: getattr(done, name) for name in names}
 
 
 def _encode(sim: Simulation, state: SimState, planned: Planned, ids: Tensor, payload: Tensor) -> Encoded:
