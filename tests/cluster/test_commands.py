@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from support.batches import made
 from support.gate import Gate
-from support.processes import PATIENCE_S, rounds_in, start, wait_for
+from support.patience import PATIENCE_S
+from support.processes import rounds_in, start, wait_for
 
 from fedradio.runs.run import run
 from fedradio.runs.stored import read_summary

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.batches import Watch, jobs_in, made
 from support.gate import Gate
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 
 from fedradio.core.errors import SpecError
 from fedradio.core.files import locked

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.federations import spec_of
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 from support.started import Started
 
 from fedradio.core.contracts import EvaluationRecord, ExchangeRecord

@@ -16,7 +16,7 @@ import httpx
 import pytest
 import torch
 from safetensors.torch import load_file
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 from support.started import Started
 
 from fedradio.core.contracts import ExchangeRecord, SimState

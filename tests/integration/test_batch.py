@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.batches import Watch, jobs_in, made
 from support.gate import Gate
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 
 from fedradio.core.files import locked
 from fedradio.runs.folder import (

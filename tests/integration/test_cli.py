@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from support import processes
-from support.processes import PATIENCE_S, rounds_in, wait_for
+from support.patience import PATIENCE_S
+from support.processes import rounds_in, wait_for
 
 SPEC = """
 name: small

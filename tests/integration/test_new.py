@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from support import processes
 from support.commands import invoke
-from support.processes import FORKED_WORKERS, PATIENCE_S
+from support.patience import PATIENCE_S
+from support.processes import FORKED_WORKERS
 
 from fedradio.cli.new import USES, files
 from fedradio.core.errors import SpecError, StoreError

@@ -15,7 +15,8 @@ import torch
 from support.batches import made
 from support.exchanges import exchange, sent, site
 from support.gate import Gate
-from support.processes import PATIENCE_S, alive, rounds_in, start, wait_for
+from support.patience import PATIENCE_S
+from support.processes import alive, rounds_in, start, wait_for
 
 from fedradio import Clock, Message, Rng, load_spec, run, sweep
 from fedradio.core.errors import SpecError

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from support.commands import exit_code
 from support.part_file import HALVED
-from support.processes import FORKED_WORKERS, MAIN, PATIENCE_S, rounds_in
+from support.patience import PATIENCE_S
+from support.processes import FORKED_WORKERS, MAIN, rounds_in
 from support.processes import fedradio as forked
 
 from fedradio.core.registry import registered

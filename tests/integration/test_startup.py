@@ -10,7 +10,8 @@ import pytest
 from support.batches import sweep_here
 from support.commands import exit_code
 from support.fork_server import ForkedProcess
-from support.processes import MAIN, PATIENCE_S
+from support.patience import PATIENCE_S
+from support.processes import MAIN
 
 from fedradio.cli.app import COMMANDS as names
 

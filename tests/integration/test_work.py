@@ -10,7 +10,8 @@ from pathlib import Path
 
 from support.batches import made
 from support.gate import Gate
-from support.processes import PATIENCE_S, alive, rounds_in, start, wait_for
+from support.patience import PATIENCE_S
+from support.processes import alive, rounds_in, start, wait_for
 
 from fedradio.runs.run import run
 from fedradio.runs.verify import check_run

@@ -132,7 +132,7 @@ def on_air_s(record: ExchangeRecord, link: str, ready_s: list[float], stops_s: f
 
 def sent_j(record: ExchangeRecord, link: str, fleet: Fleet, on_air: list[float]) -> float:
     """``(P / eta + P_circuit) tau`` of every active sender; of analogue symbols P is that of the payload."""
-    if link == "ideal":
+    if link == "ideal" or not on_air:
         return 0.0
     powers = [UNIT_W * power for power in record.notes["tx_power"].values] if link == "air" else record.power_w
     assert powers is not None

@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from support.fork_server import ForkedProcess
+from support.patience import PATIENCE_S
 
 MAIN = "from fedradio.cli import main; main()"
 """The program."""
-
-PATIENCE_S = 600.0
-"""Longest time that a test waits for something."""
-
 
 FORKED_WORKERS = """
 import subprocess

@@ -38,6 +38,8 @@ COMMANDS = (
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*\d)")
 CLOCK = ("planning_ms", "wall_s")
+ESTIMATE = re.compile(r"\(about [^)]* of CPU time\)")
+"""What depends on the machine: seconds of planning and running, and estimates of them."""
 
 
 def unpack(here: Path) -> None:
@@ -47,8 +49,8 @@ def unpack(here: Path) -> None:
 
 
 def numbers(text: str) -> list[str]:
-    """All numbers of a text, sorted."""
-    return sorted(NUMBER.findall(text))
+    """All numbers of a text but estimates of time, sorted."""
+    return sorted(NUMBER.findall(ESTIMATE.sub("", text)))
 
 
 def leaves(value: Any) -> list[str]:

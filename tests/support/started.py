@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 
 DEVICE = Path(__file__).parents[1] / "federation" / "device.py"
 

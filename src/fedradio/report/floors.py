@@ -35,6 +35,6 @@ def floors_text(run: Run) -> str:
 
 
 def _least_hz(fleet: Mapping[str, Any] | None) -> float:
-    """Lowest frequency in Hz that the hardware of a fleet may have; fleets from files do not tell their highest."""
+    """Lowest frequency in Hz that the hardware of a fleet may have; only drawn fleets tell their highest."""
     highest = (fleet or {}).get("f_max_hz")
-    return LEAST_CPU_HZ if highest is None else min(LEAST_CPU_HZ, LEAST_SHARE * highest[0])
+    return min(LEAST_CPU_HZ, LEAST_SHARE * highest[0]) if isinstance(highest, list) else LEAST_CPU_HZ

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 import torch
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 
 from fedradio.engine.threads import cores, one_torch_thread, parallel_map
 

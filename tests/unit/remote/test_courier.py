@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 
 from fedradio.remote import courier as module
 from fedradio.remote.courier import Courier, Mailbox

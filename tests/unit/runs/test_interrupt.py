@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 
 from fedradio.runs.interrupt import TERMINATION, Interrupts, terminate_like_ctrl_c
 

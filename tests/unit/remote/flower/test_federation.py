@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from support.federations import Memory, federated, quiet, spec_of, states, trainers
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 from torch import Tensor
 
 from fedradio.core.contracts import EvaluationRecord, Samples, SimState

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from support.federations import quiet, spec_of
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 from support.started import free_port
 
 from fedradio.core.contracts import ExchangeRecord

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 from support.started import free_port
 
 from fedradio.core.errors import FedradioError

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.processes import PATIENCE_S
+from support.patience import PATIENCE_S
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from fedradio.core.errors import StoreError
