@@ -147,8 +147,9 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a reproduction takes: units in all and done, CPU seconds in all and left."""
+    """What a reproduction takes: seeds, units in all and done, CPU seconds in all and left."""
 
+    seeds: int
     units: int
     done: int
     total_s: float
@@ -254,7 +255,13 @@ def cost(reproduction: Reproduction) -> Cost:
     """What a reproduction takes in all, and what is left of it; what is computed at once counts once."""
     cpu_s = expected(reproduction)
     left = [unit for unit in reproduction.units if not unit.settled()]
-    return Cost(len(cpu_s), len(cpu_s) - len(left), _once(reproduction.units, cpu_s), _once(left, cpu_s))
+    return Cost(
+        len(reproduction.seeds),
+        len(cpu_s),
+        len(cpu_s) - len(left),
+        _once(reproduction.units, cpu_s),
+        _once(left, cpu_s),
+    )
 
 
 def _once(units: Iterable[Unit], cpu_s: Mapping[Path, float]) -> float:

@@ -252,18 +252,18 @@ def list_view(listed: Sequence[tuple[Item, Mapping[Scale, Cost]]], out: Path) ->
     table = plain_table(("paper", "item", "what it shows", "quick", "", "paper scale", ""))
     last = ""
     for item, costs in listed:
-        texts = [text for scale in SCALES for text in _cost_texts(item, scale, costs[scale])]
+        texts = [text for scale in SCALES for text in _cost_texts(costs[scale])]
         table.add_row(*map(Text, (PAPERS[item.paper] if item.paper != last else "", item.name, item.title, *texts)))
         last = item.paper
     where = f"CPU time of all cores; existing runs: {out}/"
     return Group(table, Text(f"{where}; to make items: fedradio reproduce PAPER ITEM... [--scale paper]"))
 
 
-def _cost_texts(item: Item, scale: Scale, cost: Cost) -> tuple[str, str]:
+def _cost_texts(cost: Cost) -> tuple[str, str]:
     """The cost of an item at a scale, and how much of it is done."""
     if not cost.units:
         return "-", "not run"
-    takes = f"{rough(cost.total_s)}, {count(item.size(scale).seeds, 'seed')}"
+    takes = f"{rough(cost.total_s)}, {count(cost.seeds, 'seed')}"
     if cost.done == cost.units:
         return takes, "done"
     return takes, f"{cost.done} of {cost.units}, {rough(cost.left_s)} left" if cost.done else ""

@@ -104,7 +104,7 @@ def test_terminal_and_markdown_say_the_same(item: Item, tmp_path: Path) -> None:
 
 
 def test_the_list_shows_costs_and_what_is_there(item: Item, tmp_path: Path) -> None:
-    costs = {"quick": Cost(4, 4, 200.0, 0.0), "paper": Cost(40, 10, 3600.0 * 30, 3600.0 * 20)}
+    costs = {"quick": Cost(2, 4, 4, 200.0, 0.0), "paper": Cost(10, 40, 10, 3600.0 * 30, 3600.0 * 20)}
     text = shown(list_view([(item, costs)], tmp_path), width=200)
     for words in ("RawHFL", "table4", "3 min, 2 seeds", "done", "30 h, 10 seeds", "10 of 40, 20 h left"):
         assert words in text
