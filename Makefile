@@ -26,7 +26,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## run a federated experiment on embedded data
 	$(BIN)/fedradio run rawhfl_cache
-	@echo; echo "RawHFL's devices (cellular) have no floors, so these joules are far below those of hardware. One edge round on both:"
+	@echo; echo "RawHFL's devices (cellular) have no floors, so these joules are far below those of hardware. One edge round on both, in which senders wait for its end after 150 s:"
 	@$(BIN)/fedradio plan rawhfl_cache --fleet cellular,handset --quiet
 	@echo 'fedradio is in $(BIN); in this shell: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 

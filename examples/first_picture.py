@@ -29,7 +29,7 @@ POLICIES = {
     "everybody, full power": ("{kind: fixed, steps: 10}", Style("@blue", SOLID, "o")),
     "everybody, least energy": ("{kind: per_client, max_steps: 10}", Style("@orange", LONG, "s")),
     "2 of 5 at random, full power": ("{kind: sampling, clients: 2, steps: 10}", Style("@green", SHORT, "^")),
-    "2 of 5, planned": ("{kind: joint, clients: 2, max_steps: 10}", Style("@red", DASH_DOT, "D")),
+    "2 of 5, planned": ("{kind: joint, clients: 2, max_steps: 10, overlap: 2}", Style("@red", DASH_DOT, "D")),
     "2 of 5, planned, never twice in a row": (
         "{kind: joint, clients: 2, max_steps: 10, overlap: 0}",
         Style("@purple", DOT, "v"),

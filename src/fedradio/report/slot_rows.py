@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -91,12 +92,15 @@ def mode_row(mode: str, planned: Planned, planning_ms: float, points: Sequence[P
 
 
 def fleet_row(fleet: str, planned: Planned) -> Row:
-    """The row of one fleet: who takes part, joules, seconds, the ranges of frequencies and powers of those who do, and
-    the ranges of work per bit and energy budget of all clients; a budget of None is none."""
-    assert planned.x.fleet is not None
-    cycles, budget_j = planned.x.fleet.cycles_per_bit, planned.x.fleet.energy_j
+    """The row of one fleet: who takes part, joules (of which some are those of waiting), seconds until the last sender is
+    done, the ranges of frequencies and powers of those who take part, and the ranges of work per bit and energy budget
+    of all clients; a budget of None is none."""
+    fleet_of_hop = planned.x.fleet
+    assert fleet_of_hop is not None
+    cycles, budget_j = fleet_of_hop.cycles_per_bit, fleet_of_hop.energy_j
     limited = budget_j.isfinite()
     places, joules, on = placement(planned), planned_j(planned), planned.x.alloc.active
+    awake = planned_j(replace(planned, x=replace(planned.x, fleet=replace(fleet_of_hop, idle_w=0.0))))
     cpu_hz, power_w = _range(planned.x.alloc.cpu_hz, on), _range(planned.x.alloc.power_w, on)
     return {
         "fleet": fleet,
@@ -104,6 +108,7 @@ def fleet_row(fleet: str, planned: Planned) -> Row:
         "selected": places.count("selected"),
         "steps": int(planned.x.alloc.steps.sum()),
         "joules": None if joules is None else float(joules.sum()),
+        "waiting_j": None if joules is None or awake is None else float((joules - awake).sum()),
         "seconds": _range(planned.airtime.done_s, on)[1],
         "least_cpu_hz": cpu_hz[0],
         "most_cpu_hz": cpu_hz[1],

@@ -72,6 +72,7 @@ def test_make_demo_shows_what_handsets_would_take(call: Call) -> None:
     assert "\nJ " in done.output
     cellular, handset = json.loads(call(*words, "--json").stdout)["fleets"]
     assert (cellular["joules"], handset["joules"]) == (pytest.approx(0.0236, rel=0.01), pytest.approx(71.4, rel=0.01))
+    assert (cellular["waiting_j"], handset["waiting_j"]) == (0.0, pytest.approx(16 * 0.02 * 148, rel=0.01))
     assert cellular["selected"] == handset["selected"] == 16
 
 

@@ -66,6 +66,14 @@ if TYPE_CHECKING:
         Trained as Trained,
         TrainJob as TrainJob,
     )
+    from fedradio.core.contracts.network import (
+        Channel as Channel,
+        ChannelState as ChannelState,
+        Fading as Fading,
+        Fleet as Fleet,
+        Site as Site,
+        Topology as Topology,
+    )
     from fedradio.core.contracts.payload import (
         Coded as Coded,
         Message as Message,
@@ -83,12 +91,8 @@ if TYPE_CHECKING:
         SUPERPOSITION as SUPERPOSITION,
         Airtime as Airtime,
         Allocation as Allocation,
-        Channel as Channel,
-        ChannelState as ChannelState,
         Delivery as Delivery,
         Exchange as Exchange,
-        Fading as Fading,
-        Fleet as Fleet,
         Hop as Hop,
         Late as Late,
         Link as Link,
@@ -97,8 +101,6 @@ if TYPE_CHECKING:
         Piece as Piece,
         Policy as Policy,
         Rates as Rates,
-        Site as Site,
-        Topology as Topology,
         View as View,
         noted as noted,
     )

@@ -35,6 +35,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str | Text]]] = {
     "most_power_w": ("highest power dBm", _dbm),
     "seconds": ("s", "{:.3g}".format),
     "joules": ("J", "{:.3g}".format),
+    "waiting_j": ("of it waiting J", "{:.3g}".format),
     "least_cycles_per_bit": ("lowest cycles per bit", "{:.3g}".format),
     "most_cycles_per_bit": ("highest cycles per bit", "{:.3g}".format),
     "least_budget_j": ("lowest budget J", "{:.3g}".format),
