@@ -109,13 +109,30 @@ def saving(full: Cost, planned: Cost) -> str:
     return f"{number(full.joules / planned.joules)} ({number(active)})"
 
 
+def print_idle(fleets: Iterable[str], powers: Iterable[float], seeds: Iterable[int]) -> None:
+    """Print what is saved if waiting takes other powers, without a budget."""
+    full, planned = PAIRS[0]
+    print(f"| fleet | waiting W | {full} / {planned} |\n|---|---|---|")
+    for fleet in fleets:
+        for power in powers:
+            devices = f"{BUDGETS['no budget']}, idle_w: {power}"
+            pair = [mean(costs(fleet, devices, POLICIES[policy], seeds)) for policy in (full, planned)]
+            print(f"| {fleet} | {power:g} | {number(pair[0].joules / pair[1].joules)} |")
+
+
 def main() -> None:
     """Print a table for each fleet, and the savings of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--fleets", type=lambda words: words.split(","), default=FLEETS)
+    parser.add_argument(
+        "--idle", type=lambda words: [float(word) for word in words.split(",")], help="watts, such as .02,.2"
+    )
     options = parser.parse_args()
     seeds = range(1, options.seeds + 1)
+    if options.idle:
+        print_idle(options.fleets, options.idle, seeds)
+        return
     keys = [(fleet, budget, policy) for fleet in options.fleets for budget in BUDGETS for policy in POLICIES]
     found = {
         (fleet, budget, policy): costs(fleet, BUDGETS[budget], POLICIES[policy], seeds)

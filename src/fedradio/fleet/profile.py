@@ -134,10 +134,11 @@ def handset(
       power at 0 dBm and 700 at 23 dBm (3GPP TR 38.840, as quoted in the thesis ``bjoluc/5g-handover-optimization``),
       hence 247.7 units and 2.267 units per mW. The unit, 2.97 mW, is fitted: 700 units are the 2.08 W, (0.306 + 0.11) A
       at 5 V, with which an LTE modem sends in the ns-3 module ``LTE_Energy_Module_NS3`` (after Jensen et al., 2012).
-      The thesis measured 6.5 mW a unit on a 5G module, the upper end; the lower end is the module of ``iot``.
-    - ``idle_w`` 0.02 W (0.003 to 0.3): discontinuous reception as observed in the thesis, 20 of 320 ms awake with 100
-      of these units for the control channel, else deep sleep with 1: 7.2 units. The range goes from deep sleep to
-      always awake.
+      The thesis measured 6.5 mW a unit, and 40 mA asleep, on a 5G module, the upper end; the lower end is the module of
+      ``iot``.
+    - ``idle_w`` 0.02 W (0.003 to 0.76): discontinuous reception as observed in the thesis, 20 of 320 ms awake with 100
+      of these units for the control channel, else deep sleep with 1: 7.2 units. The range goes from deep sleep in these
+      units to 182 mA at 4.2 V, what the thesis measured on the 5G module awake (asleep: 40 mA, 0.17 W).
     - ``cycles_per_bit`` 25 to 40: assumed, RawHFL's.
     """
     ranges = {"cycles_per_bit": cycles_per_bit, "f_max_hz": f_max_hz, "p_max_dbm": p_max_dbm, "energy_j": energy_j}

@@ -92,9 +92,9 @@ def mode_row(mode: str, planned: Planned, planning_ms: float, points: Sequence[P
 
 
 def fleet_row(fleet: str, planned: Planned) -> Row:
-    """The row of one fleet: who takes part, joules (of which some are those of waiting), seconds until the last sender is
-    done, the ranges of frequencies and powers of those who take part, and the ranges of work per bit and energy budget
-    of all clients; a budget of None is none."""
+    """The row of one fleet: who takes part, joules and those of waiting among them, seconds until the last is done, the
+    ranges of frequencies and powers of those who take part, and the ranges of work per bit and energy budget of all
+    clients; a budget of None is none."""
     fleet_of_hop = planned.x.fleet
     assert fleet_of_hop is not None
     cycles, budget_j = fleet_of_hop.cycles_per_bit, fleet_of_hop.energy_j
