@@ -346,7 +346,7 @@ def test_shipped_results_are_printed_without_running(
     count = len(made)
     listed = fedradio("--published-results").stdout
     assert "quick scale, 2" in listed
-    assert "1 of 3 tables, figures and studies were run in full" in " ".join(listed.split())
+    assert "1 of 3 tables, figures and studies were run with all their rows" in " ".join(listed.split())
     one = fedradio("whfl", "table1", "--published-results").stdout
     assert "what the paper claims:" in one
     assert "made by: fedradio reproduce whfl table1 --scale quick --seeds 2" in " ".join(one.split())

@@ -56,11 +56,13 @@ def open_shipped(item: Item, stored: ShippedResult) -> Shipped:
 
 @dataclass(frozen=True)
 class ShippedCounts:
-    """How many items have shipped results, ``whole`` ones with all of their runs, and how many claims which verdict."""
+    """How many items have shipped results, ``whole`` ones with all of their rows, ``fewer`` of these with fewer seeds than
+    the item has at that scale, and how many claims which verdict."""
 
     items: int
     found: int
     whole: int
+    fewer: int
     verdicts: Mapping[Judgement, int]
 
     @property
@@ -79,7 +81,8 @@ class ShippedCounts:
             "not run": "{} have not been run",
         }
         parts = [text.format(self.verdicts[kind]) for kind, text in texts.items() if self.verdicts.get(kind)]
-        whole = f"{self.whole} of {self.items} tables, figures and studies were run in full."
+        seeds = f", {self.fewer} of them with fewer seeds than planned" if self.fewer else ""
+        whole = f"{self.whole} of {self.items} tables, figures and studies were run with all their rows{seeds}."
         if not parts:
             return whole
         *others, last = parts
@@ -95,7 +98,9 @@ def shipped_counts(listed: Iterable[Item | Shipped]) -> ShippedCounts:
     absent = [claim for one in listed if not isinstance(one, Shipped) for claim in one.claims]
     kinds += ["not run" if claim.tests else "not testable" for claim in absent]
     verdicts = {kind: kinds.count(kind) for kind in WORTH}
-    return ShippedCounts(len(listed), len(found), sum(one.stored.whole for one in found), verdicts)
+    whole = [one for one in found if one.stored.whole]
+    fewer = sum(len(one.stored.seeds) < one.item.size(one.stored.scale).seeds for one in whole)
+    return ShippedCounts(len(listed), len(found), len(whole), fewer, verdicts)
 
 
 def agreement(result: Result) -> str:

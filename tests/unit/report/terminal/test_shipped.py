@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,12 +70,24 @@ def test_the_list_has_results_and_costs(one: Shipped, item: Item) -> None:
 
 def test_counts_of_items_and_claims(one: Shipped, item: Item) -> None:
     counts = shipped_counts([one, item])
-    assert (counts.items, counts.found, counts.whole, counts.claims) == (2, 1, 1, 6)
+    assert (counts.items, counts.found, counts.whole, counts.fewer, counts.claims) == (2, 1, 1, 0, 6)
     kinds: dict[Judgement, int] = {"holds": 1, "does not hold": 1, "not testable at this scale": 1, "not run": 3}
     assert {kind: number for kind, number in counts.verdicts.items() if number} == kinds
     sentence = "1 hold, 1 do not hold, 1 need the published scale and 3 have not been run."
-    assert counts.sentence() == f"1 of 2 tables, figures and studies were run in full. Of 6 claims, {sentence}"
+    assert (
+        counts.sentence() == f"1 of 2 tables, figures and studies were run with all their rows. Of 6 claims, {sentence}"
+    )
     assert shipped_counts([]).sentence().startswith("0 of 0 ")
+
+
+def test_items_with_fewer_seeds_than_planned_are_counted(item: Item) -> None:
+    found = open_shipped(item, shipped_of(item, {"one": [0.8, 0.81, 0.82], "two": [0.5, 0.52, 0.5]}))
+    few = replace(found, stored=found.stored.model_copy(update={"seeds": (1, 2)}))
+    assert [shipped_counts([each, item]).fewer for each in (found, few)] == [0, 1]
+    assert (
+        "1 of 2 tables, figures and studies were run with all their rows, 1 of them with fewer seeds than planned."
+        in (shipped_counts([few, item]).sentence())
+    )
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/hold.md"])
