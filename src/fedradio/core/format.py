@@ -14,7 +14,7 @@ FORMAT = 3
 
 
 def check_format(document: Mapping[str, Any], path: Path) -> None:
-    """Refuse a file that says that it has another ``format``, and name the version ``fedradio`` that wrote it, if any."""
+    """Refuse a file that says that it has another ``format``, and name the version ``fedradio`` that wrote it."""
     number, version = document.get("format"), document.get("fedradio")
     if type(number) is int and number != FORMAT:
         reason = f"has format {number}, but fedradio {__version__} reads {FORMAT}"
