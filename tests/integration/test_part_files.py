@@ -126,6 +126,8 @@ def test_diagnose_runs_rounds_again_and_wants_the_same_file(here: Path) -> None:
     without = fedradio(here, "diagnose", "whole")
     assert without.returncode == 5
     assert "fedradio diagnose whole --parts parts.py" in without.stderr
+    elsewhere = fedradio(here / "whole", "diagnose", here / "whole")
+    assert "whole --parts FILE" in elsewhere.stderr.replace("\n", " ")
     (here / "another.py").write_text(HALVED + "# changed\n")
     changed = fedradio(here, "diagnose", "whole", "--parts", "another.py")
     assert changed.returncode == 5

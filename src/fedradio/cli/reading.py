@@ -22,7 +22,7 @@ def read_runs(folders: Sequence[Path], progress: Progress, exchanges: bool = Fal
 
     runs, left_out = open_all(*folders)
     if not runs:
-        reasons = "".join(f"\n{run.folder} is {run.status}" for run in left_out)
+        reasons = "".join(f"\n{run.sentence}" for run in left_out)
         raise StoreError(f"no runs in {', '.join(map(str, folders))}{reasons}")
     for number, run in enumerate(runs):
         progress(f"reading {run.folder}", number / len(runs))

@@ -101,8 +101,9 @@ def sweep(
             raise
     _show(result, quiet)
     if result.exit_code:
-        failed = any(outcome.status not in ("complete", "diverged") for outcome in result.outcomes)
-        remedy = f"; to retry the failed runs: {command}" if failed else ""
+        failed = [outcome for outcome in result.failed if outcome.status != "diverged"]
+        again = any(not outcome.other_format for outcome in failed)
+        remedy = f"; to retry the failed runs: {command}" if again else ""
         say(err, (failures_line(result.outcomes), "red"), f" (exit code {result.exit_code}){remedy}")
         raise typer.Exit(result.exit_code)
 

@@ -18,4 +18,5 @@ def check_format(document: Mapping[str, Any], path: Path) -> None:
     number, version = document.get("format"), document.get("fedradio")
     if type(number) is int and number != FORMAT:
         reason = f"has format {number}, but fedradio {__version__} reads {FORMAT}"
-        raise FormatError(f"{path} {reason}; use fedradio {version}")
+        remedy = f"use fedradio {version}" if isinstance(version, str) else "run its spec again"
+        raise FormatError(f"{path} {reason}; {remedy}")

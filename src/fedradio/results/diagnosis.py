@@ -228,7 +228,7 @@ def _stored_run(folder: Path, simulation: Simulation | None) -> tuple[Run, Simul
         raise StoreError(f"{folder} is {run.trouble}; run its spec again")
     other = other_part_file(folder)
     if other is not None and other.instead is None:
-        load = _command("diagnose", folder, "--parts", other.name)
+        load = _command("diagnose", folder, "--parts", other.option)
         raise StoreError(f"parts of this run came from {other.name}; load it: {load}")
     if other is not None:
         raise StoreError(f"{other.instead} is not the file that this run was made with; restore it")

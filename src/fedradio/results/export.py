@@ -16,7 +16,7 @@ from fedradio.core.files import replacing
 from fedradio.core.progress import Progress, silent, unheard
 from fedradio.results.export_rows import Columns, Rows, Shape, columns, kind_of
 from fedradio.results.quantities import QUANTITIES
-from fedradio.results.run import Run, open_all, undamaged
+from fedradio.results.run import LeftOut, Run, open_all, undamaged
 from fedradio.results.sweep_file import is_sweep
 from fedradio.results.variants import variants
 from fedradio.runs.records import read_header
@@ -71,13 +71,12 @@ def export(
     folder = Path(folder)
     every, left_out = open_all(folder)
     runs = undamaged(every)
-    trouble = {str(run.folder): run.trouble for run in every if run.damage}
-    trouble |= {run.folder: run.status for run in left_out if run.status != "not begun"}
+    trouble = [LeftOut(run.name, run.seed, str(run.folder), run.trouble) for run in every if run.damage]
+    trouble += [run for run in left_out if run.status != "not begun"]
     if not runs:
-        reasons = [f"{path} is {what}" for path, what in trouble.items()]
-        raise StoreError("\n".join(reasons) or f"{folder} contains no runs yet")
-    for path, what in trouble.items():
-        note(f"left out, {what}: {path}")
+        raise StoreError("\n".join(run.sentence for run in trouble) or f"{folder} contains no runs yet")
+    for each in trouble:
+        note(f"left out, {each.status}: {each.folder}")
     open_table = _csv if to == "csv" else _parquet()
     target = _Target(folder / "export" if out is None else Path(out), to, open_table, is_sweep(folder))
     try:

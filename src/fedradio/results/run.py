@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedradio.core.contracts.records import CacheRecord, EvaluationRecord, ExchangeRecord, Record, RoundRecord
-from fedradio.core.errors import StoreError
+from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.lazy import offered
 from fedradio.results import frames, shown
 from fedradio.results.digest import Digest, digest
@@ -307,12 +307,21 @@ class Run:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run excluded from means because it is incomplete, has not begun or is damaged, as given by ``status``."""
+    """A run excluded from means because it is incomplete, has not begun, is damaged, or has another format.
+
+    ``status`` says which; for another format it is a whole sentence (``other_format``).
+    """
 
     label: str
     seed: int
     folder: str
     status: str
+    other_format: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """Which run it is and what about it."""
+        return self.status if self.other_format else f"{self.folder} is {self.status}"
 
 
 def open_run(folder: Path | str) -> Run:
@@ -367,6 +376,8 @@ def open_listed(entry: ListedRun) -> Run | LeftOut:
         return LeftOut(entry.label, entry.spec.seed, str(entry.folder), "not begun")
     try:
         run = open_run(entry.folder)
+    except FormatError as error:
+        return LeftOut(entry.label, entry.spec.seed, str(entry.folder), str(error), other_format=True)
     except StoreError as error:
         reason = str(error).removeprefix(f"{entry.folder} is ")
         return LeftOut(entry.label, entry.spec.seed, str(entry.folder), reason)

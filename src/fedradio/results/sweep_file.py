@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fedradio.core.errors import FormatError, StoreError
-from fedradio.core.files import read_bytes, unsealed
+from fedradio.core.files import parse_json, read_bytes, unsealed
 from fedradio.core.format import check_format
 from fedradio.core.text import short_path
 from fedradio.runs.manifest import file_reason
@@ -82,9 +82,9 @@ def read_sweep_file(folder: Path) -> SweepFile:
     """The file of a sweep; raises :class:`StoreError` with one sentence if it is damaged, or has another format."""
     path = folder / MARKER
     try:
-        document = unsealed(read_bytes(path), path)
-        check_format(document, path)
-        sweep = fitting(SweepFile, document, path)
+        data = read_bytes(path)
+        check_format(parse_json(data, path), path)  # first: other formats may have no checksum
+        sweep = fitting(SweepFile, unsealed(data, path), path)
         variants = [_complete(variant, f"{path}: cells.{number}") for number, variant in enumerate(sweep.cells)]
     except FormatError:
         raise

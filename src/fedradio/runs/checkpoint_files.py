@@ -14,7 +14,7 @@ from pathlib import Path
 from fedradio._version import __version__
 from fedradio.core.contracts.records import STRICT
 from fedradio.core.errors import FormatError, StoreError
-from fedradio.core.files import read_bytes, sealed, unsealed, write_bytes
+from fedradio.core.files import parse_json, read_bytes, sealed, unsealed, write_bytes
 from fedradio.core.format import FORMAT, check_format
 from fedradio.runs.folder import CHECKPOINT_FOLDER, RECORDS_FILE, SPEC_FILE, checkpoint_round
 from fedradio.runs.manifest import Checksum, Damage, Manifest, beginning_differs, difference, file_reason
@@ -112,8 +112,9 @@ def write_checkpoint_file(path: Path, content: CheckpointFile) -> None:
 
 def read_checkpoint_file(path: Path) -> CheckpointFile:
     """The JSON file of a checkpoint; raises :class:`StoreError` for a damaged one, or one of another format."""
-    document = unsealed(read_bytes(path), path)
-    check_format(document, path)
+    data = read_bytes(path)
+    check_format(parse_json(data, path), path)  # first: other formats may have no checksum
+    document = unsealed(data, path)
     content = fitting(CheckpointFile, {key: value for key, value in document.items() if key not in HEAD}, path)
     if checkpoint_round(path.name) != content.t:
         raise StoreError(f"{path}: is the checkpoint after {content.t} rounds")

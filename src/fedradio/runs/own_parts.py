@@ -19,6 +19,11 @@ class OtherFile:
     name: str
     instead: Path | None
 
+    @property
+    def option(self) -> str:
+        """What to write after ``--parts``: the name, or FILE where no such file is here."""
+        return self.name if Path(self.name).is_file() else "FILE"
+
 
 def other_part_file(folder: Path) -> OtherFile | None:
     """The first file of a run's own parts that is not loaded as it was then; None if all are."""

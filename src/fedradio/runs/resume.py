@@ -98,7 +98,7 @@ def _refuse_other_parts(folder: Path, verdict: Verdict, changed: bool) -> None:
     if other is None:
         return
     if other.instead is None:
-        command = shlex.join(["fedradio", "resume", str(folder), "--parts", other.name])
+        command = shlex.join(["fedradio", "resume", str(folder), "--parts", other.option])
         raise StoreError(f"parts of this run came from {other.name}; load it: {command}")
     if not changed:
         remedy = "restore it, or accept the change with --changed-parts"

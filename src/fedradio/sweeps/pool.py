@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedradio.core.errors import DivergenceError, FedradioError, StoreError
+from fedradio.core.errors import DivergenceError, FedradioError, FormatError, StoreError
 from fedradio.core.part_files import part_files
 from fedradio.core.tables import given_sha256
 from fedradio.results.run import open_run
@@ -36,7 +36,8 @@ class Outcome:
     """How a task ended: ``complete``, ``failed``, ``diverged``, ``interrupted``, or ``held`` by another process, to
     which it was left; with the error if there is one.
 
-    ``fresh`` is False if nothing had to be done; ``exit_code`` is that of the error, 0 without one.
+    ``fresh`` is False if nothing had to be done; ``exit_code`` is that of the error, 0 without one. A run of
+    ``other_format`` cannot be made by trying again.
     """
 
     task: RunTask
@@ -44,6 +45,7 @@ class Outcome:
     error: str | None
     fresh: bool
     exit_code: int = 0
+    other_format: bool = False
 
 
 class PoolObserver:
@@ -105,11 +107,12 @@ def settled_outcome(task: RunTask) -> Outcome | None:
     try:
         run = open_run(task.folder)
         if run.spec.sha256() != task.spec.sha256():
-            other = _difference(run.spec, task.spec)
-            raise StoreError(f"{task.folder} contains a different run{other}; remove it, or choose another folder")
+            differs = _difference(run.spec, task.spec)
+            raise StoreError(f"{task.folder} contains a different run{differs}; remove it, or choose another folder")
         _refuse_changed_files(task.folder)
     except FedradioError as error:
-        return Outcome(task, "failed", str(error), fresh=False, exit_code=error.exit_code)
+        other = isinstance(error, FormatError)
+        return Outcome(task, "failed", str(error), fresh=False, exit_code=error.exit_code, other_format=other)
     status = run.status
     if status == "diverged":
         reason = "it diverged before and would do so again"

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 from support.past import two_rounds
-from support.sealing import blank_summary, list_runs, write_summary
+from support.sealing import blank_summary, list_runs, other_format, write_summary
 
 from fedradio.cli.reading import print_drawings, read_runs
 from fedradio.core.errors import StoreError
 from fedradio.report.figures.gallery import Drawing
 from fedradio.report.terminal.console import SafeConsole
 from fedradio.report.terminal.progress import LateProgress
+from fedradio.results.export import export
 from fedradio.spec.spec import Spec
 
 
@@ -47,6 +48,25 @@ def test_a_sweep_without_runs(tmp_path: Path, progress: LateProgress) -> None:
     list_runs(tmp_path, {})
     with pytest.raises(StoreError, match="no runs in"):
         read_runs([tmp_path], progress)
+
+
+def test_a_sweep_of_another_format_is_one_sentence_a_run(
+    tmp_path: Path, tiny: Callable[..., Spec], progress: LateProgress
+) -> None:
+    spec = tiny("topology.clients=2", "seed=1")
+    list_runs(tmp_path, {"one": ("a", spec, [1, 2])})
+    (tmp_path / "runs").mkdir()
+    two_rounds(tmp_path / "runs/a-seed1", spec)
+    other_format(tmp_path / "runs/a-seed1")
+    with pytest.raises(StoreError) as caught:
+        read_runs([tmp_path], progress)
+    first, old, absent = str(caught.value).splitlines()
+    assert first == f"no runs in {tmp_path}"
+    assert old.startswith(f"{tmp_path / 'runs/a-seed1/records.jsonl'} has format 2, but")
+    assert absent == f"{tmp_path / 'runs/a-seed2'} is not begun"
+    with pytest.raises(StoreError) as refused:
+        export(tmp_path)
+    assert str(refused.value) == old
 
 
 def test_what_was_drawn_and_why_others_were_not(capsys: pytest.CaptureFixture[str]) -> None:

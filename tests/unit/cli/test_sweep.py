@@ -1,12 +1,17 @@
 """``fedradio sweep``: the command that makes what is missing, and lists."""
 
+import json
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from support.commands import Call
+from support.sealing import other_format
 
 from fedradio.cli.sweep import _options, _resume_command
 from fedradio.core.errors import SpecError, StoreError
+from fedradio.spec.spec import Spec
 
 
 def test_the_same_command_resume_command() -> None:
@@ -25,6 +30,19 @@ def test_a_list_makes_nothing(call: Call, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert f"2 variants x 3 seeds = 6 runs in {tmp_path / 's'}\n" in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_of_another_format_are_not_tried_again(call: Call, tiny: Callable[..., Spec], tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(json.dumps(tiny("rounds=1").plain))
+    words = ("sweep", tmp_path / "a.yaml", "--seeds", "1,2", "--out", tmp_path / "s", "--workers", "1")
+    assert call(*words).exit_code == 0
+    one, two = sorted((tmp_path / "s" / "runs").iterdir())
+    other_format(one)
+    done = call(*words)
+    assert (done.exit_code, "retry" in done.stderr) == (5, False)
+    assert "has format 2, but" in done.stderr
+    shutil.copyfile(one / "spec.yaml", two / "spec.yaml")  # the run of another seed: to be tried again once removed
+    assert "to retry the failed runs: fedradio sweep" in call(*words).stderr
 
 
 def test_wrong_seeds(call: Call) -> None:

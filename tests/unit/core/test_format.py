@@ -18,6 +18,13 @@ def test_another_number_is_refused() -> None:
         assert (str(caught.value), caught.value.exit_code) == (words, 5)
 
 
+@pytest.mark.parametrize("written", [{}, {"fedradio": None}, {"fedradio": 2}])
+def test_without_a_version_none_is_named(written: dict[str, object]) -> None:
+    with pytest.raises(FormatError) as caught:
+        check_format({"format": 2} | written, Path("a/b"))
+    assert str(caught.value) == f"a/b has format 2, but fedradio {__version__} reads {FORMAT}; run its spec again"
+
+
 def test_todays_number_and_none_at_all() -> None:
     check_format({"format": FORMAT, "fedradio": "9.9"}, Path("a"))
     check_format({}, Path("a"))

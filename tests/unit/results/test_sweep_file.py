@@ -61,7 +61,7 @@ def test_a_damaged_variant_is_one_sentence(folder: Path, change: dict[str, Any],
 def test_an_edited_file_is_refused(folder: Path) -> None:
     path = folder / MARKER
     before = path.read_text()
-    for after in (before.replace('"one"', '"uno"'), before[:-9], "[]", before.replace('"format": 3', '"format": 1')):
+    for after in (before.replace('"one"', '"uno"'), before[:-9], "[]", before.replace('"sha256"', '"sha"')):
         path.write_text(after)
         with pytest.raises(StoreError, match=r"sweep\.json is damaged"):
             read_sweep_file(folder)
@@ -71,6 +71,15 @@ def test_formats(folder: Path) -> None:
     rewrite(folder, lambda found: found | {"format": 4, "fedradio": "9.9"})
     with pytest.raises(FormatError, match=r"sweep.json has format 4, .* use fedradio 9\.9"):
         read_sweep_file(folder)
+
+
+def test_a_format_is_told_before_a_checksum(folder: Path) -> None:
+    path = folder / MARKER
+    before = path.read_text()
+    for after in (before.replace('"format": 3', '"format": 1'), '{"format": 1, "name": "old", "cells": []}'):
+        path.write_text(after)
+        with pytest.raises(FormatError, match=r"sweep\.json has format 1, but"):
+            read_sweep_file(folder)
 
 
 def test_keys_that_are_newer_than_the_sweep_have_their_defaults(folder: Path) -> None:

@@ -180,7 +180,11 @@ def test_other_formats_are_told_from_damage(folder: Path, tiny: Make, monkeypatc
         read_checkpoint_file(path)
     with pytest.raises(FormatError, match="format 4"):
         checkpoint_damage(folder, tiny(), tensors=False)
-    path.write_bytes(path.read_bytes().replace(b'"format": 4', b'"format": 3'))
+    written = path.read_bytes()
+    path.write_text('{"format": 1}')
+    with pytest.raises(FormatError, match="format 1"):
+        read_checkpoint_file(path)
+    path.write_bytes(written.replace(b'"format": 4', b'"format": 3'))
     with pytest.raises(StoreError, match="checksum is wrong"):
         read_checkpoint_file(path)
     write_checkpoint_file(path, replace(content(tiny(), 4), t=5))

@@ -37,5 +37,12 @@ def test_a_text_that_is_not_loaded(
     assert other_part_file(tmp_path) == other
 
 
+def test_only_a_file_that_is_here_is_named_in_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert OtherFile("mine.py", None).option == "FILE"
+    (tmp_path / "mine.py").touch()
+    assert OtherFile("mine.py", None).option == "mine.py"
+
+
 def test_a_run_without_own_parts(tmp_path: Path) -> None:
     assert other_part_file(tmp_path) is None

@@ -22,8 +22,11 @@ HEADS = {
 
 CAPTION = (
     "smoothness: of the global loss, and the largest of a client; noise: variance of mini-batch gradients; divergence: "
-    "of the clients' gradients from their mean, and of the edges'"
+    "of the clients' gradients from their mean"
 )
+
+OF_EDGES = ", and of the edges'"
+"""End of the caption where a column is about edges."""
 
 
 def diagnosis_view(diagnosis: Diagnosis) -> Group:
@@ -35,7 +38,8 @@ def diagnosis_view(diagnosis: Diagnosis) -> Group:
     ]
     head = ["round", "clients", *(f"{HEADS[name]}\n{UNITS[name]}" for name in names)]
     title = f"{diagnosis.name}, {diagnosis.algorithm}, seed {diagnosis.seed}: {count(len(rows), 'round')} measured"
-    return Group(Text(title, style="bold"), plain_table(head, cells, left=0), Text(CAPTION, style="dim"))
+    caption = CAPTION + OF_EDGES * ("edge_divergence" in names)
+    return Group(Text(title, style="bold"), plain_table(head, cells, left=0), Text(caption, style="dim"))
 
 
 def _number(value: float | None) -> str | None:
