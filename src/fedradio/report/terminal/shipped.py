@@ -56,8 +56,8 @@ def open_shipped(item: Item, stored: ShippedResult) -> Shipped:
 
 @dataclass(frozen=True)
 class ShippedCounts:
-    """How many items have shipped results, ``whole`` ones with all of their rows, ``fewer`` of these with fewer seeds than
-    the item has at that scale, and how many claims which verdict."""
+    """How many items have shipped results, ``whole`` ones with all of their rows, ``fewer`` of these with fewer seeds
+    than the item has at that scale, and how many claims which verdict."""
 
     items: int
     found: int
