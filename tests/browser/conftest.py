@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
+from support.patience import PATIENCE_S
 
 ARGUMENTS = (
     "--no-sandbox",  # in containers the tests run as root
@@ -35,7 +36,7 @@ def browser() -> Iterator[Browser]:
         _without("no chromium on this machine (Debian: apt-get install chromium), and FEDRADIO_CHROMIUM names none")
     with sync_playwright() as driver:
         try:
-            found = driver.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+            found = driver.chromium.launch(executable_path=path, args=list(ARGUMENTS), timeout=1e3 * PATIENCE_S)
         except Error as error:
             _without(f"{path} does not start: {error.message.splitlines()[0]}")
         yield found

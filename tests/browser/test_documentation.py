@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
+from support.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,7 +67,7 @@ def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     found = browser.new_context(viewport=DESK, color_scheme="light")
-    found.set_default_timeout(30_000)
+    found.set_default_timeout(1e3 * PATIENCE_S)
     yield found
     found.close()
 

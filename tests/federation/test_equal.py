@@ -16,6 +16,10 @@ from support.started import Started
 from fedradio.core.contracts import EvaluationRecord, ExchangeRecord
 from fedradio.core.rng import Rng
 from fedradio.runs.records import read_records
+from fedradio.runs.run import run
+from fedradio.spec.spec import load_spec
+
+pytestmark = pytest.mark.federation
 
 SCAFFOLD = {"kind": "scaffold"}
 SPECS: dict[str, dict[str, Any]] = {
@@ -34,7 +38,6 @@ SPECS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.federation_long
 @pytest.mark.parametrize("name", SPECS)
 def test_a_real_federation_equals_the_simulation(name: str, started: Started) -> None:
     started.keys(3)
@@ -42,7 +45,7 @@ def test_a_real_federation_equals_the_simulation(name: str, started: Started) ->
     devices = [started.join(client) for client in range(3)]
     assert server.wait(PATIENCE_S) == 0, started.text("serve.log")
     assert [device.wait(PATIENCE_S) for device in devices] == [0, 0, 0]
-    assert started.command("run", "spec.yaml", "grouping=single", "--out", "plain", log="run.log").wait(PATIENCE_S) == 0
+    run(load_spec(started.folder / "spec.yaml", ["grouping=single"]), started.folder / "plain", workers=1)
     models = [(started.folder / run / "model.safetensors").read_bytes() for run in ("run", "plain")]
     assert models[0] == models[1]
     scores = [
@@ -52,7 +55,6 @@ def test_a_real_federation_equals_the_simulation(name: str, started: Started) ->
     assert scores[0] == scores[1]
 
 
-@pytest.mark.federation
 def test_a_server_that_is_interrupted_and_then_killed_goes_on(started: Started) -> None:
     """Ctrl-C after some rounds, --resume, kill -9, --resume: the model is that of a simulation in one go.
 
@@ -78,7 +80,7 @@ def test_a_server_that_is_interrupted_and_then_killed_goes_on(started: Started) 
     records = list(read_records(started.folder / "run", ExchangeRecord))
     assert [record.t for record in records] == list(range(16))
     assert all(record.arrived == [True] * 3 for record in records)
-    assert started.command("run", "spec.yaml", "grouping=single", "--out", "plain", log="run.log").wait(PATIENCE_S) == 0
+    run(load_spec(started.folder / "spec.yaml", ["grouping=single"]), started.folder / "plain", workers=1)
     models = [(started.folder / run / "model.safetensors").read_bytes() for run in ("run", "plain")]
     assert models[0] == models[1]
 
@@ -94,7 +96,6 @@ def arrays(folder: Path, number: int, classes: list[int]) -> None:
         np.savez(folder / f"{name}.npz", x=x.astype(np.float32), y=y)
 
 
-@pytest.mark.federation_long
 def test_devices_with_samples_of_their_own(started: Started) -> None:
     started.keys(3)
     for number, classes in enumerate(([0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9])):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.batches import made
 from support.fork_server import ForkedProcess
+from support.patience import PATIENCE_S
 from support.processes import FORKED_WORKERS, fedradio
 
 CODE = """
@@ -36,20 +37,20 @@ def test_it_is_like_a_process_that_was_started(tmp_path: Path) -> None:
     )
     expected = started.communicate()
     forked = ForkedProcess(tmp_path, CODE, "one", "two", env=env)
-    assert forked.communicate(60.0) == expected
+    assert forked.communicate(PATIENCE_S) == expected
     assert (forked.returncode, started.returncode) == (7, 7)
 
 
 def test_how_it_ends(tmp_path: Path) -> None:
     for code, expected in (("", 0), ("import sys; sys.exit('no')", 1), ("1 / 0", 1), ("import os; os.abort()", -6)):
-        assert ForkedProcess(tmp_path, code).wait(60.0) == expected
+        assert ForkedProcess(tmp_path, code).wait(PATIENCE_S) == expected
     with pytest.raises(subprocess.TimeoutExpired):
         ForkedProcess(tmp_path, "import time; time.sleep(600)").communicate(0.1)
     sleeping = ForkedProcess(tmp_path, "import time; print('ready', flush=True); time.sleep(600)")
     assert sleeping.stdout.readline() == "ready\n"
     assert sleeping.poll() is None
     sleeping.send_signal(signal.SIGTERM)
-    assert sleeping.wait(60.0) == sleeping.poll() == -signal.SIGTERM
+    assert sleeping.wait(PATIENCE_S) == sleeping.poll() == -signal.SIGTERM
     sleeping.kill()  # nobody is there any more
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.patience import PATIENCE_S
 from support.processes import alive, rounds_in, start, wait_for
 
 from fedradio.core.files import locked
@@ -22,10 +23,6 @@ topology: {kind: flat, clients: 4}
 hops: [{policy: {kind: fixed, steps: 2}}]
 model: {kind: logistic}
 """
-
-
-GENEROUS_S = 600
-"""How long an event may take on a machine that does other things; no test waits for it unless something is wrong."""
 
 
 @pytest.fixture
@@ -42,7 +39,7 @@ def test_a_run_and_its_resumption_end_in_order(number: signal.Signals, here: Pat
         process = start(here, *words)
         wait_for(lambda: rounds_in(folder) > done + 2)  # noqa: B023
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=GENEROUS_S)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 130
         assert "stopping after this round" in stderr
         assert "finished work is in r; resume with: fedradio resume r" in stderr
@@ -84,7 +81,7 @@ def test_the_second_one_ends_a_run_at_once(here: Path) -> None:
     assert any("stopping after this round" in line for line in process.stderr)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=GENEROUS_S)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert (read_summary(here / "r")["status"], rounds_in(here / "r")) == ("interrupted", 0)
 
@@ -109,7 +106,7 @@ def test_a_sweep_ends_in_order_and_leaves_no_worker(number: signal.Signals, grou
     process.send_signal(number)
     for worker in workers if group else ():
         os.kill(worker, number)
-    _, stderr = process.communicate(timeout=GENEROUS_S)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "finished work is in s; resume with: fedradio sweep" in stderr
     assert alive(here) == []
@@ -142,5 +139,5 @@ def test_a_command_that_makes_no_rounds_ends_at_once(number: signal.Signals) -> 
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        assert process.communicate(timeout=GENEROUS_S) == ("", "")
+        assert process.communicate(timeout=PATIENCE_S) == ("", "")
     assert process.returncode == 130

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.patience import PATIENCE_S
 
 BLOCKED = """
 import sys
@@ -29,7 +30,7 @@ model: {kind: logistic}
 
 def command(here: Path, *words: str) -> subprocess.CompletedProcess[str]:
     done = [sys.executable, "-c", BLOCKED, *words]
-    return subprocess.run(done, cwd=here, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(done, cwd=here, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 def test_all_else_works(tmp_path: Path) -> None:

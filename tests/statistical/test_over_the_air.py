@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import gamma, ks_1samp, ks_2samp
 from support.exchanges import everyone, exchange, realised, sent
+from support.moments import moments
 from torch import Tensor
 
 from fedradio.core.contracts import ChannelState
@@ -24,7 +25,7 @@ from fedradio.links.air import Air, direct, exact, hear
 from fedradio.links.over_the_air import OverTheAir, over_the_air
 from fedradio.network.clusters import clusters, without_edges
 from fedradio.network.power_law import power_law
-from fedradio.theory.whfl import aggregation_error, flat_error, moments
+from fedradio.theory.whfl import aggregation_error, flat_error
 
 DRAWS, MANY, WITHIN, SIGMAS, P_LEAST = 20_000, 100_000, 0.03, 4.5, 0.001
 pytestmark = pytest.mark.wide

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import exit_code
+from support.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PIECE = re.compile(r'^```(?:console|\w+ title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -71,8 +72,8 @@ def printed(command: str, capsys: pytest.CaptureFixture[str]) -> str:
         both = capsys.readouterr()
         return both.out + both.err
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    env = os.environ | {"PATH": path}
-    return subprocess.run(command, shell=True, env=env, capture_output=True, text=True, timeout=120, check=True).stdout
+    how = {"env": os.environ | {"PATH": path}, "capture_output": True, "text": True, "timeout": PATIENCE_S}
+    return subprocess.run(command, shell=True, check=True, **how).stdout
 
 
 def check_page(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> int:

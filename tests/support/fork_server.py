@@ -26,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
+from support.patience import PATIENCE_S
+
 MODULES = ("typer", "fedradio.report.terminal.run_progress", "fedradio.sweeps.sweep", "fedradio.sweeps.worker")
 """What the server imports besides what a run needs: no command, because consoles read the environment when made."""
 
@@ -58,7 +60,7 @@ def stop() -> None:
     for each in _ways.values():
         each.close()
     for process in _processes:
-        process.wait(60.0)
+        process.wait(PATIENCE_S)
 
 
 class ForkedProcess:

@@ -1,4 +1,4 @@
-"""Federations of real processes on this machine: started, watched and ended, each by its number."""
+"""Federations of real processes on this machine: forked, watched and ended, each by its number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from support.fork_server import ForkedProcess
 from support.patience import PATIENCE_S
+from support.processes import MAIN
 
 DEVICE = Path(__file__).parents[1] / "federation" / "device.py"
 
@@ -31,22 +32,20 @@ class Started:
 
     folder: Path
     port: int = field(default_factory=free_port)
-    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    running: list[ForkedProcess] = field(default_factory=list)
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    def command(self, *arguments: str, log: str = "log") -> subprocess.Popen[bytes]:
+    def command(self, *arguments: str, log: str = "log") -> ForkedProcess:
         """A command of fedradio in the background; what it prints goes to a file."""
-        return self.python("-m", "fedradio", *arguments, log=log)
+        return self.python(MAIN, *arguments, log=log)
 
-    def python(self, *arguments: str, log: str) -> subprocess.Popen[bytes]:
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-        with (self.folder / log).open("wb") as file:
-            process = subprocess.Popen(
-                [sys.executable, *arguments], cwd=self.folder, env=environment, stdout=file, stderr=subprocess.STDOUT
-            )
+    def python(self, code: str, *arguments: str, log: str) -> ForkedProcess:
+        with (self.folder / log).open("wb") as file, open(os.devnull) as nothing:
+            files = {0: nothing.fileno(), 1: file.fileno(), 2: file.fileno()}
+            process = ForkedProcess(self.folder, code, *arguments, env=os.environ | {"COLUMNS": "200"}, files=files)
         self.running.append(process)
         return process
 
@@ -56,24 +55,23 @@ class Started:
             == 0
         )
 
-    def serve(self, spec: dict[str, Any], *options: str) -> subprocess.Popen[bytes]:
+    def serve(self, spec: dict[str, Any], *options: str) -> ForkedProcess:
         (self.folder / "spec.yaml").write_text(yaml.safe_dump(spec))
         given = ("--tls", "keys", "--out", "run", "--port", str(self.port), "--wait", str(int(PATIENCE_S)), *options)
         return self.command("serve", "spec.yaml", *given, log="serve.log")
 
     def join(
         self, client: int, key: str | None = None, ca: str = "keys/ca.crt", log: str = "", state: str = ""
-    ) -> subprocess.Popen[bytes]:
+    ) -> ForkedProcess:
         given = ("--key", key or f"keys/node-{client}.key", "--ca", ca, "--state", state or f"state-{client}")
         return self.command("join", self.address, "--client", str(client), *given, log=log or f"join-{client}.log")
 
-    def misbehave(self, client: int, plan: str) -> subprocess.Popen[bytes]:
+    def misbehave(self, client: int, plan: str) -> ForkedProcess:
         """A device that does as ``plan`` says, see ``device.py``."""
         key = f"keys/node-{client}.key"
         state = f"state-{client}"
-        return self.python(
-            str(DEVICE), self.address, str(client), key, "keys/ca.crt", state, plan, log=f"bad-{client}.log"
-        )
+        given = (self.address, str(client), key, "keys/ca.crt", state, plan)
+        return self.python(DEVICE.read_text(encoding="utf-8"), *given, log=f"bad-{client}.log")
 
     def text(self, name: str) -> str:
         return (self.folder / name).read_text(errors="replace")

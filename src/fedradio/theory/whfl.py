@@ -34,7 +34,7 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import Slots
-from fedradio.links.air import Air, Floats, Normaliser, error_split, symbols
+from fedradio.links.air import Air, Floats, Normaliser, error_split
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,6 @@ class AggregationError:
     @property
     def total(self) -> float:
         return self.bias + self.variance
-
-
-def moments(sent: Tensor) -> Moments:
-    """Second moments, averaged over the symbols of ``sent [I, U, d]``; with d = 2 those of one symbol."""
-    n = symbols(sent.shape[-1])
-    summed = sent.double().sum(dim=0)
-    return Moments(summed @ summed.T / n, sent.double().square().sum(dim=(0, 2)) / n, len(sent))
 
 
 def flat_error(

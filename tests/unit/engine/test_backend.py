@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 import torch
+from support.reference import Reference
 from support.training import assert_same
 
 from fedradio.core.contracts import LocalRule, Start
 from fedradio.core.rng import Rng
-from fedradio.engine import Engine, Reference
+from fedradio.engine import Engine
 from fedradio.engine.layers import dense_layers
 from fedradio.models import FlatModel, mlp
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
+from support.reference import Reference
 from support.training import assert_same
 
 from fedradio.core.contracts import LocalRule
-from fedradio.engine import Engine, Reference
+from fedradio.engine import Engine
 from fedradio.engine.dense import Dense
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.local import prepare

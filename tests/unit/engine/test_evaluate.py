@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import pytest
 import torch
+from support.reference import Reference
 from torch import Tensor, nn
 
 from fedradio.core.contracts import Backend, Ensemble, EvalJob, Metric, Scores, TestSet
 from fedradio.core.rng import Rng
-from fedradio.engine import Engine, Reference, distinct, memo
+from fedradio.engine import Engine, distinct, memo
 from fedradio.engine.evaluate import evaluate, probabilities
 from fedradio.models import FlatModel, logistic, mlp, wrap
 

@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any
 
 import pytest
+from support.reference import Reference
 from support.training import assert_same
 from torch import nn
 
 from fedradio.core.contracts import LocalRule
-from fedradio.engine import Engine, Reference
+from fedradio.engine import Engine
 from fedradio.engine.layers import dense_layers
 from fedradio.models import FlatModel, wrap
 

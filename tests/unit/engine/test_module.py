@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 import torch
+from support.reference import Reference
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from fedradio.core.contracts import Batches, LocalRule, Picks, Start, TrainJob
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.engine import Engine, Reference
+from fedradio.engine import Engine
 from fedradio.engine.layers import dense_layers
 from fedradio.models import FlatModel, cnn3x3, cnn_batchnorm, lstm, squeezenet, wrap
 

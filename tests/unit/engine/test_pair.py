@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.reference import Reference
 from support.training import distance
 from torch import nn
 
@@ -27,7 +28,7 @@ from fedradio.core.contracts import (
 )
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
-from fedradio.engine import Engine, Reference
+from fedradio.engine import Engine
 from fedradio.models import FlatModel, logistic, mlp, wrap
 
 EXACT = 1e-9

@@ -6,11 +6,12 @@ import math
 
 import pytest
 import torch
+from support.reference import Reference
 from torch import Tensor, nn
 
 from fedradio.core.contracts import Batches, Ensemble, EvalJob, LocalRule, Picks, Start, TestSet, TrainJob
 from fedradio.core.rng import Rng
-from fedradio.engine import Engine, Reference
+from fedradio.engine import Engine
 from fedradio.models import FlatModel, logistic, mlp, wrap
 
 

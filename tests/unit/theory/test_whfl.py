@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 from support.exchanges import realised
+from support.moments import moments
 from torch import Tensor
 
 from fedradio.core.rng import Rng
@@ -32,7 +33,7 @@ def world(layout: int, **rules: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def test_hand_computed_flat_error() -> None:
     """Gains 1 and 3, x = 1 and 5, P = 2, K = 10, noise 8: bias (4 - 3)^2, fading (1 + 9*25)/160, intra 3*26/160,
     noise 8/4/4/10."""
-    sent = whfl.moments(torch.tensor([[[1.0, 0.0], [5.0, 0.0]]]))
+    sent = moments(torch.tensor([[[1.0, 0.0], [5.0, 0.0]]]))
     found = whfl.flat_error(doubles(1, 3), sent, amplitude=2.0, noise=8.0, antennas=10)
     expected = (1.0, 226 / 160, 78 / 160, 0.0, 0.05)
     assert (found.bias, found.fading, found.intra, found.inter, found.noise) == pytest.approx(expected)
@@ -41,7 +42,7 @@ def test_hand_computed_flat_error() -> None:
 
 def test_hand_computed_flat_error_with_the_printed_sum() -> None:
     """The same with the estimate halved: mean 2 against the true 3, every variance a quarter."""
-    sent = whfl.moments(torch.tensor([[[1.0, 0.0], [5.0, 0.0]]]))
+    sent = moments(torch.tensor([[[1.0, 0.0], [5.0, 0.0]]]))
     found = whfl.flat_error(doubles(1, 3), sent, amplitude=2.0, noise=8.0, antennas=10, normaliser="sum")
     expected = (1.0, 226 / 640, 78 / 640, 0.0, 0.0125)
     assert (found.bias, found.fading, found.intra, found.inter, found.noise) == pytest.approx(expected)
@@ -77,7 +78,7 @@ def test_two_hops_equal_the_plain_formula(bar: Normaliser) -> None:
         gain,
         parent,
         edge,
-        whfl.moments(sent),
+        moments(sent),
         amplitude=1.5,
         edge_amplitude=12.0,
         noise=7.0,
@@ -92,8 +93,8 @@ def test_two_hops_equal_the_plain_formula(bar: Normaliser) -> None:
 
 def test_moments_of_many_symbols_are_the_mean_of_each() -> None:
     sent = torch.randn(2, 5, 8, generator=Rng(9).torch(), dtype=torch.float64)
-    whole = whfl.moments(sent)
-    each = [whfl.moments(sent[:, :, n::4]) for n in range(4)]
+    whole = moments(sent)
+    each = [moments(sent[:, :, n::4]) for n in range(4)]
     assert torch.allclose(whole.gram, torch.stack([one.gram for one in each]).mean(dim=0))
     assert torch.allclose(whole.power, torch.stack([one.power for one in each]).mean(dim=0))
 

@@ -343,7 +343,7 @@ class Scores:
 
 
 class Backend(Protocol):
-    """Trainer and evaluator; every implementation equals the reference loop of ``engine/reference.py``."""
+    """Trainer and evaluator; every implementation equals the plain loop of ``tests/support/reference.py``."""
 
     def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
         """Train the cohort; a client without updates has a delta and loss of 0.

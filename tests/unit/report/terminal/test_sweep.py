@@ -1,8 +1,8 @@
 """Sweeps on a terminal: progress and results."""
 
 import io
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.sealing import blank_summary, write_summary
@@ -61,14 +61,16 @@ def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_lines_tell_the_remaining_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedradio.report.terminal.sweep.LINE_EVERY_S", 0.0)
+    clock = SimpleNamespace(monotonic=lambda: clock.now, now=1000.0)
+    monkeypatch.setattr("fedradio.report.terminal.sweep.time", clock)
     jobs = [RunTask(check_spec({"rounds": 10}), tmp_path / str(n), f"run {n}") for n in range(2)]
     console = SafeConsole(width=100, record=True, file=io.StringIO())
     with BatchProgress(console) as progress:
         progress.started(jobs, 1)
         progress.advanced(jobs[0], 0, 10)
-        progress._began = time.monotonic() - 30
+        clock.now += 30
         progress.advanced(jobs[0], 5, 10)  # a quarter after 30 s
-        progress._began = time.monotonic() - 60
+        clock.now += 30
         progress.advanced(jobs[0], 10, 10)  # half after 60 s
     lines = console.export_text().splitlines()
     assert lines[-2:] == ["  run 0: 5/10 rounds, about 1 min 30 s left", "  run 0: 10/10 rounds, about 1 min 0 s left"]
