@@ -805,6 +805,20 @@ MUTANTS = (
         ("network/test_channel.py",),
     ),
     Mutant(
+        "network/channel.py",
+        "decibels of an amplitude, for gains of places and pairs",
+        "-math.log(10) / 10",
+        "-math.log(10) / 20",
+        ("network/test_channel.py",),
+    ),
+    Mutant(
+        "network/channel.py",
+        "gains of places round differently where a tensor ends",
+        "torch.exp((loss + shadow) * DB) if exact else ",
+        "",
+        ("network/test_channel.py",),
+    ),
+    Mutant(
         "fleet/costs.py",
         "computing takes twice the joules",
         "0.5 * fleet.capacitance * cycles",

@@ -14,6 +14,7 @@ from support.examples import examples
 from support.worlds import cells
 
 from fedradio.core.contracts import ExchangeRecord, Fleet, Hop, Link, Policy
+from fedradio.core.registry import parts
 from fedradio.fleet.profile import cellular, handset, iot, vehicle
 from fedradio.links.digital import digital
 from fedradio.links.ideal import ideal
@@ -23,6 +24,7 @@ from fedradio.policies.budget import budget
 from fedradio.policies.fixed import fixed
 from fedradio.policies.joint import joint
 from fedradio.policies.per_client import per_client
+from fedradio.policies.ramp import ramp
 from fedradio.policies.sampling import sampling
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
@@ -42,14 +44,21 @@ POLICIES: dict[str, Policy] = {
     "sampling": sampling(clients=2, steps=2),
     "ignoring": sampling(clients=2, steps=2, deadline="ignore"),
     "joint": joint(clients=2, max_steps=3),
+    "joint, paper": joint(clients=2, max_steps=3, mode="paper"),
+    "joint, dc": joint(clients=2, max_steps=3, mode="dc", iterations=3),
     "per_client": per_client(max_steps=3),
+    "per_client, paper": per_client(max_steps=3, mode="paper"),
     "budget": budget(max_steps=3),
+    "ramp": ramp(steps=2),
 }
 
 FLEETS = {"cellular": partial(cellular, energy_j=(50.0, 90.0)), "handset": handset, "iot": iot, "vehicle": vehicle}
 
-PLANNING = {"joint", "per_client", "budget"}
+PLANNING = {name for name, policy in POLICIES.items() if "rate" in policy.needs}
 """Policies that need a deadline and a link with rates."""
+
+AMPLITUDES = {name for name, policy in POLICIES.items() if "amplitude" in policy.needs}
+"""Policies that need a link whose senders are given amplitudes."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,7 @@ class World:
     deadline_s: float | None
     late: Any
     fading: Any
+    redraw: Any
     devices: str
     fleet: dict[str, float]
     above: bool
@@ -68,7 +78,7 @@ class World:
 
     def build(self) -> Simulation:
         fleet = partial(FLEETS[self.devices], **self.fleet)
-        channel = urban_macro(fading=self.fading)
+        channel = urban_macro(fading=self.fading, redraw=self.redraw)
         return cells(
             link=LINKS[self.link],
             policy=POLICIES[self.policy],
@@ -86,7 +96,8 @@ class World:
 def worlds(draw: st.DrawFn) -> World:
     link = draw(st.sampled_from(sorted(LINKS)))
     rates = link in ("digital", "lossy")
-    policy = draw(st.sampled_from([name for name in POLICIES if rates or name not in PLANNING]))
+    unfit = AMPLITUDES if rates else PLANNING
+    policy = draw(st.sampled_from([name for name in POLICIES if name not in unfit]))
     deadline_s = draw(st.sampled_from([0.0003, 0.004, 0.007, 0.01, 0.02, 0.2]))  # computing .2 to .7 ms, uploads ms
     numbers = {
         "circuit_w": draw(st.sampled_from([0.0, 0.2])),
@@ -103,6 +114,7 @@ def worlds(draw: st.DrawFn) -> World:
         deadline_s=deadline_s if policy in PLANNING or draw(st.booleans()) else None,
         late=draw(st.sampled_from(["stop", "finish"])),
         fading=draw(st.sampled_from(["none", "rayleigh"])) if link != "air" else "none",
+        redraw=draw(st.sampled_from(["exchange", "place"])),
         devices=devices,
         fleet=numbers if devices == "cellular" else {},
         above=draw(st.booleans()),
@@ -164,6 +176,13 @@ def joules_of(sim: Simulation, world: World, record: ExchangeRecord, elapsed_s: 
     assert record.time_s is not None
     ends_s = [record.time_s[int(sim.topology.parents[record.hop][i])] for i in record.ids]
     return computed + sent_j(record, link, hop.fleet, on_air) + waited_j(ends_s, hop.fleet, ready_s, on_air)
+
+
+def test_every_policy_link_and_drawn_fleet_is_tried() -> None:
+    names = {family: {part.kind for part in parts(family)} for family in ("policy", "link", "fleet")}
+    assert names["policy"] == {name.split(",")[0] for name in POLICIES} - {"ignoring"}
+    assert len(names["link"]) == len({type(link) for link in LINKS.values()})
+    assert names["fleet"] - {"file"} == set(FLEETS)
 
 
 @given(worlds())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import signature
+
 import pytest
 import torch
 from support.exchanges import exchange, realised
@@ -10,7 +13,7 @@ from torch import Tensor
 from fedradio.core.contracts import ChannelState, Fleet, View
 from fedradio.core.rng import Rng
 from fedradio.fleet.costs import compute_s, cycles_per_step
-from fedradio.fleet.profile import cellular
+from fedradio.fleet.profile import cellular, handset, iot, vehicle
 from fedradio.links.digital import digital
 from fedradio.links.rates import airtime_s
 from fedradio.network.channel import urban_macro
@@ -32,6 +35,17 @@ HARDWARE = {
 }
 """Kinds of devices for which planners must be exact."""
 HARDWARE_KINDS = pytest.mark.parametrize("floors", HARDWARE.values(), ids=HARDWARE)
+
+
+def values_of(kind: Callable[..., Fleet]) -> dict[str, object]:
+    """The values of a kind of fleet, by keyword: those with which ``cellular`` draws the same devices."""
+    return {name: each.default for name, each in signature(kind).parameters.items() if each.default is not each.empty}
+
+
+FLEETS = HARDWARE | {kind.__name__: values_of(kind) for kind in (handset, iot, vehicle)}
+FLEET_KINDS = pytest.mark.parametrize("floors", FLEETS.values(), ids=FLEETS)
+"""The same, and the fleets that are shipped."""
+
 VALUES, SAMPLE_BITS, SAMPLES = 1_026_772, 101_376, 160  # OSAFL's CNN on data set 1: five mini-batches of 32 a step
 
 

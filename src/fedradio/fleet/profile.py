@@ -171,13 +171,16 @@ def iot(
 
     - ``f_max_hz`` 64 to 128 MHz: the two Cortex-M33 cores of Nordic's nRF5340 (Zephyr, board ``nrf5340dk``).
     - ``capacitance`` 6e-27 F (3e-27 to 7e-26): 2.1 mA at 128 MHz (Nordic, preliminary datasheet of the nRF54LC10A) at
-      an assumed 3 V are 6.3 mW; ``zeta = 2 P/f^3``. The range is assumed.
+      an assumed 3 V are 6.3 mW; ``zeta = 2 P/f^3``. The range is assumed. Note: ``f^2`` in the energy of a cycle takes
+      a voltage that falls with the frequency; with a fixed voltage, slow computing costs more than modelled here.
     - ``cpu_min_hz`` 16 MHz (1 to 64) and ``cpu_static_w`` 0.5 mW (0.1 to 5): assumed.
     - ``p_max_dbm`` 20 to 23: power classes 5 and 3, and ``tx_min_w`` 1e-7 W, -40 dBm (3GPP TS 36.101, tables 6.2.5F-1
       and 6.2.5F-2).
-    - ``circuit_w`` 0.27 W and ``pa_efficiency`` 0.38: u-blox SARA-N2 draws 74 mA at -40 dBm and 220 mA at 23 dBm (data
-      sheet as quoted in the manual of NB|EASY) at 3.6 V: 0.266 W, and 0.526 W more for 0.2 W on the air. Nordic's
-      nRF9160 averages 45 mA at 0 dBm and 100 to 115 mA at 23 dBm in LTE-M.
+    - ``circuit_w`` 0.27 W (0.17 to 0.27) and ``pa_efficiency`` 0.38 (0.07 to 0.38): u-blox SARA-N2 draws 74 mA at -40
+      dBm and 220 mA at 23 dBm (data sheet as quoted in the manual of NB|EASY) at 3.6 V: 0.266 W, and 0.526 W more for
+      0.2 W on the air. Nordic's nRF9160 averages 45 mA at 0 dBm in LTE-M (product specification) at 3.7 V, 0.17 W, and
+      100 to 115 mA at 23 dBm, pauses included; its peaks at full power are 300 mA (white paper nWP-034), 1.1 W, hence
+      0.24. ``peteryej/LoRaWAN-NBIoTEnergyModels`` has 3.3 W at the highest power, hence 0.07.
     - ``idle_w`` 0.02 W (1e-5 to 0.022): 6 mA in active mode, 3 uA in deep sleep (the same data sheet); 19.8 mW in
       ``peteryej/LoRaWAN-NBIoTEnergyModels``.
     - ``cycles_per_bit`` 25 to 40: assumed, RawHFL's.

@@ -43,7 +43,7 @@ class Ideal(Link):
             tx_s=torch.zeros(x.senders, dtype=torch.float64),
             done_s=x.ready_s,
             arrived=arrived,
-            expect=torch.ones(x.senders, dtype=torch.float64),
+            expect=(~late).double(),
             reason=torch.where(late, int(Reason.DEADLINE), int(Reason.NONE)),
         )
 

@@ -34,6 +34,9 @@ LOS_M, NLOS_M, SIGHT_M = 37.0, 50.0, 50.0
 SITES_SHARE = 0.5
 """Correlation of the shadowing towards two receivers at the same place, as system simulations of 3GPP assume it."""
 
+DB = -math.log(10) / 10
+"""Natural logarithm of the gain of a loss of 1 dB."""
+
 GEOMETRIES = 4
 """Pairs of tiers whose path losses are kept: those of the hops of a run, and of the run before."""
 
@@ -83,7 +86,7 @@ class UrbanMacro(Channel):
         sight = chance < p_sight
         loss = torch.where(sight, los_db, nlos_db)
         shadow = torch.where(sight, self.los_sigma_db * in_sight, self.nlos_sigma_db * out_of_sight)
-        return torch.pow(10.0, -(loss + shadow) / 10.0)
+        return torch.exp((loss + shadow) * DB) if exact else torch.pow(10.0, -(loss + shadow) / 10.0)
 
 
 @register("channel", "urban_macro", paper="3GPP TR 38.901, tables 7.4.1-1 and 7.4.2-1; RawHFL, section V")
@@ -147,13 +150,16 @@ def _geometry(
     """Probability of line of sight, and the path loss in dB in and out of sight, of all pairs ``[R, S]`` each.
 
     Kept while the positions are the same objects, as they are where nobody moves: tensors are told apart by identity.
-    ``exact``: a distance depends on its own two nodes alone, to the last bit, however many others there are.
+    ``exact``: the values of a pair depend on its own two nodes alone, to the last bit, whoever else is there.
+    ``torch.hypot`` and ``torch.pow`` round the last elements of a tensor differently, so they cannot be used then.
     """
     mode = "donot_use_mm_for_euclid_dist" if exact else "use_mm_for_euclid_dist_if_necessary"
-    distance = torch.cdist(receivers_m, senders_m, compute_mode=mode)
-    radio = (carrier_hz, mast_m, terminal_m)
-    nlos_db = {"standard": urban_macro_nlos_db, "optional": urban_macro_optional_nlos_db}[nlos](distance, *radio)
-    return urban_macro_sight(distance), urban_macro_los_db(distance, *radio), nlos_db
+    d2_m = torch.cdist(receivers_m, senders_m, compute_mode=mode)
+    height = mast_m - terminal_m
+    d3_m = (d2_m * d2_m + height**2).sqrt() if exact else torch.hypot(d2_m, torch.full_like(d2_m, height))
+    radio = (d2_m, d3_m, carrier_hz, mast_m, terminal_m)
+    hidden_db = urban_macro_nlos_db(*radio) if nlos == "standard" else urban_macro_optional_nlos_db(d3_m, carrier_hz)
+    return urban_macro_sight(d2_m), urban_macro_los_db(*radio), hidden_db
 
 
 @lru_cache(maxsize=GEOMETRIES)

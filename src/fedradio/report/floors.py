@@ -23,9 +23,13 @@ def floors_text(run: Run) -> str:
     empty otherwise. The floors that the fleet declares do not matter.
 
     Frequencies: below 50 MHz, or below a tenth of the fleet's highest frequency if that is less. Powers: below -40 dBm.
+    A run without a summary, such as one in progress, has them in its records.
     """
-    summary, fleet = run.summary or {}, run.spec.plain["hops"][0]["fleet"]
-    cpu_hz, power_w = summary.get("least_cpu_hz"), summary.get("least_power_w")
+    fleet = run.spec.plain["hops"][0]["fleet"]
+    if run.summary is None:
+        cpu_hz, power_w = run.digest.least_cpu_hz, run.digest.least_power_w
+    else:
+        cpu_hz, power_w = run.summary.get("least_cpu_hz"), run.summary.get("least_power_w")
     found = []
     if cpu_hz is not None and cpu_hz < _least_hz(fleet):
         found.append(f"CPU down to {cpu_hz / 1e6:.2g} MHz")

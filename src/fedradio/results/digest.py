@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord, Note
 from fedradio.results.client_states import ClientStates, Ints, StateReader
 from fedradio.results.quantities import axes
+from fedradio.runs.summary import least_used
 
 if TYPE_CHECKING:
     from fedradio.results.run import Run
@@ -63,7 +64,8 @@ class DeviceTimes:
 class Digest:
     """Contents of the exchange records: client states and joules, if defined; notes; times of real devices.
 
-    ``waiting`` is None where devices draw no power while they wait.
+    ``waiting`` is None where devices draw no power while they wait. ``least_cpu_hz`` is the lowest frequency at which a
+    client trained, ``least_power_w`` the lowest power of a sender.
     ``client_metrics``: metrics of the clients with test samples, by name and by the number of rounds done. ``totals``
     are the costs so far after every round, ``series`` the rounds from 0 and the values of every metric.
     """
@@ -77,6 +79,8 @@ class Digest:
     client_metrics: Mapping[str, Mapping[int, Floats]] = field(default_factory=dict)
     totals: Mapping[str, Floats] = field(default_factory=dict)
     series: Mapping[str, tuple[Ints, Floats]] = field(default_factory=dict)
+    least_cpu_hz: float | None = None
+    least_power_w: float | None = None
 
     def curve(self, metric: str, against: str = "rounds") -> Curve | None:
         """A metric against what had been spent by then; None where either is undefined."""
@@ -100,8 +104,10 @@ def digest(run: Run) -> Digest:
     notes: dict[tuple[int, str], NoteSeries] = {}
     number: dict[int, int] = {}
     devices: dict[int, DeviceTimes] = {}
+    least: tuple[float | None, float | None] = (None, None)
     for record in run.exchanges():
         hop = record.hop
+        least = least_used(record, *least)
         number[hop] = number.get(hop, 0) + 1
         if hop == 0:
             states.add(record)
@@ -113,7 +119,7 @@ def digest(run: Run) -> Digest:
             _add_note(notes, (hop, name), number[hop], note)
     clients = client_metrics(run.evaluations)
     joules = (computing.joules(), sending.joules(), waiting.joules())
-    return Digest(states.states(), *joules, notes, devices, clients, totals(run), series(run))
+    return Digest(states.states(), *joules, notes, devices, clients, totals(run), series(run), *least)
 
 
 def totals(run: Run) -> dict[str, Floats]:

@@ -50,7 +50,7 @@ class RunningSummary:
         for exchange in exchanges:
             if exchange.uses is not None:
                 self.uses = (self.uses or 0.0) + exchange.uses
-            self.least_power_w = _least(self.least_power_w, exchange.power_w, range(len(exchange.ids)))
+            self.least_cpu_hz, self.least_power_w = least_used(exchange, self.least_cpu_hz, self.least_power_w)
             if exchange.hop == 0:
                 self.edge_rounds += 1
                 self.counts["clients"] += len(exchange.ids)
@@ -58,8 +58,6 @@ class RunningSummary:
                 eligible = exchange.notes.get("eligible")
                 self.counts["eligible"] += 0 if eligible is None else sum(eligible.values)
                 self.has_eligible = eligible is not None
-                trained = [i for i, steps in enumerate(exchange.steps) if steps > 0]
-                self.least_cpu_hz = _least(self.least_cpu_hz, exchange.cpu_hz, trained)
                 for name in ("planned_s", "planned_j", "measured_s"):
                     known = getattr(exchange, name) if exchange.measured_s is not None else None
                     getattr(self, name).extend(value for value in known or () if value is not None)
@@ -133,6 +131,16 @@ class Summary:
     slower: float | None = None
 
     __pydantic_config__ = STRICT
+
+
+def least_used(
+    exchange: ExchangeRecord, cpu_hz: float | None, power_w: float | None
+) -> tuple[float | None, float | None]:
+    """The lowest frequency at which a client trained, and the lowest power of a sender, in this exchange and in those
+    before it, of which they are ``cpu_hz`` and ``power_w``; None if there is none."""
+    trained = [i for i, steps in enumerate(exchange.steps) if steps > 0] if exchange.hop == 0 else []
+    everybody = range(len(exchange.ids))
+    return _least(cpu_hz, exchange.cpu_hz, trained), _least(power_w, exchange.power_w, everybody)
 
 
 def _least(least: float | None, values: Sequence[float] | None, places: Iterable[int]) -> float | None:

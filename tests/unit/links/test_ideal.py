@@ -31,6 +31,7 @@ def test_equals_a_plain_loop_for_several_blocks() -> None:
 def test_late_payloads_do_not_count() -> None:
     airtime = ideal().plan(exchange(PARENT, ready_s=[1.0, 2.0, 3.0, 4.0], deadline_s=2.5), {}, Rng(0))
     assert airtime.arrived.tolist() == [True, True, False, False]
+    assert airtime.expect.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert airtime.reason.tolist() == [Reason.NONE, Reason.NONE, Reason.DEADLINE, Reason.DEADLINE]
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples
 from support.slots import (
+    FLEET_KINDS,
     FLOORS,
-    HARDWARE_KINDS,
     one_client,
     osafl_slot,
     rawhfl_slot,
@@ -81,7 +81,7 @@ def enumerated(s: SlotProblem, steps: int, powers: int = 20_001) -> torch.Tensor
     return torch.where(allowed, joules, math.inf).amin(dim=1)
 
 
-@HARDWARE_KINDS
+@FLEET_KINDS
 @pytest.mark.parametrize("deadline_s", [150.0, 4.0], ids=["slow", "quick"])
 def test_plans_equal_enumeration(floors: dict[str, float], deadline_s: float) -> None:
     """20,001 powers and every number of steps: the same decision, and its energy to the fineness of the grid, on which
@@ -100,7 +100,7 @@ def test_plans_equal_enumeration(floors: dict[str, float], deadline_s: float) ->
         assert bool((offer.energy_j <= found * (1 + 1e-12))[on].all())
 
 
-@HARDWARE_KINDS
+@FLEET_KINDS
 def test_full_power_offers_equal_enumeration(floors: dict[str, float]) -> None:
     """The most steps that fit at full CPU and power, waiting included, by trying all of them."""
     for deadline_s in (150.0, 4.0):

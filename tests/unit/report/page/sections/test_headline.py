@@ -1,12 +1,17 @@
 """The first numbers of a page, and the state of the run."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from support.past import written
+from support.records import evaluation, exchange, round_
 
 from fedradio.report.page.sections.headline import badge, cards, headline, warning
 from fedradio.results.run import Run
+from fedradio.spec.spec import Spec
 
 
 def with_summary(run: Run, **summary: object) -> Run:
@@ -41,6 +46,15 @@ def test_devices_without_floors_are_told_below_the_energy(small: Run) -> None:
     assert "no floors" not in headline(small)
     floors = with_fleet(small, {"kind": "cellular", "cpu_min_hz": 1.0, "tx_min_w": 1e-12, "f_max_hz": [1.2e9, 2e9]})
     assert "CPU down to 0.2 MHz, power down to -57 dBm" in headline(with_summary(floors, **least))
+
+
+def test_runs_in_progress_tell_it_from_their_records(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    """Client 0 trains at 300 MHz and client 1 at .2 MHz; 2 takes no step. They send with 1, 2 and .002 uW."""
+    used = exchange(0, ids=[0, 1, 2], steps=[1, 1, 0], cpu_hz=[3e8, 2e5, 1.0], power_w=[1e-6, 2e-6, 2e-9])
+    records = [used, round_(0, energy_j=7.0, bits=[1.0]), evaluation(1, accuracy=0.5, loss=1.0)]
+    run = written(tmp_path / "run", tiny("topology.clients=3"), records, (3,))
+    assert run.summary is None
+    assert "no floors: CPU down to 0.2 MHz, power down to -57 dBm" in headline(run)
 
 
 @pytest.mark.parametrize(("hz", "told"), [(16e6, False), (6.4e6, False), (6.3e6, True)])
