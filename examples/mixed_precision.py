@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,6 +47,11 @@ def pair(spec: str, seed: int, rounds: int, every: int) -> list[Run]:
                 runs[i]["loss"] = record.metrics["loss"]
             elif t > 1:  # the first round also loads libraries
                 runs[i]["cpu_s"].append(time.process_time() - began)
+        if scored:
+            both = ", ".join(
+                f"{run['precision']} {run['accuracy'][str(t)]:.4f} (loss {run['loss']:.4f})" for run in runs
+            )
+            print(f"{spec}, seed {seed}, round {t} of {rounds}: {both}", file=sys.stderr, flush=True)
     return runs
 
 

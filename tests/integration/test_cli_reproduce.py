@@ -271,6 +271,7 @@ def test_all_items_are_made_in_order_of_cost(here: Path, made: list[str]) -> Non
     ]
     assert all("left in total" in line for line in said)
     assert "about 75 min left" in said[0]  # three runs of fifty minutes, on two cores
+    assert "3 items: 2.5 CPU hours, about 75 min of wall time on 2 cores" in " ".join(done.stderr.split())
     assert len(made) == 3
     folder = here / "reproductions/whfl/quick"
     assert {path.stem for path in folder.glob("*.json")} == {"table1", "fig2", "fig3"}
@@ -318,6 +319,16 @@ def test_the_time_of_studies_and_runs_is_noted_for_the_next_folder(here: Path, m
     assert "2 to make, about 1 s of CPU time" in before
     stored = json.loads((here / "home/speed.json").read_text())
     assert list(stored["units"]) == ["tiny.yaml", "tiny.yaml rule.lr=0.05"]
+
+
+def test_all_say_what_belongs_on_a_cluster_before_they_begin(
+    here: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each_takes(monkeypatch, shipped.published().values(), 10 * 3600.0)
+    told = "for a cluster (--on ray), each above 8 h: whfl table1 (10 h), whfl fig2 (10 h)"
+    done = fedradio("whfl", "--all", "--seeds", "1")
+    assert told in " ".join(done.stderr.split("item 1")[0].split())
+    assert "CPU hours" not in fedradio("whfl", "--all", "--seeds", "1", "--out", "other", "--quiet").stderr
 
 
 def test_an_interruption_of_all_says_how_to_go_on(

@@ -158,14 +158,17 @@ def _each(plans: Sequence[Reproduction], names: Sequence[str], where: Where, qui
 
 
 def _reproduce_all(plans: Sequence[Reproduction], paper: str | None, where: Where, quiet: bool) -> dict[Path, Absence]:
-    """Make all items that can be made at this scale, cheapest first; returns the failures."""
+    """Make all items that can be made at this scale, cheapest first, after the totals; returns the failures."""
     from fedradio.papers.order import cheapest
     from fedradio.papers.plan import reproduce_all_command
 
     def command(plan: Reproduction) -> str:
         return reproduce_all_command(plan, paper, where.jobs)
 
-    return _reproduce_many([plan for plan in plans if plan.units], cheapest, command, where, quiet)
+    wanted = [plan for plan in plans if plan.units]
+    for line in [] if quiet else _total_lines(wanted, where):
+        say(err, line)
+    return _reproduce_many(wanted, cheapest, command, where, quiet)
 
 
 def _reproduce_many(
@@ -227,12 +230,14 @@ def _show_plans(plans: Sequence[Reproduction], every: bool, where: Where) -> Non
 
 
 def _total_lines(plans: Sequence[Reproduction], where: Where) -> list[str]:
-    """CPU hours of all items, wall time on this machine, and the items that belong on a cluster."""
+    """CPU hours of all items, wall time on these cores, and of one machine the items that belong on a cluster."""
     from fedradio.papers.order import work_left
 
     work, busy = work_left(plans), where.cores(sum(len(plan.units) for plan in plans))
     total = f"{count(len(plans), 'item')}: {_cpu_hours(work)} CPU hours, about {rough(work.wall_s(busy))} of wall time"
     lines = [f"{total} on {count(busy, 'core')}; shared runs are made and counted once"]
+    if where.on != "local":
+        return lines
     each = [(plan.item, work_left([plan]).wall_s(busy)) for plan in plans]
     long = [f"{item.paper} {item.name} ({rough(wall_s)})" for item, wall_s in each if wall_s > CLUSTER_S]
     return lines + ([f"for a cluster (--on ray), each above {rough(CLUSTER_S)}: {', '.join(long)}"] if long else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from fedradio.papers.plan import Reproduction, Unit, group
 from fedradio.papers.studies import SAME_PLAN, STUDIES
 from fedradio.papers.studies.planned import Finding, ShareProgress
 from fedradio.runs.place import check_place
-from fedradio.runs.speed import note_units
+from fedradio.runs.speed import measured, note_units, speed_key
 from fedradio.spec.spec import Spec
 from fedradio.sweeps.pool import PoolObserver, RunTask, run_batch, settled_outcome
 from fedradio.sweeps.processes import LocalPool
@@ -76,7 +76,7 @@ def make_studies(
             raise
         except FedradioError as error:
             failures[unit.path] = Absence(Reason.FAILED, str(error), error.exit_code)
-    _note_costs(left)
+    _note_costs(left, specs)
     return failures
 
 
@@ -97,9 +97,11 @@ def make_runs(
     tasks = [RunTask(specs[unit.path], unit.path, unit.label) for unit in runs]
     settled = {task.folder: outcome for task in tasks if (outcome := settled_outcome(task)) is not None}
     pending = [task for task in tasks if task.folder not in settled]
-    made = run_batch(pending, parallel=parallel, observer=observer, pool=pool) if pending else []
-    if pool is None or isinstance(pool, LocalPool):
-        _note_costs(unit for unit in runs if unit.path not in settled)
+    try:
+        made = run_batch(pending, parallel=parallel, observer=observer, pool=pool) if pending else []
+    finally:
+        if pool is None or isinstance(pool, LocalPool):
+            _note_costs([unit for unit in runs if unit.path not in settled], specs)
     return {
         outcome.task.folder: Absence(Reason(outcome.status), outcome.error or "", outcome.exit_code)
         for outcome in (*settled.values(), *made)
@@ -107,13 +109,21 @@ def make_runs(
     }
 
 
-def _note_costs(units: Iterable[Unit]) -> None:
-    """Note what units that were made on this machine have taken: the mean over their seeds."""
+def _note_costs(units: Sequence[Unit], specs: Mapping[Path, Spec]) -> None:
+    """Note what units that were made on this machine have taken: the mean over their seeds.
+
+    Of runs of which no seed is complete, it is what all their rounds will take, from those that were measured.
+    """
     spent: dict[str, list[float]] = {}
     for unit in units:
         stored = unit.stored()
         if stored is not None and stored.status == "complete" and stored.cpu_s is not None:
             spent.setdefault(group(unit.work), []).append(stored.cpu_s)
+    speeds = measured().rounds
+    begun = {group(unit): specs[unit.path] for unit in units if unit.study is None and group(unit) not in spent}
+    for label, spec in begun.items():
+        if (speed := speeds.get(speed_key(spec))) is not None:
+            spent[label] = [speed.run_s(spec.rounds, spec.eval_every)]
     note_units({label: mean(values) for label, values in spent.items()})
 
 

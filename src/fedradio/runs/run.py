@@ -165,6 +165,7 @@ def carry_on(session: Session) -> Summary:
     except KeyboardInterrupt:
         status = "interrupted"
         session.save()
+        _note_speed(session)
         raise
     except FedradioError as error:
         status = "diverged" if isinstance(error, DivergenceError) else status

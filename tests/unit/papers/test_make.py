@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.reproductions import WILD, made, row
+from support.sealing import blank_summary, write_summary
 
 from fedradio.core.errors import DataError, SpecError
 from fedradio.papers import make as making
@@ -15,9 +16,10 @@ from fedradio.papers import plan as planning
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import collect, plain_result
 from fedradio.papers.items import Item
-from fedradio.papers.make import load_specs
-from fedradio.papers.plan import cost, plan_reproduction
+from fedradio.papers.make import load_specs, make_runs
+from fedradio.papers.plan import cost, expected, group, plan_reproduction
 from fedradio.papers.studies import STUDIES
+from fedradio.runs.speed import measured, note_run
 from fedradio.spec.spec import Spec
 
 Make = Callable[..., Item]
@@ -33,6 +35,34 @@ def test_what_is_there_is_not_made_resume_command(make: Make, tmp_path: Path, mo
     assert plain_result(again, None) == plain_result(first, None)
     assert cost(plan).left_s == 0
     assert cost(plan).done == 2
+
+
+def test_rounds_of_an_interrupted_run_are_what_its_estimate_is_made_of(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after three rounds of 9, 3 and 5 s, the last evaluated: 3 s a round, 2 s an evaluation; another row is
+    complete, and took 7 s."""
+    monkeypatch.setenv("FEDRADIO_HOME", str(tmp_path / "home"))
+    rows = [
+        row(tmp_path, "one", "rounds=10", "eval_every=5"),
+        row(tmp_path, "two", "rule.lr=0.3"),
+        row(tmp_path, "two", "rule.lr=0.7", label="three"),
+    ]
+    plan = plan_reproduction(make(rows=rows), "quick", None, tmp_path / "out")
+    specs = load_specs(plan.units)
+    one, two, _ = (each.runs[1] for each in plan.rows)
+
+    def ends(*_: object, **__: object) -> None:
+        note_run(specs[one.path], [(9.0, False), (3.0, False), (5.0, True)])
+        two.path.mkdir(parents=True)
+        write_summary(two.path, blank_summary(specs[two.path], cpu_s=7.0))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(making, "run_batch", ends)
+    with pytest.raises(KeyboardInterrupt):
+        make_runs(plan, specs)
+    assert measured().units == {group(one): 10 * 3 + 2 * 2, group(two): 7}
+    assert expected(plan)[one.path] == 34
 
 
 def test_a_run_that_diverges_stops_nothing_else_and_is_said(make: Make, tmp_path: Path) -> None:

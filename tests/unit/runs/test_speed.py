@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from fedradio.core.contracts import RoundRecord
 from fedradio.runs import speed as speeds
-from fedradio.runs.run import run
+from fedradio.runs.run import Observer, run
 from fedradio.runs.speed import Speed, measured, measured_speed, note_run, note_units, speed_file, speed_key
 from fedradio.spec.spec import Spec
 
@@ -117,3 +118,18 @@ def test_a_run_notes_its_speed(tiny: Callable[..., Spec], monkeypatch: pytest.Mo
     assert not list((tmp_path / "one").rglob("speed*"))
     run(tiny("rounds=1", "rule.batch=8"), workers=1)
     assert list(measured().rounds) == [speed_key(spec)]
+
+
+class Stops(Observer):
+    """Asks for the end after three rounds."""
+
+    def recorded(self, record: RoundRecord, exchanges: object) -> None:
+        if record.t == 3:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_notes_its_speed(tiny: Callable[..., Spec], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speeds, "LEAST_S", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny("rounds=9"), workers=1, observer=Stops())
+    assert list(measured().rounds) == [speed_key(tiny())]
