@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         EvaluationRecord as EvaluationRecord,
         Exchange as Exchange,
         ExchangeRecord as ExchangeRecord,
+        Gather as Gather,
         Held as Held,
         Hop as Hop,
         Info as Info,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         Slots as Slots,
         Trained as Trained,
         Transform as Transform,
+        Updates as Updates,
         View as View,
         Work as Work,
     )

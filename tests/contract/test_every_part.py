@@ -81,6 +81,16 @@ def test_every_family_has_a_part() -> None:
     assert {part.family for part in parts()} == set(FAMILIES)
 
 
+@of("gather")
+def test_gathers(part: Part) -> None:
+    """What is merged is there by then, at least one update is, and a fresh one has its whole weight."""
+    gather, due_s = make(part), torch.tensor([3.0, 1.0, 2.0])
+    now, seconds = gather.due(due_s, torch.arange(3))
+    assert bool(now.any())
+    assert bool((due_s[now] <= seconds).all())
+    assert gather.weight(torch.zeros(2).long()).tolist() == [1.0, 1.0]
+
+
 @of("channel")
 def test_channels(part: Part) -> None:
     channel = make(part)

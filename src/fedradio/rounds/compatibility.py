@@ -171,7 +171,7 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
         others = _links_where(lambda link: fading in link.takes)
         problems.append(Problem(f"hops.{h}.channel", reason, f"use fading: none, or a link that supports it: {others}"))
     problems += _channel_problems(sim, h)
-    problems += coding_problems(sim, h)
+    problems += coding_problems(sim, h) + _gather_problems(sim, h)
     if h == last and hop.period != 1:
         reason = "the last hop runs once per round"
         problems.append(Problem(f"hops.{h}.period", reason, "set it on a lower hop, or increase rounds", hop.period))
@@ -187,6 +187,24 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     if h == 0 and sim.waits == "deadline" and hop.deadline_s is None:
         problems.append(Problem("clock", "the clock 'deadline' needs a deadline", "set hops.0.deadline_s", sim.waits))
     return problems
+
+
+def _gather_problems(sim: Simulation, h: int) -> list[Problem]:
+    """Problems of updates that stay in flight after an exchange: single payloads must mean the same later."""
+    hop, path, found = sim.hops[h], f"hops.{h}.gather", list[tuple[str, str]]()
+    if not hop.gather.carries:
+        return []
+    if len(sim.hops) > 1:
+        found.append(("updates can stay in flight in a network with one hop only", f"set {path}=all"))
+    if hop.fleet is None:
+        found.append(("without a fleet nobody knows when an update arrives", "set hops.0.fleet"))
+    if "individual" not in hop.link.offers:
+        found.append(("this link delivers all payloads of an exchange at once", "use digital or ideal"))
+    if hop.transforms:
+        found.append(("an update is decoded in the exchange that it was coded in", "leave the transforms out"))
+    if sim.algorithm.ledger is not None:
+        found.append(("the algorithm already merges what it remembers of absent clients", f"set {path}=all"))
+    return [Problem(path, reason, remedy) for reason, remedy in found]
 
 
 def _channel_problems(sim: Simulation, h: int) -> list[Problem]:

@@ -47,10 +47,11 @@ from fedradio.rounds.caching import cache_metrics, count_learning, forget_since,
 from fedradio.rounds.cohort import client_slots
 from fedradio.rounds.commit import commit
 from fedradio.rounds.evaluation import evaluation
+from fedradio.rounds.gather import gather, start_tasks
 from fedradio.rounds.label_drift import start_signals
 from fedradio.rounds.merge import merge
 from fedradio.rounds.norm_layers import NORMS, sends_norms
-from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, recall, start_parts
+from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, TASKS, recall, start_parts
 from fedradio.rounds.planning import Observation, data_signals, decide, finalise, observe
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers, broadcast, put, start_tiers, top_vectors
@@ -87,7 +88,10 @@ def begin(sim: Simulation) -> SimState:
     observed = data_signals(sim, recall(parts, STREAM))
     unknown = torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64)
     signals = dict.fromkeys(("loss", *sorted(sim.algorithm.publishes)), unknown) | observed
-    return SimState(0, 0.0, 0.0, 0.0, memory, signals | start_signals(observed), parts)
+    signals |= start_signals(observed)
+    if sim.hops[0].gather.carries:
+        parts[TASKS] = make_room(start_tasks(sim, signals, row))
+    return SimState(0, 0.0, 0.0, 0.0, memory, signals, parts)
 
 
 def run_round(
@@ -194,10 +198,11 @@ def carry_out(sim: Simulation, now: Round, seen: Observation, alloc: Allocation,
         caches = (*caches, cached)
     updates, writes = work(sim, state, tiers, planned)
     commit(state, writes)
-    merged, state = merge(sim, state, tiers[h], planned, updates)
-    times = accounts.receiver_times(planned, sim.waits)
-    record = accounts.exchange_record(sim, planned, updates, merged, times)
-    tier = replace(merged.tier, elapsed_s=_later(merged.tier.elapsed_s, times))
+    gathering, writes = gather(sim, state, planned, updates, accounts.receiver_times(planned, sim.waits))
+    commit(state, writes)
+    merged, state = merge(sim, state, tiers[h], planned, gathering.updates)
+    record = accounts.exchange_record(sim, planned, updates, merged, gathering.times_s)
+    tier = replace(merged.tier, elapsed_s=_later(merged.tier.elapsed_s, gathering.times_s))
     tiers = broadcast(sim.topology, put(tiers, h, tier), h)
     done = tuple(n + (i == h) for i, n in enumerate(now.done))
     losses = now.losses if updates.mean_loss is None else (*now.losses, updates.mean_loss)

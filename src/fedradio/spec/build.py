@@ -155,6 +155,7 @@ def _hop(builder: _Builder, h: int, plain: Plain, topology: Topology | None, wor
         for family, context in (
             ("link", ()),
             ("policy", ()),
+            ("gather", ()),
             ("channel", ()),
             ("fleet", (senders, world.child("fleet", h))),
             ("receiver", ()),

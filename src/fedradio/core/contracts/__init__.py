@@ -93,6 +93,8 @@ if TYPE_CHECKING:
         Allocation as Allocation,
         Delivery as Delivery,
         Exchange as Exchange,
+        Gather as Gather,
+        GatherAll as GatherAll,
         Hop as Hop,
         Late as Late,
         Link as Link,
@@ -118,5 +120,13 @@ if TYPE_CHECKING:
     )
     from fedradio.core.contracts.state import Memory as Memory, SimState as SimState, Slots as Slots
     from fedradio.core.contracts.time import Clock as Clock
+    from fedradio.core.contracts.updates import (
+        BITS as BITS,
+        LOSS as LOSS,
+        PAYLOADS as PAYLOADS,
+        Measured as Measured,
+        Updates as Updates,
+        join_updates as join_updates,
+    )
 
 __getattr__, __dir__, __all__ = lazy(__name__)

@@ -28,6 +28,7 @@ OUT = {
     Reason.NO_DATA: ("no data", "@purple"),
     Reason.NO_NEWS: ("no new data", "@sky"),
     Reason.CRASHED: ("crashed", "@ink"),
+    Reason.BUSY: ("update in flight", "@green"),
 }
 """Label and colour of every reason why a client was not selected."""
 
