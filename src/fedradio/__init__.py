@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Airtime as Airtime,
         Algorithm as Algorithm,
         Allocation as Allocation,
+        Broadcast as Broadcast,
         Cache as Cache,
         CacheRecord as CacheRecord,
         CacheView as CacheView,

@@ -13,6 +13,7 @@ from fedradio.core.contracts import (
     SUPERPOSITION,
     Airtime,
     Allocation,
+    Broadcast,
     ChannelState,
     Clock,
     Epoch,
@@ -73,6 +74,7 @@ def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planne
 def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock) -> tuple[Planned, SimState]:
     """Plan an exchange: samples arrive, the channel is realised, the policy decides, the link forecasts arrivals."""
     seen, state = observe(sim, state, tiers, h, clock)
+    seen = broadcast(seen)
     alloc, memory = decide(sim, state, seen)
     return finalise(sim, state, seen, alloc, memory)
 
@@ -86,6 +88,18 @@ def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock
     site = sim.topology.site(h, clock)
     channel, gains = realise(sim, h, site, recall(state.parts, of_hop(h, "channel")))
     return Observation(_view(sim, state, tiers, h, clock, channel), gains, notes, before), state
+
+
+def broadcast(seen: Observation, down: Broadcast | None = None) -> Observation:
+    """The observation after the model came ``down`` the hop, by default free and ideal.
+
+    Senders that it did not reach cannot take part, and those that it reached begin when they have it.
+    """
+    view = seen.view
+    down = Broadcast.free(view.senders, view.receivers) if down is None else down
+    unable = torch.zeros(view.senders, dtype=torch.long) if view.unable is None else view.unable
+    unable = torch.where(down.reached | (unable != 0), unable, int(Reason.NO_MODEL))
+    return replace(seen, view=replace(view, down=down, unable=unable))
 
 
 def decide(sim: Simulation, state: SimState, seen: Observation) -> tuple[Allocation, Slots]:

@@ -1,18 +1,19 @@
 """One round of federated learning as a function of parts and state, without I/O.
 
-A hop is run ``period`` times for one exchange of the hop above, whose result is broadcast. Every exchange is made of
-seven verbs on plain values; each returns a value, and only ``commit`` writes rows in place.
+A hop is run ``period`` times for one exchange of the hop above, whose result is handed down. Every exchange is made of
+eight verbs on plain values; each returns a value, and only ``commit`` writes rows in place.
 
 ========== ============================================== =============================== =================
 verb       takes                                          gives                           file
 ========== ============================================== =============================== =================
-observe    state, tiers, clock                            what a policy may see           rounds/planning
+observe    state, tiers, clock                            what can be known before        rounds/planning
+broadcast  the observation                                who has the model, and when     rounds/planning
 decide     the observation                                an allocation                   rounds/planning
 finalise   observation and allocation                     a plan: who will arrive, when   rounds/planning
 work       the plan                                       updates, and rows to be written rounds/work
-merge      the updates                                    the receivers' tier after it    rounds/merge
+gather     the updates, and those in flight               the updates to be merged now    rounds/gather
+merge      these updates                                  the receivers' tier after it    rounds/merge
 record     plan, updates and merge                        seconds, joules, bits, reasons  rounds/accounts
-broadcast  the receivers' tier                            the tiers below                 rounds/tiers
 ========== ============================================== =============================== =================
 """
 
@@ -52,9 +53,9 @@ from fedradio.rounds.label_drift import start_signals
 from fedradio.rounds.merge import merge
 from fedradio.rounds.norm_layers import NORMS, sends_norms
 from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, TASKS, recall, start_parts
-from fedradio.rounds.planning import Observation, data_signals, decide, finalise, observe
+from fedradio.rounds.planning import Observation, broadcast, data_signals, decide, finalise, observe
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers, broadcast, put, start_tiers, top_vectors
+from fedradio.rounds.tiers import Tiers, hand_down, put, start_tiers, top_vectors
 from fedradio.rounds.work import work
 
 
@@ -180,6 +181,7 @@ def order(sim: Simulation, top: int | None = None) -> Iterator[int]:
 def exchange(sim: Simulation, now: Round, h: int) -> Round:
     """One exchange of hop ``h``, decided by the hop's policy."""
     seen, state = observe(sim, now.state, now.tiers, h, next_clock(sim, now, h))
+    seen = broadcast(seen)
     alloc, memory = decide(sim, state, seen)
     return carry_out(sim, replace(now, state=state), seen, alloc, memory)
 
@@ -203,7 +205,7 @@ def carry_out(sim: Simulation, now: Round, seen: Observation, alloc: Allocation,
     merged, state = merge(sim, state, tiers[h], planned, gathering.updates)
     record = accounts.exchange_record(sim, planned, updates, merged, gathering.times_s)
     tier = replace(merged.tier, elapsed_s=_later(merged.tier.elapsed_s, gathering.times_s))
-    tiers = broadcast(sim.topology, put(tiers, h, tier), h)
+    tiers = hand_down(sim.topology, put(tiers, h, tier), h)
     done = tuple(n + (i == h) for i, n in enumerate(now.done))
     losses = now.losses if updates.mean_loss is None else (*now.losses, updates.mean_loss)
     return Round(state, tiers, done, (*now.records, record), losses, caches)

@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         SUPERPOSITION as SUPERPOSITION,
         Airtime as Airtime,
         Allocation as Allocation,
+        Broadcast as Broadcast,
         Delivery as Delivery,
         Exchange as Exchange,
         Gather as Gather,

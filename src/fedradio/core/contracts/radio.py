@@ -69,6 +69,29 @@ class Rates:
 
 
 @dataclass(frozen=True)
+class Broadcast:
+    """The model's way down a hop: which senders have it, from when on, and what it costs.
+
+    ``reached [S]`` marks the senders that have the model, ``start_s [S]`` are the seconds from the start of the
+    exchange until each has it, ``rx_j [S]`` is the energy of receiving it. Every receiver of the hop sends ``bits`` for
+    ``seconds [R]`` with the energy ``tx_j [R]``.
+    """
+
+    reached: Tensor
+    start_s: Tensor
+    rx_j: Tensor
+    bits: float
+    seconds: Tensor
+    tx_j: Tensor
+
+    @classmethod
+    def free(cls, senders: int, receivers: int) -> Broadcast:
+        """A free, ideal downlink: all senders have the model at once, and nothing is sent."""
+        each, node = torch.zeros(senders, dtype=torch.float64), torch.zeros(receivers, dtype=torch.float64)
+        return cls(torch.ones(senders, dtype=torch.bool), each, each, 0.0, node, node)
+
+
+@dataclass(frozen=True)
 class Allocation:
     """A policy's decision for every sender ``[S]``: participation, local steps, CPU frequency and transmit power.
 
@@ -91,12 +114,13 @@ class View:
 
     ``parent [S]`` is every sender's receiver, ``message`` what each of them would send, ``cycles_per_step [S]`` the CPU
     cycles of a local step. ``signals`` are plain per-sender vectors ``[S]`` (sizes, losses, scores...); ``unable
-    [S]`` is the :class:`~fedradio.core.contracts.Reason` why a sender cannot take part (no data, no change to relay, an
-    update in flight), 0 if it is ``able``; None: all are.
+    [S]`` is the :class:`~fedradio.core.contracts.Reason` why a sender cannot take part (no data, no model, no change
+    to relay, an update in flight), 0 if it is ``able``; None: all are.
 
     On outer hops ``elapsed_s [S]`` are the seconds from the receiver's last broadcast until a sender has its change
     (None where time is undefined). Where payloads are forwarded, ``message`` is a single payload, and
-    ``payloads [S]`` counts those of each sender (None: one). ``late``: what senders do at the deadline.
+    ``payloads [S]`` counts those of each sender (None: one). ``late``: what senders do at the deadline. ``down``: how
+    the model came down the hop (None: free and ideal).
     """
 
     clock: Clock
@@ -114,6 +138,7 @@ class View:
     elapsed_s: Tensor | None = None
     payloads: Tensor | None = None
     late: Late = "stop"
+    down: Broadcast | None = None
 
     @property
     def senders(self) -> int:

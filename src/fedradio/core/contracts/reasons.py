@@ -15,6 +15,7 @@ class Reason(IntEnum):
     NO_NEWS = 6
     CRASHED = 9
     BUSY = 10
+    NO_MODEL = 11
 
 
 REASON_NAMES = {int(reason): reason.name.lower() for reason in Reason}

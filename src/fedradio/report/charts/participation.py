@@ -29,6 +29,7 @@ OUT = {
     Reason.NO_NEWS: ("no new data", "@sky"),
     Reason.CRASHED: ("crashed", "@ink"),
     Reason.BUSY: ("update in flight", "@green"),
+    Reason.NO_MODEL: ("no model", "@soft"),
 }
 """Label and colour of every reason why a client was not selected."""
 

@@ -14,4 +14,5 @@ def test_numbers_of_stored_reasons() -> None:
         "NO_NEWS": 6,
         "CRASHED": 9,
         "BUSY": 10,
+        "NO_MODEL": 11,
     }
