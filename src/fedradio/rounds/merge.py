@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.ledger import filings, merge_ledger
+from fedradio.algorithms.ledger import filings, merge_ledger, published_names
 from fedradio.core.contracts import (
     LOSS,
     MODEL,
@@ -102,7 +102,7 @@ def merge(
     else:
         merged, counted = _merge_remembered(sim, state, held, delivery or _silence(tier, x.message.blocks), info)
         group = x.parent
-    refuse_undeclared("algorithm", sim.algorithm, sim.algorithm.publishes, merged.published, "publishes")
+    refuse_undeclared("algorithm", sim.algorithm, published_names(sim.algorithm), merged.published, "publishes")
     shared, state = _optimise(sim, state, planned, held.shared, merged.held.shared, info)
     mass = side.importance(info.known, len(info.ids)) * info.arrived
     after = Tier(

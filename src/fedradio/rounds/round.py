@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.ledger import start_memory
+from fedradio.algorithms.ledger import published_names, start_memory
 from fedradio.core.contracts import (
     Allocation,
     CacheRecord,
@@ -88,7 +88,7 @@ def begin(sim: Simulation) -> SimState:
         parts[CACHE] = make_room(start_cache(sim, sim.cache))
     observed = data_signals(sim, recall(parts, STREAM))
     unknown = torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64)
-    signals = dict.fromkeys(("loss", *sorted(sim.algorithm.publishes)), unknown) | observed
+    signals = dict.fromkeys(("loss", *sorted(published_names(sim.algorithm))), unknown) | observed
     signals |= start_signals(observed)
     if sim.hops[0].gather.carries:
         parts[TASKS] = make_room(start_tasks(sim, signals, row))
@@ -134,29 +134,41 @@ def close_round(
     sim: Simulation, now: Round, evaluate: bool = True
 ) -> tuple[SimState, RoundRecord, list[ExchangeRecord]]:
     """The state and the records after a round of which all exchanges have been made."""
-    state, shared = now.state, top_vectors(now.tiers)
+    state, shared, spent = now.state, top_vectors(now.tiers), _spent(sim, now)
     _refuse_divergence(shared, state.t)
-    record = _round_record(sim, now)
     after = replace(
         state,
         t=state.t + 1,
-        time_s=add(state.time_s, record.time_s),
-        energy_j=add(state.energy_j, record.energy_j),
-        bits=add(state.bits, _sum(record.bits)),
+        time_s=add(state.time_s, spent.time_s),
+        energy_j=add(state.energy_j, spent.energy_j),
+        bits=add(state.bits, _sum(spent.bits)),
         memory=replace(state.memory, shared=shared),
     )
-    after = count_learning(sim, after, record)
-    if evaluate:
-        result = (None if sim.clients is None else sim.clients.evaluate(sim, after)) or evaluation(sim, after)
-        result.metrics.update(cache_metrics(after))
-        after = forget_since(after)
-        spent = {"time_s": after.time_s, "energy_j": after.energy_j, "bits": after.bits}
-        record = replace(record, evaluation=EvaluationRecord(after.t, result.metrics, result.groups, **spent))
-        if not all(map(math.isfinite, record.metrics.values())):
-            raise DivergenceError(state.t, [], "the test loss")
+    after = count_learning(sim, after, spent.bits)
+    evaluated = _evaluation_record(sim, after) if evaluate else None
+    after = forget_since(after) if evaluate else after
     for slots in (after.memory.client, *after.parts.values()):
         release_memory(slots)
+    losses = now.losses
+    record = RoundRecord(
+        t=state.t,
+        **vars(spent),
+        train_loss=sum(losses) / len(losses) if losses else None,
+        evaluation=evaluated,
+        caches=now.caches,
+    )
     return after, record, list(now.records)
+
+
+def _evaluation_record(sim: Simulation, after: SimState) -> EvaluationRecord:
+    """Scores of the state after a round, with the metrics of the caches; diverged ones are refused."""
+    result = (None if sim.clients is None else sim.clients.evaluate(sim, after)) or evaluation(sim, after)
+    metrics = result.metrics | cache_metrics(after)
+    if not all(map(math.isfinite, metrics.values())):
+        raise DivergenceError(after.t - 1, [], "the test loss")
+    return EvaluationRecord(
+        after.t, metrics, result.groups, time_s=after.time_s, energy_j=after.energy_j, bits=after.bits
+    )
 
 
 def iterate(sim: Simulation, rounds: int, eval_every: int = 1) -> Iterator[RoundRecord]:
@@ -215,7 +227,20 @@ def _later(elapsed: Tensor | None, times: Tensor | None) -> Tensor | None:
     return None if elapsed is None or times is None else elapsed + times
 
 
-def _round_record(sim: Simulation, now: Round) -> RoundRecord:
+@dataclass(frozen=True)
+class Spent:
+    """Seconds, joules and bits of a round, as in its record."""
+
+    time_s: float | None
+    energy_j: float | None
+    compute_j: float | None
+    tx_j: list[float | None]
+    wait_j: list[float] | None
+    bits: list[float | None]
+
+
+def _spent(sim: Simulation, now: Round) -> Spent:
+    """What the exchanges of a round took in all."""
     hops = range(len(sim.hops))
     by_hop = [[record for record in now.records if record.hop == h] for h in hops]
     compute = _sum([accounts.total_of(record.compute_j) for record in by_hop[0]])
@@ -223,16 +248,13 @@ def _round_record(sim: Simulation, now: Round) -> RoundRecord:
     wait = [sum((accounts.total_of(record.wait_j) or 0.0 for record in records), 0.0) for records in by_hop]
     waits = any(record.wait_j is not None for record in now.records)
     elapsed = now.tiers[-1].elapsed_s
-    return RoundRecord(
-        t=now.state.t,
+    return Spent(
         time_s=None if elapsed is None else float(elapsed[0]),
         energy_j=add(add(compute, _sum(tx)), sum(wait)),
         compute_j=compute,
         tx_j=tx,
         wait_j=wait if waits else None,
         bits=[_sum([record.bits for record in records]) for records in by_hop],
-        train_loss=sum(now.losses) / len(now.losses) if now.losses else None,
-        caches=now.caches,
     )
 
 

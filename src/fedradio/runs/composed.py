@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from fedradio.core.contracts import Constant, GatherAll, Hop
+from fedradio.core.contracts import Constant, GatherAll, Hop, Phased
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.fingerprint import Describer
 from fedradio.core.registry import FAMILIES
@@ -38,8 +38,9 @@ def composed_spec(simulation: Simulation, changes: Sequence[str] = (), **options
     frame = check_spec({**asked, "eval_top": simulation.eval_top}).plain  # bounds of all that a spec says too
     refusals = {
         "data": simulation.stream.lasts(frame["rounds"], simulation.edge_rounds),
-        "algorithm": simulation.algorithm.lasts(frame["rounds"]),
     }
+    if isinstance(simulation.algorithm, Phased):
+        refusals["algorithm"] = simulation.algorithm.lasts(frame["rounds"])
     if any(refusals.values()):
         raise SpecError(Problem(path, reason) for path, reason in refusals.items() if reason)
     return Spec(frame | _parts(simulation, Describer()))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         MODEL as MODEL,
         VARIATE as VARIATE,
         Algorithm as Algorithm,
-        Averaging as Averaging,
         ClientSide as ClientSide,
         Cohort as Cohort,
         Ensemble as Ensemble,
@@ -28,8 +27,12 @@ if TYPE_CHECKING:
         Merged as Merged,
         Normalise as Normalise,
         Pooling as Pooling,
+        Phased as Phased,
         Pools as Pools,
+        Publishes as Publishes,
         ReceiverSide as ReceiverSide,
+        Sends as Sends,
+        SingleHop as SingleHop,
         Work as Work,
     )
     from fedradio.core.contracts.data import (
