@@ -134,6 +134,19 @@ def test_what_is_in_flight_stays_away_and_is_merged_later() -> None:
     assert int(stale.max()) >= 2
 
 
+def test_the_seconds_of_an_exchange_bring_updates_nearer() -> None:
+    """What is due after ``d`` seconds is due after ``d - t`` once an exchange of ``t`` seconds is over."""
+    sim = simulation(First(2))
+    state, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.seconds is not None
+    assert record.time_s is not None
+    tasks = state.parts[TASKS]
+    left_s = [each - record.time_s for each in exchange.seconds]
+    assert tasks["due_s"][tasks[IN_FLIGHT]].tolist() == [each for each in left_s if each > 0]
+    assert sum(each > 0 for each in left_s) == 4
+    assert min(exchange.seconds) < record.time_s < max(exchange.seconds)
+
+
 def test_merges_are_as_old_as_their_updates_by_hand() -> None:
     """Conservation: merges pass over every update in flight, so 4 a merge; joules are those of all who work."""
     sim, merged = simulation(First(2)), 0
