@@ -165,7 +165,7 @@ class Simulation:
 
     @cached_property
     def _payload(self) -> Message:
-        return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
+        return Message.of(self.algorithm.sends, self.model.shared.size)
 
     @cached_property
     def _relayed(self) -> Message:
@@ -275,8 +275,9 @@ def _timed(simulation: Simulation) -> Simulation:
 
 
 def _unused(hops: Sequence[Hop]) -> list[str]:
-    """A warning about transforms and receiver rules that central training leaves out."""
+    """A warning about transforms, receiver rules and ways to gather that central training leaves out."""
     keys = [f"hops.{h}.{key}" for h, hop in enumerate(hops) for key in ("transforms", "receiver") if getattr(hop, key)]
+    keys += [f"hops.{h}.gather" for h, hop in enumerate(hops) if hop.gather.carries]
     return [f"{', '.join(keys)}: not used, because central training has no network"] if keys else []
 
 

@@ -135,16 +135,22 @@ Normalise = Literal["arrived", "selected", "inverse"]
 """Whose weights sum to 1: of the arrived, of the selected, or of the latter divided by their chance to arrive."""
 
 
-@dataclass(frozen=True)
-class Averaging:
-    """Merging that is plain averaging: ``w += server_lr sum_i a_i D_i``, weights normalised in one of three ways."""
-
-    normalise: Normalise
-    server_lr: float = 1.0
+Sends = Literal["change", "memory"]
+"""Vector of a payload: a change of the model, or of something that clients and receivers accumulate."""
 
 
 class ClientSide(Protocol):
-    """What a client computes. It never sees what receivers know, and a device of a federation has nothing else."""
+    """What a client computes. It never sees what receivers know, and a device of a federation has nothing else.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import ClientSide
+        >>> class Plain(ClientSide):
+        ...     pass
+        >>> Plain().init(torch.zeros(3), clients=2, receivers=1).shared
+        {'w': tensor([0., 0., 0.])}
+    """
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """The local update rule as this algorithm changes it; refuses one that it cannot use."""
@@ -173,7 +179,14 @@ class ClientSide(Protocol):
 
 
 class ReceiverSide(Protocol):
-    """What receivers do with updates: on hop 0 as the algorithm says, on outer hops a mean of changes."""
+    """What receivers do with updates: on hop 0 as the algorithm says, on outer hops a mean of changes.
+
+    Example:
+
+        >>> from fedradio import FedAvg
+        >>> FedAvg().importance({"samples": torch.tensor([30, 10])}, 2)
+        tensor([30., 10.], dtype=torch.float64)
+    """
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
         """Relative aggregation mass of each client, ``[n]`` for ``known`` vectors of length ``n``."""
@@ -191,32 +204,34 @@ class ReceiverSide(Protocol):
 class Algorithm(ClientSide, ReceiverSide, Protocol):
     """A federated learning algorithm: what clients send and how receivers merge it; parts subclass it.
 
-    It never sums: it gives weights, and the link returns a weighted total. The vectors of a payload are in units of a
-    model change. The defaults are those of plain averaging with equal weights. ``ledger``: what receivers remember of
-    clients that are away (None: nothing).
+    It never sums: it gives weights, and the link returns a weighted total. The defaults are those of plain averaging
+    with equal weights; ``weights`` and ``merge`` have none. ``sends``: the vectors of a payload, each in units of a
+    model change; a ``memory`` is one that clients and receivers accumulate, and its own error feedback. ``ledger``:
+    what receivers remember of clients that are away (None: nothing).
+
+    What only some algorithms have is a protocol of its own: :class:`Pools`, :class:`Phased`, :class:`Publishes`,
+    :class:`SingleHop`.
+
+    Example:
+
+        >>> from fedradio import Algorithm, Ledger, add_total, build, load_spec, run, shares_of_arrived
+        >>> class Mean(Algorithm):
+        ...     def weights(self, held, info):
+        ...         return shares_of_arrived(self.importance(info.known, len(info.ids)), info)
+        ...     def merge(self, held, delivery, info):
+        ...         return add_total(held, delivery)
+        >>> class MeanOfAll(Mean):  # absent clients count with their last change
+        ...     ledger = Ledger()
+        >>> from dataclasses import replace
+        >>> sim = build(load_spec("digits_flat"))
+        >>> for algorithm in (Mean(), MeanOfAll()):
+        ...     print(f"{run(replace(sim, algorithm=algorithm), rounds=10, eval_every=10).accuracy:.1f}")
+        0.6
+        0.7
     """
 
+    sends: tuple[Sends, ...] = ("change",)
     ledger: Ledger | None = None
-
-    @property
-    def blocks(self) -> int:
-        """Vectors of a payload."""
-        return 1
-
-    @property
-    def memory_blocks(self) -> frozenset[int]:
-        """Numbers of the blocks that clients and receivers accumulate; they are their own error feedback."""
-        return frozenset()
-
-    @property
-    def averaging(self) -> Averaging | None:
-        """How it averages, if it does nothing else; None for all others."""
-        return None
-
-    @property
-    def single_hop(self) -> bool:
-        """Whether it is defined for one hop only."""
-        return False
 
     @property
     def server_rule(self) -> ReceiverRule | None:
@@ -234,18 +249,9 @@ class Algorithm(ClientSide, ReceiverSide, Protocol):
         return frozenset()
 
     @property
-    def publishes(self) -> frozenset[str]:
-        """Signals ``[C]`` that merging gives to policies and records."""
-        return frozenset() if self.ledger is None else frozenset({"staleness", "weight", *self.ledger.publishes})
-
-    @property
     def relay(self) -> Literal["arrived", "fixed"]:
         """Weights of outer hops: the mass that ``arrived`` (averaging), or ``fixed`` shares (ledgers, variates)."""
         return "arrived" if self.ledger is None else "fixed"
-
-    def lasts(self, rounds: int) -> str:
-        """Why a run of so many rounds is too long for it; empty if it is not."""
-        return ""
 
     def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """With a ledger: its slots as they are read now, and the weights ``[C]`` of all clients, arrived or not."""
@@ -259,10 +265,6 @@ class Algorithm(ClientSide, ReceiverSide, Protocol):
         )
         return ledger, self.weights(Held({}, ledger), everybody)
 
-    def measures(self, memory: Memory, mass: Tensor) -> dict[str, float]:
-        """Further metrics of a state; ``mass [C]`` is every client's importance."""
-        return {}
-
 
 @dataclass(frozen=True)
 class Pooling:
@@ -274,8 +276,63 @@ class Pooling:
 
 
 @runtime_checkable
+class Phased(Protocol):
+    """An algorithm that ends by itself after some rounds.
+
+    Example:
+
+        >>> from fedradio import parts
+        >>> parts.apfl(phases={"global": 3, "own": 4}).lasts(8)
+        'its two phases have 7 rounds in total, but the run has 8'
+    """
+
+    def lasts(self, rounds: int) -> str:
+        """Why a run of so many rounds is too long for it; empty if it is not."""
+        ...
+
+
+@runtime_checkable
+class Publishes(Protocol):
+    """An algorithm whose merge publishes signals ``[C]`` to policies and records, beside those of a ledger.
+
+    Example:
+
+        >>> from fedradio import FedAvg, Publishes
+        >>> class Trusting(FedAvg):  # its merge returns Merged(..., published={"trust": ...})
+        ...     publishes = frozenset({"trust"})
+        >>> isinstance(Trusting(), Publishes), isinstance(FedAvg(), Publishes)
+        (True, False)
+    """
+
+    @property
+    def publishes(self) -> frozenset[str]: ...
+
+
+@runtime_checkable
+class SingleHop(Protocol):
+    """An algorithm that is defined for clients and a single receiver (``single_hop`` is true).
+
+    Example:
+
+        >>> from fedradio import SingleHop, parts
+        >>> isinstance(parts.feddyn(), SingleHop), isinstance(parts.fedavg(), SingleHop)
+        (True, False)
+    """
+
+    @property
+    def single_hop(self) -> bool: ...
+
+
+@runtime_checkable
 class Pools(Protocol):
-    """An algorithm that trains on the union of all data instead of a network's."""
+    """An algorithm that trains on the union of all data instead of a network's.
+
+    Example:
+
+        >>> from fedradio import parts
+        >>> parts.central(epochs=2).pooling
+        Pooling(steps=None, epochs=2)
+    """
 
     @property
     def pooling(self) -> Pooling: ...
