@@ -7,7 +7,7 @@ what they were made of. What the paper says is not repeated there: it is read fr
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -139,6 +139,19 @@ def shipped_results() -> Mapping[tuple[str, str], ShippedResult]:
 
 def _json_files(folder: Traversable) -> list[Traversable]:
     return sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda file: file.name)
+
+
+def of_seeds(shipped: ShippedResult, seeds: Sequence[int]) -> ShippedResult | None:
+    """The numbers of these seeds alone; None if the result has none of them."""
+    chosen = tuple(seed for seed in shipped.seeds if seed in seeds)
+    names = set(map(str, chosen))
+
+    def of(numbers: Numbers) -> Numbers:
+        values = {seed: value for seed, value in numbers.values.items() if seed in names}
+        return Numbers(values=values, lost={seed: reason for seed, reason in numbers.lost.items() if seed in names})
+
+    rows = {label: {key: of(numbers) for key, numbers in row.items()} for label, row in shipped.rows.items()}
+    return shipped.model_copy(update={"seeds": chosen, "rows": rows}) if chosen else None
 
 
 def planned(item: Item, shipped: ShippedResult) -> Reproduction:

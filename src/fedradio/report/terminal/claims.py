@@ -10,13 +10,16 @@ from rich.text import Text
 from fedradio.papers.claims import Claim, ClaimTest
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim, JudgedTest, Judgement, region_of
-from fedradio.papers.known import WORTH, Known
+from fedradio.papers.known import WORTH, Known, Origin
 from fedradio.papers.published import PAPERS
 from fedradio.papers.verdicts import corrected_level
 from fedradio.report.terminal.words import count, plain_table, rough
 from fedradio.results.statistics import Interval
 
 STYLES: dict[Judgement, str] = {"holds": "bold green", "does not hold": "bold red", "undecided": "bold yellow"}
+
+ORIGIN: dict[Origin | None, str] = {"shipped": "shipped", "stored": "your runs"}
+"""Where the numbers behind a verdict come from, in words."""
 
 NO_INTERVAL = {False: "no interval", True: "equal numbers, no interval"}
 """Why there is no interval: a single seed, or several seeds with equal numbers."""
@@ -123,7 +126,7 @@ def known_view(known: Sequence[Known]) -> Group:
                 f"-> {one.command} (about {rough(one.left_s)} of CPU time)" if one.left_s else f"-> {one.command}"
             )
         paper = PAPERS[one.item.paper] if one.item.paper != last else ""
-        source = f"{one.scale}, {count(len(one.seeds), 'seed')}" if one.scale else "-"
+        source = f"{one.scale}, {count(len(one.seeds), 'seed')}, {ORIGIN[one.origin]}" if one.scale else "-"
         cells = (Text(paper), Text(one.item.name), verdict_text(one.judged.judgement), Text(source))
         table.add_row(*cells, Text("\n".join(lines)))
         last = one.item.paper
