@@ -20,6 +20,7 @@ from fedradio.report.terminal.shipped import (
     cost_text,
     made_rows,
     made_text,
+    seeds_made,
     shipped_counts,
     size_text,
 )
@@ -114,8 +115,8 @@ def item_markdown(one: Shipped, picture: Link | None = None) -> str:
     table = markdown_table(texts.header, texts.rows)
     parts = [
         f"# {PAPERS[item.paper]} {item.name}: {item.title} {{ #{anchor(item)} }}",
-        f"Published: {item.source}  \nOurs: {stored.scale} scale, {trials(one.result.reproduction)}; "
-        f"{item.size(stored.scale).about}",
+        f"Published: {item.source}  \nOurs: {stored.scale} scale, "
+        f"{trials(one.result.reproduction, seeds_made(stored))}; {item.size(stored.scale).about}",
         f"**Superseded**: {stored.superseded}" if stored.superseded else "",
         *(f"**Outdated**: {problem}" for problem in one.outdated),
         "" if stored.whole else "**Not finished**: some runs are still missing.",

@@ -318,6 +318,17 @@ def publish(item: Item, folder: Path, to: Path, *, anew: bool = False) -> Path |
     return file
 
 
+def judged_anew(item: Item, to: Path) -> Path | None:
+    """Judge the claims of an item's file anew, from the numbers in it; None if there is no file."""
+    file = to / item.paper / f"{item.name}.json"
+    if not file.is_file():
+        return None
+    found = parse_shipped(file.read_text(encoding="utf-8"), file.name)
+    claims = tuple(_claim(one) for one in judge(restored(item, found)))
+    write_text(file, shipped_json(found.model_copy(update={"claims": claims})))
+    return file
+
+
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paper", metavar="PAPER", nargs="?", help="a paper, such as rawhfl; default: all papers")
@@ -329,6 +340,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--replace", action="store_true", help="write the files from the stored runs alone, without uniting them"
     )
+    parser.add_argument(
+        "--judge", action="store_true", help="judge the claims of the files in DIR anew, without looking at any runs"
+    )
     options = parser.parse_args(words)
     code = 0
     try:
@@ -338,7 +352,11 @@ def main(words: Sequence[str] | None = None) -> int:
             for number, item in enumerate(listed):
                 progress(f"{item.paper} {item.name}", number / len(listed))
                 try:
-                    file = publish(item, options.runs, options.to, anew=options.replace)
+                    file = (
+                        judged_anew(item, options.to)
+                        if options.judge
+                        else publish(item, options.runs, options.to, anew=options.replace)
+                    )
                 except StoreError as error:
                     say(err, str(error))
                     code = error.exit_code

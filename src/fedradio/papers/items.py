@@ -170,11 +170,16 @@ class Item(Strict):
         return self.show in ("curves", "top") or (self.show == "cdf" and self.picture is None)
 
     def wants(self, row: Row, key: str) -> bool:
-        """Whether a row has an entry in a column: published there, or for no row, or nothing for this row, or a claim
-        is about it; in a column about two rows, only if it has another."""
+        """Whether a row has an entry in a column: published or noted there, or published for no row, or nothing for
+        this row, or a claim is about it; in a column about two rows, only if it has another."""
         if self.columns[key].paired and row.other(key, self.columns[key]) is None:
             return False
-        if key in row.published or not row.published or not any(key in other.published for other in self.rows):
+        if (
+            key in row.published
+            or key in row.notes
+            or not row.published
+            or not any(key in other.published for other in self.rows)
+        ):
             return True
         return any(test.column == key and row.label in test.rows for claim in self.claims for test in claim.tests or ())
 

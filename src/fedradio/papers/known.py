@@ -113,8 +113,8 @@ def _shipped(item: Item, shipped: ShippedResult, seeds: Sequence[int] | None) ->
 
 
 def tested_seeds(judged: JudgedClaim) -> tuple[int, ...]:
-    """The seeds that have a number in every test of a claim."""
-    seeds = [set(test.values) for test in judged.tests]
+    """The seeds that have a number, or a bound, in every test of a claim."""
+    seeds = [{*test.values, *test.spans} for test in judged.tests]
     return tuple(sorted(set.intersection(*seeds))) if seeds else ()
 
 
@@ -125,7 +125,7 @@ def _best(item: Item, claim: Claim, found: Sequence[Evidence], out: Path) -> Kno
     told = [one for one in found if one.judged.judgement != "not run"]
     best = max(told, key=lambda one: one.rank) if told else None
     judged = JudgedClaim(claim, "not run") if best is None else best.judged
-    decided = judged.judgement in VERDICTS[:2] or any(test.why and test.values for test in judged.tests)
+    decided = judged.judgement in VERDICTS[:2] or any(test.why and (test.values or test.spans) for test in judged.tests)
     command, left_s = ("", 0.0) if decided else _deciding(item, judged, best, out)
     if best is None:
         return Known(item, judged, None, (), command, left_s)

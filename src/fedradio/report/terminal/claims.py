@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 from rich.console import Group
 from rich.text import Text
 
 from fedradio.papers.claims import Claim, ClaimTest
 from fedradio.papers.items import Item
-from fedradio.papers.judge import JudgedClaim, JudgedTest, Judgement, region_of
+from fedradio.papers.judge import JudgedClaim, JudgedTest, Judgement, Span, region_of
 from fedradio.papers.known import WORTH, Known, Origin
 from fedradio.papers.published import PAPERS
 from fedradio.papers.verdicts import corrected_level
@@ -31,7 +32,7 @@ def claim_lines(item: Item, judged: JudgedClaim, note: bool = True) -> list[str]
     claim = judged.claim
     return [
         f"{claim.says} [{claim.source}]" + (f" Our condition: {claim.condition}" if claim.condition else ""),
-        *(number_line(item, test) for test in judged.tests if test.values),
+        *(number_line(item, test) for test in judged.tests if test.values or test.spans),
         *([judged.why] if judged.why else []),
         *([f"({claim.note})"] if claim.note and note else []),
         *([f"What we tried: {tried(claim)}"] if judged.judgement == "does not hold" else []),
@@ -48,8 +49,11 @@ def number_line(item: Item, judged: JudgedTest) -> str:
     test, found = judged.test, judged.found
     column = item.columns[test.column]
     digits = 3 if test.over else column.digits
-    assert found is not None
     unit = f" {column.unit}" if column.unit and not test.over else ""
+    if found is None:
+        return (
+            f"{_quantity(item, test)}: {_span_text(judged, digits, unit)}; claimed {_claimed(test)}; {judged.judgement}"
+        )
     over = f"95 % {_ends(found, digits)}" if found.half is not None else NO_INTERVAL[found.n > 1]
     if test.exact:
         over = "exact"
@@ -58,6 +62,22 @@ def number_line(item: Item, judged: JudgedTest) -> str:
         over += f", {level} for one of {judged.tests} tests {_ends(judged.wide, digits)}"
     text = f"{_quantity(item, test)}: {found.mean:.{digits}f}{unit} ({over}, {count(found.n, 'seed')})"
     return f"{text}; claimed {_claimed(test)}; {judged.judgement}" + (f": {judged.why}" if judged.why else "")
+
+
+def _span_text(judged: JudgedTest, digits: int, unit: str) -> str:
+    """The ends between which the mean lies, and those of the seeds that have no number."""
+    everything = len(judged.values) + len(judged.spans)
+    each = "; ".join(f"seed {seed}: {_between(span, digits)}{unit}" for seed, span in judged.spans.items())
+    numbers = f"{len(judged.values)} of {count(everything, 'seed')} have a number"
+    return f"mean {_between(judged.mean_span, digits)}{unit} ({numbers}; {each})"
+
+
+def _between(span: Span, digits: int) -> str:
+    """The finite ends of a number."""
+    low, high = span
+    if not isfinite(high):
+        return f"> {low:.{digits}f}" if isfinite(low) else "unknown"
+    return f"{low:.{digits}f} to {high:.{digits}f}" if isfinite(low) else f"< {high:.{digits}f}"
 
 
 def _outside_alone(judged: JudgedTest) -> bool:

@@ -103,6 +103,13 @@ def shipped_counts(listed: Iterable[Item | Shipped]) -> ShippedCounts:
     return ShippedCounts(len(listed), len(found), len(whole), fewer, verdicts)
 
 
+def seeds_made(stored: ShippedResult) -> str:
+    """How many seeds were made, such as ``1 to 3 seeds`` where rows have different seeds."""
+    numbers = {len(made.seeds) for made in stored.made}
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return f"{least} to {count(most, 'seed')}" if least < most else count(most, "seed")
+
+
 def agreement(result: Result) -> str:
     """How many of the published numbers agree, as text; a dash without any."""
     compared = result.compared
@@ -112,7 +119,7 @@ def agreement(result: Result) -> str:
 def size_text(shipped: Shipped) -> str:
     """Scale, seeds, and whether something is missing, outdated or superseded."""
     stored = shipped.stored
-    text = f"{stored.scale} scale, {count(len(stored.seeds), 'seed')}"
+    text = f"{stored.scale} scale, {seeds_made(stored)}"
     marks = {"not finished": not stored.whole, "outdated": shipped.outdated, "superseded": stored.superseded}
     return text + "".join(f", {mark}" for mark, applies in marks.items() if applies)
 
@@ -152,7 +159,9 @@ def shipped_view(one: Item | Shipped) -> Group:
     return Group(
         heading(item),
         Text(f"published: {item.source}"),
-        Text(f"ours: {stored.scale} scale, {trials(reproduction)}; {item.size(stored.scale).about}"),
+        Text(
+            f"ours: {stored.scale} scale, {trials(reproduction, seeds_made(stored))}; {item.size(stored.scale).about}"
+        ),
         *([Text(f"superseded: {stored.superseded}", style="bold yellow")] if stored.superseded else []),
         *(Text(f"outdated: {problem}", style="bold yellow") for problem in one.outdated),
         *([] if stored.whole else [Text("not finished: some runs are still missing", style="bold yellow")]),

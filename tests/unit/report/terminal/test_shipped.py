@@ -13,7 +13,7 @@ from support.terminal import shown
 
 from fedradio.papers.items import Item
 from fedradio.papers.judge import Judgement
-from fedradio.papers.published import items
+from fedradio.papers.published import items, matching
 from fedradio.report.terminal.claims import verdict_counts
 from fedradio.report.terminal.shipped import (
     Shipped,
@@ -23,6 +23,7 @@ from fedradio.report.terminal.shipped import (
     made_text,
     open_shipped,
     opened,
+    seeds_made,
     shipped_counts,
     shipped_list_view,
     shipped_view,
@@ -92,6 +93,31 @@ def test_items_with_fewer_seeds_than_planned_are_counted(item: Item) -> None:
 def test_pages_tell_the_counts_of_today(page: str) -> None:
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     assert shipped_counts(opened(items())).sentence() in text
+
+
+def test_seeds_that_never_reach_a_level_are_told_with_a_bound() -> None:
+    """APFL reaches 95 % in round 94 and 98, and with seed 2 not in 100: the mean is above 97 1/3, not 96."""
+    [one] = opened(matching("fedcpsl", "fig4_mnist_m2"))
+    assert isinstance(one, Shipped)
+    entry = one.result.entries[1]["rounds"]
+    assert (dict(entry.values), dict(entry.bounds)) == ({1: 94.0, 3: 98.0}, {2: 100.0})
+    text = shown(shipped_view(one), width=200)
+    assert "> 97, 2 of 3 seeds" in text
+    assert "seed 2: not within 100 rounds" in text
+    assert "96 ± " not in text
+
+
+def test_rows_with_fewer_seeds_than_others_are_told(item: Item) -> None:
+    found = open_shipped(item, shipped_of(item, {"one": [0.8, 0.81, 0.82], "two": [0.5, 0.52, 0.5]}))
+    first, *others = found.stored.made
+    made = (first.model_copy(update={"seeds": (1,)}), first.model_copy(update={"label": "b"}), *others)
+    assert seeds_made(found.stored) == "3 seeds"
+    assert seeds_made(found.stored.model_copy(update={"made": made})) == "1 to 3 seeds"
+    assert seeds_made(found.stored.model_copy(update={"made": made[:1]})) == "1 seed"
+    few = replace(found, stored=found.stored.model_copy(update={"made": made}))
+    assert "1 to 3 seeds" in shown(shipped_view(few), width=200)
+    assert "paper scale, 1 to 3 seeds" not in size_text(found)
+    assert "1 to 3 seeds" in size_text(few)
 
 
 def test_one_result_beside_its_paper(one: Shipped) -> None:
