@@ -100,10 +100,12 @@ class Source(Strict):
 
 class Row(Strict):
     """A system that is compared. ``algorithm`` chooses the colour; ``notes`` are footnotes of entries, by column, and
-    ``against`` the rows that it is compared with where the column's is another."""
+    ``against`` the rows that it is compared with where the column's is another. A ``reference`` belongs to another
+    item: by itself it is no result of this one."""
 
     label: Text
     algorithm: Key = "fedavg"
+    reference: bool = False
     published: dict[Key, Numbers] = Field(default_factory=dict)
     quick: Source
     paper: Source

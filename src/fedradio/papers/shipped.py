@@ -155,6 +155,13 @@ def of_seeds(shipped: ShippedResult, seeds: Sequence[int]) -> ShippedResult | No
     return shipped.model_copy(update={"seeds": chosen, "rows": rows}) if chosen else None
 
 
+def is_begun(item: Item, shipped: ShippedResult) -> bool:
+    """Whether a shipped result has runs or studies of the item's own rows, not of references alone."""
+    made = {one.label for one in shipped.made}
+    own = [scaled for scaled in planned(item, shipped).rows if not scaled.row.reference]
+    return any(group(unit) in made for scaled in own for unit in scaled.units)
+
+
 def planned(item: Item, shipped: ShippedResult) -> Reproduction:
     """The plan of the runs and studies that a shipped result is about, as the item has them today."""
     return plan_reproduction(item, shipped.scale, shipped.seeds, NOWHERE)

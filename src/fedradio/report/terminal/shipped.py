@@ -15,7 +15,7 @@ from fedradio.papers.judge import JudgedClaim, Judgement, judge
 from fedradio.papers.known import WORTH
 from fedradio.papers.plan import shipped_cost_s
 from fedradio.papers.published import PAPERS
-from fedradio.papers.shipped import ShippedResult, outdated_parts, restored, shipped_results
+from fedradio.papers.shipped import ShippedResult, is_begun, outdated_parts, restored, shipped_results
 from fedradio.report.terminal.claims import claims_view, verdict_counts
 from fedradio.report.terminal.reproduction import heading, numbers_table, result_text, seeds_text, trials
 from fedradio.report.terminal.words import count, plain_table, rough
@@ -41,10 +41,13 @@ class Shipped:
 def opened(
     items: Iterable[Item], results: Mapping[tuple[str, str], ShippedResult] | None = None
 ) -> list[Item | Shipped]:
-    """Every item with its shipped result, if there is one."""
+    """Every item with its shipped result, if there is one with rows of its own."""
     found = shipped_results() if results is None else results
     return [
-        item if (stored := found.get((item.paper, item.name))) is None else open_shipped(item, stored) for item in items
+        open_shipped(item, stored)
+        if (stored := found.get((item.paper, item.name))) is not None and is_begun(item, stored)
+        else item
+        for item in items
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from support.terminal import shown
 from fedradio.papers.items import Item
 from fedradio.papers.judge import Judgement
 from fedradio.papers.published import items, matching
+from fedradio.papers.shipped import is_begun, shipped_results
 from fedradio.report.terminal.claims import verdict_counts
 from fedradio.report.terminal.shipped import (
     Shipped,
@@ -29,6 +31,7 @@ from fedradio.report.terminal.shipped import (
     shipped_view,
     size_text,
 )
+from fedradio.spec.spec import Spec
 
 ROOT = Path(__file__).parents[4]
 
@@ -118,6 +121,25 @@ def test_rows_with_fewer_seeds_than_others_are_told(item: Item) -> None:
     assert "1 to 3 seeds" in shown(shipped_view(few), width=200)
     assert "paper scale, 1 to 3 seeds" not in size_text(found)
     assert "1 to 3 seeds" in size_text(few)
+
+
+def test_a_reference_alone_is_no_result(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    """A row of another item says nothing about this one's."""
+    (tmp_path / "tiny.yaml").write_text(tiny().yaml(), encoding="utf-8")
+    own = {"quick": {"spec": str(tmp_path / "tiny.yaml")}}
+    item = claimed_item(claim(claim_test(than="two", above=0)), one=own, two={"reference": True})
+    both = shipped_of(item, {"one": [0.8], "two": [0.5]})
+    alone = both.model_copy(update={"made": tuple(made for made in both.made if made.label == "demo"), "rows": {}})
+    assert [type(each) for each in opened([item], {("whfl", "fig9"): both})] == [Shipped]
+    assert opened([item], {("whfl", "fig9"): alone}) == [item]
+    assert shipped_counts(opened([item], {("whfl", "fig9"): alone})).verdicts["not run"] == 1
+
+
+def test_the_item_of_cifar_10_needs_numbers_of_cifar_10() -> None:
+    [item] = matching("whfl", "fig3")
+    found = shipped_results()["whfl", "fig3"]
+    cifar = any("cifar10" in made.label for made in found.made)
+    assert is_begun(item, found) == cifar
 
 
 def test_one_result_beside_its_paper(one: Shipped) -> None:
