@@ -36,6 +36,7 @@ def claim_lines(item: Item, judged: JudgedClaim, note: bool = True) -> list[str]
         *([judged.why] if judged.why else []),
         *([f"({claim.note})"] if claim.note and note else []),
         *([f"What we tried: {tried(claim)}"] if judged.judgement == "does not hold" else []),
+        *([f"What decides it: {claim.decided_by}"] if claim.decided_by and judged.judgement == "does not hold" else []),
     ]
 
 
@@ -78,6 +79,24 @@ def _between(span: Span, digits: int) -> str:
     if not isfinite(high):
         return f"> {low:.{digits}f}" if isfinite(low) else "unknown"
     return f"{low:.{digits}f} to {high:.{digits}f}" if isfinite(low) else f"< {high:.{digits}f}"
+
+
+def claimed_text(item: Item, test: ClaimTest) -> str:
+    """What the paper claims about a test's number: the region, and the published numbers if there are any."""
+    column = item.columns[test.column]
+    published = {row.label: row.published.get(test.column) for row in item.rows}
+    values = [found[0] for label in test.rows if (found := published[label]) is not None]
+    if len(values) < len(test.rows):
+        return _claimed(test)
+    if test.over is not None:
+        return f"{_claimed(test)} (printed: {values[0] / values[1]:.3g})" if values[1] else _claimed(test)
+    value = values[0] - values[1] if test.than is not None else values[0]
+    return f"{_claimed(test)} (printed: {value:.{column.digits}f})"
+
+
+def value_text(item: Item, judged: JudgedTest) -> str:
+    """The number of a test with its interval, without what was claimed."""
+    return number_line(item, judged).partition("; claimed ")[0]
 
 
 def _outside_alone(judged: JudgedTest) -> bool:
