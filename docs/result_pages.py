@@ -92,9 +92,9 @@ def _abstract_counts(listed: Sequence[Item | Shipped]) -> str:
     told = [each for each in judged if each.judgement in VERDICTS]
     enough = [each for each in told if len(tested_seeds(each)) >= ENOUGH]
     return (
-        f"{len(judged)} claims are about sentences of the abstracts: {verdict_counts(judged)}. {len(enough)} have a verdict "
-        f"from {ENOUGH} or more seeds, {len(told) - len(enough)} from fewer. The rest has not been run; the end of this "
-        "page says what it costs."
+        f"{len(judged)} claims are about sentences of the abstracts: {verdict_counts(judged)}. {len(enough)} have a "
+        f"verdict from {ENOUGH} or more seeds, {len(told) - len(enough)} from fewer. The rest has not been run; the end "
+        "of this page says what it costs."
     )
 
 

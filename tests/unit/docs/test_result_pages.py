@@ -18,7 +18,7 @@ from fedradio.report.terminal.shipped import Shipped, open_shipped
 CLAIMS = [
     claim(claim_test(than="two", above=0), id="better", abstract="better"),
     claim(
-        claim_test(above=2), id="above_two", says="One is above two.", tried="another seed", decided_by="Our threshold"
+        claim_test(above=2), id="above_two", says="One is above two.", tried="another seed", decided_by="Our reading"
     ),
 ]
 CURVE = {"show": "curves", "series": [{"label": "one"}]}
