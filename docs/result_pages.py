@@ -93,8 +93,8 @@ def _abstract_counts(listed: Sequence[Item | Shipped]) -> str:
     enough = [each for each in told if len(tested_seeds(each)) >= ENOUGH]
     return (
         f"{len(judged)} claims are about sentences of the abstracts: {verdict_counts(judged)}. {len(enough)} have a "
-        f"verdict from {ENOUGH} or more seeds, {len(told) - len(enough)} from fewer. The rest has not been run; the end "
-        "of this page says what it costs."
+        f"verdict from {ENOUGH} or more seeds, {len(told) - len(enough)} from fewer. The rest has not been run; the "
+        "end of this page says what it costs."
     )
 
 
