@@ -188,6 +188,12 @@ def finished(item: Item, found: ShippedResult, parts: Parts) -> ShippedResult:
     return found.model_copy(
         update={
             "command": reproduce_command(replace(result.reproduction, out=OUT)),
+            "rows": {
+                row.label: {key: _numbers(entry) for key, entry in entries.items()}
+                if row.best_of
+                else found.rows[row.label]
+                for row, entries in zip(item.rows, result.entries, strict=True)
+            },
             "claims": tuple(_claim(one) for one in judge(result)),
             "picture": None if drawn is None else _short(drawn),
         }

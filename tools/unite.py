@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from fedradio.papers.absence import Reason
-from fedradio.papers.collect import differences, ratios
-from fedradio.papers.items import Column, Item
+from fedradio.papers.items import Item
+from fedradio.papers.pairs import differences, ratios
 from fedradio.papers.plan import group, plan_reproduction
 from fedradio.papers.series import Series
 from fedradio.papers.shipped import NOWHERE, Made, Numbers, ShippedResult, fingerprints
+from fedradio.papers.tuning import measured
 from fedradio.results.statistics import Band, pooled
 
 POINTS = 60
@@ -63,8 +64,9 @@ def conflicts(item: Item, old: ShippedResult, new: ShippedResult) -> Iterator[st
     for made in old.made:
         if made.label in today and today[made.label] != made.spec_sha256:
             yield f"the file holds {made.label} with another spec than today's"
+    tuned = {row.label for row in item.rows if row.best_of}  # they follow from other rows
     for label, row in old.rows.items():
-        for key in row:
+        for key in row if label not in tuned else ():
             for seed in sorted(set(old.seeds) & set(new.seeds)):
                 one, other = status(old, label, key, seed), status(new, label, key, seed)
                 if not _is_lost(one) and not _is_lost(other) and not _same(one, other):
@@ -153,7 +155,7 @@ def _numbers(old: ShippedResult, new: ShippedResult, label: str, key: str, seeds
 def _compared(item: Item, rows: dict[str, dict[str, Numbers]]) -> dict[str, dict[str, Numbers]]:
     """The same with ratios and differences of rows that were made at different times."""
     for key, column in item.columns.items():
-        base = _measured(item, column)
+        base = measured(item, column)
         pairs = [(row.label, row.other(key, column)) for row in item.rows if column.of is not None and base]
         for label, other in pairs:
             if base is None or other is None:
@@ -165,12 +167,6 @@ def _compared(item: Item, rows: dict[str, dict[str, Numbers]]) -> dict[str, dict
             lost = {seed: reason for seed, reason in has.lost.items() if seed not in values}
             rows[label][key] = Numbers(values=dict(sorted(values.items(), key=lambda pair: int(pair[0]))), lost=lost)
     return rows
-
-
-def _measured(item: Item, column: Column) -> str | None:
-    """The column with the measure that a column about two rows compares; None if the item has none."""
-    alike = (key for key, one in item.columns.items() if (one.measure, one.study) == (column.of, column.study))
-    return next(alike, None)
 
 
 def _by_seed(numbers: Numbers) -> dict[int, float]:

@@ -13,7 +13,9 @@ from fedradio._version import __version__
 from fedradio.core.errors import StoreError
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.items import Column, Item
+from fedradio.papers.pairs import differences, ratios
 from fedradio.papers.plan import Reproduction, ScaledRow, read_study
+from fedradio.papers.tuning import tuned_entries
 from fedradio.results.measures import is_first_round, measure, paired_measure
 from fedradio.results.run import Run, damage_words, open_run
 from fedradio.results.statistics import Interval, interval
@@ -112,10 +114,10 @@ def collect(reproduction: Reproduction, absent: Mapping[Path, Absence] | None = 
     """Read all stored runs and studies of an item, but those that are known to be ``absent``."""
     rows = tuple(_row(scaled, absent or {}) for scaled in reproduction.rows)
     columns, by_label = reproduction.item.columns, {row.label: row for row in rows}
-    entries = tuple(
-        {key: _entry(by_label, label, key, column) for key, column in columns.items()} for label in by_label
-    )
-    return Result(reproduction, rows, entries)
+    entries = {
+        label: {key: _entry(by_label, label, key, column) for key, column in columns.items()} for label in by_label
+    }
+    return Result(reproduction, rows, tuple(tuned_entries(reproduction.item, entries).values()))
 
 
 def _row(scaled: ScaledRow, absent: Mapping[Path, Absence]) -> RowResult:
@@ -193,16 +195,6 @@ def _lost(result: RowResult, column: Column) -> dict[int, Absence]:
     """Why a row has no number in a column, by seed."""
     units = result.scaled.runs if column.study is None else result.scaled.studies.get(column.study, {})
     return {seed: result.lost[unit.path] for seed, unit in units.items() if unit.path in result.lost}
-
-
-def ratios(one: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
-    """The ratio ``one / other`` by seed, where it is defined."""
-    return {seed: value / other[seed] for seed, value in one.items() if other.get(seed, 0.0) != 0.0}
-
-
-def differences(one: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
-    """The difference ``one - other`` by seed, where both are known."""
-    return {seed: value - other[seed] for seed, value in one.items() if seed in other}
 
 
 def plain_result(result: Result, picture: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from typing import Any, Literal, cast
 
 from fedradio.papers.absence import Reason
 from fedradio.papers.claims import Claim, ClaimTest
-from fedradio.papers.collect import Entry, Result, differences, ratios
+from fedradio.papers.collect import Entry, Result
+from fedradio.papers.pairs import differences, ratios
 from fedradio.papers.verdicts import Region, Verdict, combined, corrected_level, decide, decide_spans, mean_interval
 from fedradio.results.statistics import Interval
 
@@ -181,7 +182,10 @@ def _undefined(result: Result, entries: list[Entry], known: Collection[int]) -> 
     decided from it.
     """
     found = {}
+    tuning = result.item.tuning
     for seed in result.reproduction.seeds:
+        if tuning is not None and seed == tuning.seed:
+            continue
         lost = [entry.lost[seed] for entry in entries if seed in entry.lost]
         if seed in known or any(absence.reason is not Reason.DIVERGED for absence in lost):
             continue

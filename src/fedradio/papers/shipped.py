@@ -24,6 +24,7 @@ from fedradio.papers.make import load_specs
 from fedradio.papers.plan import Reproduction, ScaledRow, Unit, plan_reproduction
 from fedradio.papers.published import PAPERS
 from fedradio.papers.scales import Scale
+from fedradio.papers.tuning import tuned_entries
 from fedradio.results.measures import is_first_round
 from fedradio.spec.spec import Spec
 from fedradio.spec.strict import Strict
@@ -170,16 +171,16 @@ def planned(item: Item, shipped: ShippedResult) -> Reproduction:
 def restored(item: Item, shipped: ShippedResult) -> Result:
     """The result that a shipped file holds, beside the published numbers as the item has them today."""
     plan = planned(item, shipped)
-    entries = tuple(
-        {
+    entries = {
+        scaled.row.label: {
             key: _entry(scaled, key, column, shipped.rows.get(scaled.row.label, {}).get(key, Numbers()), shipped.seeds)
             for key, column in item.columns.items()
         }
         for scaled in plan.rows
-    )
+    }
     made = {one.label: one for one in shipped.made}
     rows = tuple(_row(made, scaled) for scaled in plan.rows)
-    return Result(plan, rows, entries)
+    return Result(plan, rows, tuple(tuned_entries(item, entries).values()))
 
 
 def _entry(scaled: ScaledRow, key: str, column: Column, numbers: Numbers, seeds: Sequence[int]) -> Entry:

@@ -18,6 +18,7 @@ from fedradio.papers.judge import judge
 from fedradio.papers.plan import Cost, Reproduction, Unit, shipped_cost_s
 from fedradio.papers.published import PAPERS
 from fedradio.papers.scales import SCALES, Scale
+from fedradio.papers.tuning import remaining
 from fedradio.report.terminal.claims import claims_markdown, claims_view
 from fedradio.report.terminal.words import count, markdown_table, plain_table, rough
 
@@ -73,7 +74,21 @@ def result_text(result: Result) -> ResultText:
     header: tuple[str, ...] = HEADER if result.item.columns else PLAIN_HEADER
     shown = [n for n, title in enumerate(header) if title in ALWAYS or any(texts[n] not in ("", "-") for texts in rows)]
     body = [tuple(texts[n] for n in shown) for texts in rows]
-    return ResultText(tuple(header[n] for n in shown), body, notes.texts, _verdict(result))
+    return ResultText(
+        tuple(header[n] for n in shown), body, notes.texts, "; ".join([_verdict(result), *_leads(result)])
+    )
+
+
+def _leads(result: Result) -> list[str]:
+    """How much of its lead the winner keeps over every other method if all are tuned equally."""
+    entries = {row.label: each for row, each in zip(result.rows, result.entries, strict=True)}
+    texts = []
+    for one in remaining(result.item, entries):
+        share = "" if one.share is None else f", {100 * one.share:.0f} % of it"
+        texts.append(
+            f"{one.winner} over {one.other}: {one.published:.4f} at the published rates, {one.tuned:.4f}{share}"
+        )
+    return texts
 
 
 def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes: Footnotes) -> tuple[str, ...]:
