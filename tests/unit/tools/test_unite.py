@@ -217,6 +217,25 @@ def test_a_quick_file_gets_seeds_too_and_its_claims_are_judged_anew(
     assert series["parts"][2] == {"seeds": [4], "y": [4, 1]}
 
 
+def test_rows_that_choose_their_rate_follow_from_the_united_ones(tool: ModuleType, make: Make, tmp_path: Path) -> None:
+    rows = [row(tmp_path, "one", published={}), row(tmp_path, "two", "rule.lr=0.05", published={})]
+    best = {"label": "tuned", "best_of": ["one", "two"], "published": {}}
+    item = make(
+        columns={"accuracy": RATIO["accuracy"], "behind": RATIO["share"] | {"measure": "difference"}},
+        rows=[*rows, rows[0] | best],
+        tuning={"seed": 11, "by": "accuracy", "lead": "behind"},
+    )
+    made(plan_reproduction(item, "quick", (1, 11), tmp_path / "a"))
+    made(plan_reproduction(item, "quick", (2,), tmp_path / "b"))
+    tool.publish(item, tmp_path / "a", tmp_path / "to")
+    found = read(tool.publish(item, tmp_path / "b", tmp_path / "to"))
+    on_11 = {label: found.rows[label]["accuracy"].values["11"] for label in ("one", "two")}
+    chosen = max(on_11, key=lambda label: on_11[label])
+    wanted = {seed: found.rows[chosen]["accuracy"].values[seed] for seed in ("1", "2")}
+    assert found.rows["tuned"]["accuracy"].values == wanted
+    assert found.seeds == (1, 2, 11)
+
+
 @pytest.mark.parametrize("name", sorted(shipped_results()), ids="-".join)
 def test_pictures_of_shipped_files_are_those_of_their_parts(unite: ModuleType, name: tuple[str, str]) -> None:
     found = shipped_results()[name]
