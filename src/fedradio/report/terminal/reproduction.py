@@ -84,7 +84,7 @@ def _leads(result: Result) -> list[str]:
     entries = {row.label: each for row, each in zip(result.rows, result.entries, strict=True)}
     texts = []
     for one in remaining(result.item, entries):
-        share = "" if one.share is None else f", {100 * one.share:.0f} % of it"
+        share = "" if one.share is None else f" ({100 * one.share:.0f} % remains)"
         texts.append(
             f"{one.winner} over {one.other}: {one.published:.4f} at the published rates, {one.tuned:.4f}{share}"
         )
