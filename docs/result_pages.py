@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from folding import folded
 
 from fedradio.core.units import show_seconds
+from fedradio.papers.abstracts import Sentence, abstracts
 from fedradio.papers.items import Item
 from fedradio.papers.judge import JudgedClaim
-from fedradio.papers.known import WORTH
+from fedradio.papers.known import VERDICTS, WORTH, tested_seeds
 from fedradio.papers.published import PAPERS
-from fedradio.report.terminal.claims import claim_lines, tried, verdict_counts
+from fedradio.report.terminal.claims import claim_lines, claimed_text, tried, value_text, verdict_counts
 from fedradio.report.terminal.reproduction import result_text, trials
 from fedradio.report.terminal.shipped import (
     MADE,
@@ -20,6 +21,7 @@ from fedradio.report.terminal.shipped import (
     cost_text,
     made_rows,
     made_text,
+    seeds_made,
     shipped_counts,
     size_text,
 )
@@ -31,6 +33,12 @@ Link = Callable[[Item], str]
 RUN = ("item", "ours", "numbers that agree", "claims", "CPU time")
 """Header of the table of what was run."""
 
+ABSTRACT = ("what the abstract says, and the claims about it", "ours", "the paper", "verdict", "seeds")
+"""Header of the tables of abstracts."""
+
+ENOUGH = 3
+"""Seeds from which on a verdict on a sentence of an abstract counts as settled."""
+
 LONG = 24
 """Tables with more lines than this are collapsed."""
 
@@ -39,7 +47,12 @@ def overview_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
     """All papers at a glance: verdicts by paper, claims that do not hold, all items, what was not run and its cost."""
     found = [one for one in listed if isinstance(one, Shipped)]
     refuted = [
-        (f"[{PAPERS[one.item.paper]} {one.item.name}]({link(one.item)})", judged.claim.says, tried(judged.claim))
+        (
+            f"[{PAPERS[one.item.paper]} {one.item.name}]({link(one.item)})",
+            judged.claim.says,
+            tried(judged.claim),
+            judged.claim.decided_by or "-",
+        )
         for one in found
         for judged in one.judged
         if judged.judgement == "does not hold"
@@ -49,14 +62,72 @@ def overview_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
     ]
     parts = [
         _by_paper(listed),
+        "## What the abstracts say",
+        abstracts_markdown(listed, link),
         "## Claims that do not hold" if refuted else "",
-        markdown_table(("where", "what the paper says", "what we tried"), refuted),
+        markdown_table(("where", "what the paper says", "what we tried", "whose choice decides it"), refuted),
         "## What was run",
         markdown_table(RUN, [_line(one, link) for one in found]),
         "## What was not run" if absent else "",
         markdown_table(("paper", "item", "what it shows", "at paper scale on two cores"), absent),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def abstracts_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
+    """For every paper the claims of its abstract: the sentence, ours, the paper's, verdict, seeds, and fleets."""
+    parts = [_abstract_counts(listed)]
+    for paper, sentences in abstracts().items():
+        mine = [one for one in listed if (one.item if isinstance(one, Shipped) else one).paper == paper]
+        rows = [row for key, sentence in sentences.items() for row in _sentence_rows(key, sentence, mine, link)]
+        fleets = [f"- {sentence.says} {sentence.fleets}" for sentence in sentences.values() if sentence.fleets]
+        parts += [f"### {PAPERS[paper]}", markdown_table(ABSTRACT, rows)]
+        parts += ["On devices with floors:\n\n" + "\n".join(fleets)] if fleets else []
+    return "\n\n".join(parts)
+
+
+def _abstract_counts(listed: Sequence[Item | Shipped]) -> str:
+    """How many claims of the abstracts have a verdict, and from how many seeds."""
+    judged = [each for one in listed for each in _judged(one) if each.claim.abstract is not None]
+    told = [each for each in judged if each.judgement in VERDICTS]
+    enough = [each for each in told if len(tested_seeds(each)) >= ENOUGH]
+    return (
+        f"{len(judged)} claims are about sentences of the abstracts: {verdict_counts(judged)}. {len(enough)} have a "
+        f"verdict from {ENOUGH} or more seeds, {len(told) - len(enough)} from fewer. The rest has not been run; the "
+        "end of this page says what it costs."
+    )
+
+
+def _judged(one: Item | Shipped) -> Sequence[JudgedClaim]:
+    """The claims of an item with their judgements; those of an item without a result are not run."""
+    if isinstance(one, Shipped):
+        return one.judged
+    return [JudgedClaim(claim, "not run" if claim.tests else "not testable") for claim in one.claims]
+
+
+def _sentence_rows(key: str, sentence: Sentence, mine: Sequence[Item | Shipped], link: Link) -> list[tuple[str, ...]]:
+    """A line for every claim that is evidence for a sentence; the first one has the sentence."""
+    rows = []
+    for one in mine:
+        item = one.item if isinstance(one, Shipped) else one
+        name = f"[{item.name}]({link(item)})" if isinstance(one, Shipped) else item.name
+        rows += [
+            (f"{name}: {each.claim.says}", *_evidence(item, each))
+            for each in _judged(one)
+            if each.claim.abstract == key
+        ]
+    if not rows:
+        return [(f"**{sentence.says}** {sentence.untested or ''}", "-", "-", "no claim", "-")]
+    (first, *cells), *others = rows
+    return [(f"**{sentence.says}**<br>{first}", *cells), *others]
+
+
+def _evidence(item: Item, judged: JudgedClaim) -> tuple[str, str, str, str]:
+    """Ours, the paper's, the verdict and the seeds of a claim; tests are separated by line breaks."""
+    numbers = [value_text(item, test) for test in judged.tests if test.values or test.spans]
+    claimed = [claimed_text(item, test) for test in judged.claim.tests or ()]
+    seeds = str(len(tested_seeds(judged)) or "-")
+    return "<br>".join(numbers) or "-", "<br>".join(claimed) or "-", f"**{judged.judgement}**", seeds
 
 
 def _by_paper(listed: Sequence[Item | Shipped]) -> str:
@@ -114,8 +185,8 @@ def item_markdown(one: Shipped, picture: Link | None = None) -> str:
     table = markdown_table(texts.header, texts.rows)
     parts = [
         f"# {PAPERS[item.paper]} {item.name}: {item.title} {{ #{anchor(item)} }}",
-        f"Published: {item.source}  \nOurs: {stored.scale} scale, {trials(one.result.reproduction)}; "
-        f"{item.size(stored.scale).about}",
+        f"Published: {item.source}  \nOurs: {stored.scale} scale, "
+        f"{trials(one.result.reproduction, seeds_made(stored))}; {item.size(stored.scale).about}",
         f"**Superseded**: {stored.superseded}" if stored.superseded else "",
         *(f"**Outdated**: {problem}" for problem in one.outdated),
         "" if stored.whole else "**Not finished**: some runs are still missing.",

@@ -14,8 +14,8 @@ from mkdocs.structure.files import File, Files
 from result_pages import claims_table, item_markdown, item_summary, overview_markdown
 
 from fedradio.papers.items import Item
-from fedradio.papers.published import PAPERS, items, matching
-from fedradio.papers.shipped import shipped_results
+from fedradio.papers.published import PAPERS, items, matching, published
+from fedradio.papers.shipped import is_begun, shipped_results
 from fedradio.report.figures.published import draw
 from fedradio.report.terminal.claims import verdict_counts
 from fedradio.report.terminal.reproduction import result_text
@@ -36,6 +36,8 @@ MOST = 3
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for every shipped result, and a picture for those that draw something."""
     for (paper, name), result in shipped_results().items():
+        if not is_begun(published()[paper, name], result):
+            continue
         files.append(File.generated(config, page_path(paper, name), content=item_page(paper, name)))
         if result.picture is not None and result.picture["series"]:
             files.append(File.generated(config, f"results/{paper}_{name}.svg", content=svg(paper, name)))

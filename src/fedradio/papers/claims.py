@@ -59,7 +59,9 @@ class Claim(Strict):
 
     ``scale: paper`` is a claim about the published scale alone. ``condition``: a choice of ours on which the verdict
     depends; it stands beside the sentence wherever the verdict is shown. ``note`` tells how the sentence was turned
-    into tests, and which margins are ours; ``tried`` what else was tried where ours disagrees.
+    into tests, and which margins are ours; ``tried`` what else was tried where ours disagrees, ``decided_by`` whose
+    choice decides it then: the paper's print, or our threshold, reading or derivation. ``abstract`` is the sentence of
+    the abstract that the claim is evidence for, see :mod:`fedradio.papers.abstracts`.
     """
 
     id: Key
@@ -71,6 +73,8 @@ class Claim(Strict):
     condition: Text | None = None
     note: Text | None = None
     tried: Text | None = None
+    decided_by: Text | None = None
+    abstract: Key | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Claim:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from fedradio._version import __version__
 from fedradio.core.errors import StoreError
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.items import Column, Item
+from fedradio.papers.pairs import differences, ratios
 from fedradio.papers.plan import Reproduction, ScaledRow, read_study
-from fedradio.results.measures import measure, paired_measure
+from fedradio.papers.tuning import tuned_entries
+from fedradio.results.measures import is_first_round, measure, paired_measure
 from fedradio.results.run import Run, damage_words, open_run
 from fedradio.results.statistics import Interval, interval
 from fedradio.runs.folder import is_run
@@ -24,7 +26,8 @@ from fedradio.runs.folder import is_run
 class Entry:
     """An entry of a table, a row's number in a column: the published value (and its deviation), and ours by seed.
 
-    ``lost`` says why seeds have no number; ``note`` is a footnote.
+    ``lost`` says why seeds have no number; ``note`` is a footnote. ``bounds``: seeds whose number is a round that their
+    run did not reach, with its last round: the number is larger.
     """
 
     column: Column
@@ -32,16 +35,27 @@ class Entry:
     values: Mapping[int, float]
     lost: Mapping[int, Absence]
     note: str | None = None
+    bounds: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def ours(self) -> Interval | None:
-        """Our mean over seeds; None without any."""
-        return interval(list(self.values.values())) if self.values else None
+        """Our mean over seeds; None without any, or if it is only known to be larger than :attr:`least`."""
+        return interval(list(self.values.values())) if self.values and not self.bounds else None
+
+    @property
+    def least(self) -> float | None:
+        """What the mean over seeds exceeds, from the bounds of those that have one; None without bounds.
+
+        By hand: rounds 94 and 98, and one seed that did not get there in 100, have a mean above 97 1/3.
+        """
+        numbers = [*self.values.values(), *self.bounds.values()]
+        return sum(numbers) / len(numbers) if self.bounds else None
 
     @property
     def deviation(self) -> float | None:
-        """Our standard deviation over seeds; None for fewer than two."""
-        return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else None
+        """Our standard deviation over seeds; None for fewer than two, or with bounds."""
+        whole = len(self.values) > 1 and not self.bounds
+        return float(np.std(list(self.values.values()), ddof=1)) if whole else None
 
     @property
     def difference(self) -> float | None:
@@ -50,7 +64,10 @@ class Entry:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether ours is within the column's tolerance; None if there is nothing to compare."""
+        """Whether ours is within the column's tolerance; None if there is nothing to compare, or a bound is below."""
+        if self.published is not None and self.least is not None:
+            far = self.least > self.published[0] and not self.column.agrees(self.least, self.published[0])
+            return False if far else None
         if self.ours is None or self.published is None:
             return None
         return self.column.agrees(self.ours.mean, self.published[0])
@@ -97,10 +114,10 @@ def collect(reproduction: Reproduction, absent: Mapping[Path, Absence] | None = 
     """Read all stored runs and studies of an item, but those that are known to be ``absent``."""
     rows = tuple(_row(scaled, absent or {}) for scaled in reproduction.rows)
     columns, by_label = reproduction.item.columns, {row.label: row for row in rows}
-    entries = tuple(
-        {key: _entry(by_label, label, key, column) for key, column in columns.items()} for label in by_label
-    )
-    return Result(reproduction, rows, entries)
+    entries = {
+        label: {key: _entry(by_label, label, key, column) for key, column in columns.items()} for label in by_label
+    }
+    return Result(reproduction, rows, tuple(tuned_entries(reproduction.item, entries).values()))
 
 
 def _row(scaled: ScaledRow, absent: Mapping[Path, Absence]) -> RowResult:
@@ -140,7 +157,9 @@ def _entry(rows: Mapping[str, RowResult], label: str, key: str, column: Column) 
     row = result.scaled.row
     published, note = row.published.get(key), row.notes.get(key)
     if not column.paired:
-        return Entry(column, published, _numbers(result, column, column.measure), _lost(result, column), note)
+        values = _numbers(result, column, column.measure)
+        bounds = _bounds(column, values, result.runs) if column.study is None else {}
+        return Entry(column, published, values, _lost(result, column), note, bounds)
     other = row.other(key, column)
     if other is None:
         return Entry(column, published, {}, {}, note)
@@ -150,8 +169,15 @@ def _entry(rows: Mapping[str, RowResult], label: str, key: str, column: Column) 
         compared = ratios(ours, theirs) if column.measure == "ratio" else differences(ours, theirs)
         return Entry(column, published, compared, lost, note)
     take, runs = paired_measure(column.measure), rows[other].runs
-    met = {seed: take(run, runs[seed]) for seed, run in result.runs.items() if seed in runs}
-    return Entry(column, published, _known(met), lost, note)
+    both = {seed: run for seed, run in result.runs.items() if seed in runs}
+    met = _known({seed: take(run, runs[seed]) for seed, run in both.items()})
+    return Entry(column, published, met, lost, note, _bounds(column, met, both))
+
+
+def _bounds(column: Column, values: Mapping[int, float], runs: Mapping[int, Run]) -> dict[int, float]:
+    """The last rounds of runs that did not reach what the column is the first round of."""
+    missing = [seed for seed in runs if seed not in values] if is_first_round(column.measure) else []
+    return {seed: float(runs[seed].spec.rounds) for seed in missing}
 
 
 def _numbers(result: RowResult, column: Column, name: str) -> dict[int, float]:
@@ -169,16 +195,6 @@ def _lost(result: RowResult, column: Column) -> dict[int, Absence]:
     """Why a row has no number in a column, by seed."""
     units = result.scaled.runs if column.study is None else result.scaled.studies.get(column.study, {})
     return {seed: result.lost[unit.path] for seed, unit in units.items() if unit.path in result.lost}
-
-
-def ratios(one: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
-    """The ratio ``one / other`` by seed, where it is defined."""
-    return {seed: value / other[seed] for seed, value in one.items() if other.get(seed, 0.0) != 0.0}
-
-
-def differences(one: Mapping[int, float], other: Mapping[int, float]) -> dict[int, float]:
-    """The difference ``one - other`` by seed, where both are known."""
-    return {seed: value - other[seed] for seed, value in one.items() if seed in other}
 
 
 def plain_result(result: Result, picture: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -220,6 +236,7 @@ def _plain_entry(entry: Entry) -> dict[str, Any]:
     return {
         "published": None if entry.published is None else list(entry.published),
         "values": {str(seed): value for seed, value in entry.values.items()},
+        "above": {str(seed): bound for seed, bound in entry.bounds.items()},
         "mean": None if ours is None else ours.mean,
         "half": None if ours is None else ours.half,
         "deviation": entry.deviation,

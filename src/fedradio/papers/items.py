@@ -98,12 +98,28 @@ class Source(Strict):
         return load_spec(self.spec, [*self.set, f"seed={seed}"])
 
 
+class Tuning(Strict):
+    """Equal tuning: rows with ``best_of`` choose on this seed by the column ``by``; it is not among their seeds.
+
+    ``lead`` is the column of the difference to the winner, which is at most 0 behind it.
+    """
+
+    seed: Annotated[int, Field(ge=1)]
+    by: Key
+    lead: Key
+
+
 class Row(Strict):
     """A system that is compared. ``algorithm`` chooses the colour; ``notes`` are footnotes of entries, by column, and
-    ``against`` the rows that it is compared with where the column's is another."""
+    ``against`` the rows that it is compared with where the column's is another. A ``reference`` belongs to another
+    item: by itself it is no result of this one. ``best_of`` are the candidates of a row that chooses its rate, see
+    :mod:`fedradio.papers.tuning`; ``untuned`` is the row with the published rate."""
 
     label: Text
     algorithm: Key = "fedavg"
+    reference: bool = False
+    best_of: tuple[Text, ...] = ()
+    untuned: Text | None = None
     published: dict[Key, Numbers] = Field(default_factory=dict)
     quick: Source
     paper: Source
@@ -143,6 +159,7 @@ class Item(Strict):
     show: Show
     axes: Axes | None = None
     study: Key | None = None
+    tuning: Tuning | None = None
     columns: dict[Key, Column] = Field(default_factory=dict)
     rows: tuple[Row, ...]
     claims: tuple[Claim, ...] = ()
@@ -170,11 +187,16 @@ class Item(Strict):
         return self.show in ("curves", "top") or (self.show == "cdf" and self.picture is None)
 
     def wants(self, row: Row, key: str) -> bool:
-        """Whether a row has an entry in a column: published there, or for no row, or nothing for this row, or a claim
-        is about it; in a column about two rows, only if it has another."""
+        """Whether a row has an entry in a column: published or noted there, or published for no row, or nothing for
+        this row, or a claim is about it; in a column about two rows, only if it has another."""
         if self.columns[key].paired and row.other(key, self.columns[key]) is None:
             return False
-        if key in row.published or not row.published or not any(key in other.published for other in self.rows):
+        if (
+            key in row.published
+            or key in row.notes
+            or not row.published
+            or not any(key in other.published for other in self.rows)
+        ):
             return True
         return any(test.column == key and row.label in test.rows for claim in self.claims for test in claim.tests or ())
 
@@ -207,6 +229,10 @@ def _inconsistencies(item: Item) -> list[str]:
     for row in item.rows:
         keys = dict.fromkeys((*row.published, *row.notes, *row.against))
         problems += [f"row {row.label!r}: {key!r} is not a column" for key in keys if key not in item.columns]
+        candidates = [*row.best_of, *([row.untuned] if row.untuned else [])]
+        problems += [f"row {row.label!r}: {label!r} is not a row" for label in candidates if label not in labels]
+        if row.best_of and (item.tuning is None or item.show != "table"):
+            problems.append(f"row {row.label!r}: best_of needs tuning, and a table")
     for key, column in item.columns.items():
         named = [column.against, *(row.against.get(key) for row in item.rows)]
         others = dict.fromkeys(label for label in named if label is not None)
@@ -217,6 +243,8 @@ def _inconsistencies(item: Item) -> list[str]:
         compared = any(key in row.published for row in item.rows)
         if compared and column.within is None and column.within_share is None:
             problems.append(f"column {key!r} has published numbers: give within or within_share")
+    tuned = [item.tuning.by, item.tuning.lead] if item.tuning else []
+    problems += [f"tuning: {key!r} is not a column" for key in tuned if key not in item.columns]
     if (item.axes is None) == (item.show == "curves"):
         problems.append("axes belong to curves" if item.axes else "curves need axes")
     if item.axes is not None and item.axes.legend is not None and item.axes.legend not in item.columns:

@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from statistics import fmean
 from typing import Any, Literal, cast
 
 from fedradio.papers.absence import Reason
 from fedradio.papers.claims import Claim, ClaimTest
-from fedradio.papers.collect import Entry, Result, differences, ratios
-from fedradio.papers.verdicts import Region, Verdict, combined, corrected_level, decide, mean_interval
+from fedradio.papers.collect import Entry, Result
+from fedradio.papers.pairs import differences, ratios
+from fedradio.papers.verdicts import Region, Verdict, combined, corrected_level, decide, decide_spans, mean_interval
 from fedradio.results.statistics import Interval
+
+Span = tuple[float, float]
+"""Lower and upper end of a number."""
 
 Judgement = Verdict | Literal["not testable", "not testable at this scale", "not run"]
 
 
 @dataclass(frozen=True)
 class JudgedTest:
-    """A test of a claim with its number by seed, its judgement as one of ``tests``, and a reason where it has one."""
+    """A test of a claim with its number by seed, its judgement as one of ``tests``, and a reason where it has one.
+
+    ``spans``: seeds whose number is only known to lie between two ends, because a run did not reach a round.
+    """
 
     test: ClaimTest
     values: Mapping[int, float]
     judgement: Judgement
     tests: int = 1
     why: str = ""
+    spans: Mapping[int, Span] = field(default_factory=dict)
 
     @property
     def found(self) -> Interval | None:
-        """The mean over seeds with its 95 % interval; None without numbers."""
-        return mean_interval(list(self.values.values())) if self.values else None
+        """The mean over seeds with its 95 % interval; None without numbers, or with spans."""
+        return mean_interval(list(self.values.values())) if self.values and not self.spans else None
 
     @property
     def wide(self) -> Interval | None:
         """The interval at the level that refutes the claim, where there are several tests."""
-        return mean_interval(list(self.values.values()), corrected_level(self.tests)) if self.values else None
+        known = self.values and not self.spans
+        return mean_interval(list(self.values.values()), corrected_level(self.tests)) if known else None
+
+    @property
+    def mean_span(self) -> Span:
+        """Between what the mean over seeds lies."""
+        ends = [*((value, value) for value in self.values.values()), *self.spans.values()]
+        return fmean(low for low, _ in ends), fmean(high for _, high in ends)
 
 
 @dataclass(frozen=True)
@@ -75,11 +92,16 @@ def _judge_test(result: Result, test: ClaimTest, tests: int) -> JudgedTest:
             why = f"{label} is not run at {result.reproduction.scale} scale: {skip}"
             return JudgedTest(test, {}, "not testable at this scale", tests, why)
     values = numbers(test, entries)
-    if not values:
+    between = spans(test, entries)
+    if not values and not between:
         judgement, why = _absence(test, entries)
         return JudgedTest(test, {}, judgement, tests, why)
-    if without := _undefined(result, test, entries, values):
-        return JudgedTest(test, values, "undecided", tests, "; ".join(f"seed {s}: {w}" for s, w in without.items()))
+    if without := _undefined(result, entries, {*values, *between}):
+        return JudgedTest(test, values, "undecided", tests, _listed(without), between)
+    if between:
+        ends = [*((value, value) for value in values.values()), *between.values()]
+        verdict = decide_spans(ends, region_of(test), exact=test.exact, tests=tests)
+        return JudgedTest(test, values, verdict, tests, spans=between)
     verdict = decide(list(values.values()), region_of(test), exact=test.exact, tests=tests)
     return JudgedTest(test, values, verdict, tests)
 
@@ -92,6 +114,22 @@ def numbers(test: ClaimTest, entries: list[Entry]) -> dict[int, float]:
     if test.than is not None:
         return differences(one, entries[1].values)
     return dict(one)
+
+
+def spans(test: ClaimTest, entries: list[Entry]) -> dict[int, Span]:
+    """Seeds whose number is only known to lie between two ends; a pair of two such rounds lies anywhere."""
+    ends = [
+        {seed: (value, value) for seed, value in entry.values.items()}
+        | {seed: (bound, inf) for seed, bound in entry.bounds.items()}
+        for entry in entries
+    ]
+    seeds = [seed for seed in ends[0] if any(seed in entry.bounds for entry in entries)]
+    if test.other is None:
+        return {seed: ends[0][seed] for seed in seeds}
+    pairs = {seed: (ends[0][seed], ends[1][seed]) for seed in seeds if seed in ends[1]}
+    if test.over is None:
+        return {seed: (one[0] - two[1], one[1] - two[0]) for seed, (one, two) in pairs.items()}
+    return {seed: (one[0] / two[1], one[1] / two[0]) for seed, (one, two) in pairs.items() if two[0] > 0}
 
 
 def plain_claims(judged: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
@@ -107,6 +145,7 @@ def _plain_test(judged: JudgedTest) -> dict[str, Any]:
     found, wide = judged.found, judged.wide
     return judged.test.model_dump() | {
         "values": {str(seed): value for seed, value in judged.values.items()},
+        "between": {str(seed): [end if isfinite(end) else None for end in span] for seed, span in judged.spans.items()},
         "mean": None if found is None else found.mean,
         "interval": None if found is None else found.ends,
         "corrected_level": corrected_level(judged.tests),
@@ -132,16 +171,23 @@ def _absence(test: ClaimTest, entries: list[Entry]) -> tuple[Judgement, str]:
     return "not testable", lasting[0] if lasting else f"{', '.join(test.rows)}: the number is undefined"
 
 
-def _undefined(result: Result, test: ClaimTest, entries: list[Entry], values: Mapping[int, float]) -> dict[int, str]:
-    """Seeds whose runs have ended without a number, and why.
+def _listed(without: Mapping[int, str]) -> str:
+    return "; ".join(f"seed {seed}: {why}" for seed, why in without.items())
 
-    Such seeds are not missing by chance (a run diverged, a level was never reached), so that a mean over the others
-    would flatter: nothing can be decided from it.
+
+def _undefined(result: Result, entries: list[Entry], known: Collection[int]) -> dict[int, str]:
+    """Seeds whose runs have ended without a number or a bound, and why.
+
+    Such seeds are not missing by chance (a run diverged), so that a mean over the others would flatter: nothing can be
+    decided from it.
     """
     found = {}
+    tuning = result.item.tuning
     for seed in result.reproduction.seeds:
+        if tuning is not None and seed == tuning.seed:
+            continue
         lost = [entry.lost[seed] for entry in entries if seed in entry.lost]
-        if seed in values or any(absence.reason is not Reason.DIVERGED for absence in lost):
+        if seed in known or any(absence.reason is not Reason.DIVERGED for absence in lost):
             continue
         found[seed] = str(lost[0]) if lost else "the number is undefined"
     return found

@@ -142,7 +142,7 @@ class Reproduction:
     @property
     def changed_seeds(self) -> bool:
         """Whether the seeds are not the item's own."""
-        return self.seeds != numbered(self.item.size(self.scale).seeds)
+        return self.seeds != planned_seeds(self.item, self.item.size(self.scale).seeds)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def plan_reproduction(
     """The reproduction of an item with seeds 1 to ``seeds``, or with these, by default the item's; no spec is read."""
     folder = scale_folder(out, item, scale)
     chosen = item.size(scale).seeds if seeds is None else seeds
-    numbers = numbered(chosen) if isinstance(chosen, int) else tuple(chosen)
+    numbers = planned_seeds(item, chosen) if isinstance(chosen, int) else tuple(chosen)
     rows = []
     for row in item.rows:
         source = row.source(scale)
@@ -182,6 +182,12 @@ def plan_reproduction(
 def scale_folder(out: Path, item: Item, scale: Scale) -> Path:
     """The folder of all items of a paper at a scale."""
     return out / item.paper / scale
+
+
+def planned_seeds(item: Item, count: int) -> tuple[int, ...]:
+    """The seeds 1 to ``count``, and the one on which rates are chosen."""
+    seeds = numbered(count)
+    return seeds if item.tuning is None or item.tuning.seed in seeds else (*seeds, item.tuning.seed)
 
 
 def numbered(count: int) -> tuple[int, ...]:
@@ -230,7 +236,7 @@ def _options(reproduction: Reproduction, jobs: int) -> list[str]:
     """The options of a command that asks for these seeds and this folder."""
     words, seeds = [], reproduction.seeds
     if reproduction.changed_seeds:
-        count = seeds == numbered(len(seeds))
+        count = seeds == numbered(len(seeds)) and reproduction.item.tuning is None
         words += ["--seeds", str(len(seeds)) if count else ",".join(map(str, seeds)) + "," * (len(seeds) == 1)]
     words += ["--jobs", str(jobs)] if jobs > 1 else []
     return words + (["--out", str(reproduction.out)] if reproduction.out != OUT else [])

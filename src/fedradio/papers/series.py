@@ -25,15 +25,19 @@ POINTS = 400
 """Largest number of quantiles by which a distribution is stored."""
 
 
-def picture(result: Result) -> dict[str, Any] | None:
-    """The data of an item's picture; None for tables. Rows without data are left out."""
+def picture(result: Result, shows: Callable[[Result, int], Series | None] | None = None) -> dict[str, Any] | None:
+    """The data of an item's picture; None for tables. Rows without data are left out.
+
+    ``shows`` gives what a row shows, if it does not follow from its runs and studies.
+    """
     item = result.item
     if item.show == "table":
         return None
+    show = shows or KINDS[item.show]
     series = [
         {"label": _label(result, number), "algorithm": row.scaled.row.algorithm, "row": number, **shown}
         for number, row in enumerate(result.rows)
-        if (shown := KINDS[item.show](result, number)) is not None
+        if (shown := show(result, number)) is not None
     ]
     axes = {"x": item.axes.x, "y": item.axes.y} if item.axes else {}
     return {"show": item.show, "title": item.title, **axes, "series": series}
@@ -84,7 +88,10 @@ def curve(run: Run, y: str, x: str) -> Curve | None:
 
 
 def _cdf(result: Result, row: int) -> Series | None:
-    """A distribution over all seeds: ``samples [n]`` in ``unit``, its quantiles 1/n to 1; ``median`` was published."""
+    """A distribution over all seeds: ``samples [n]`` in ``unit``, its quantiles 1/n to 1, of ``count`` samples.
+
+    ``median`` was published.
+    """
     unit: str = "J"
     samples: list[float] = []
     if result.item.picture is None:
@@ -105,6 +112,7 @@ def _cdf(result: Result, row: int) -> Series | None:
     return {
         "unit": unit,
         "samples": _quantiles(samples),
+        "count": len(samples),
         "median": next(iter(medians), None),
     }
 

@@ -7,7 +7,7 @@ what they were made of. What the paper says is not repeated there: it is read fr
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -19,11 +19,13 @@ from fedradio.core.errors import StoreError
 from fedradio.papers.absence import Absence, Reason
 from fedradio.papers.collect import Entry, Result, RowResult
 from fedradio.papers.form import Key, Text
-from fedradio.papers.items import Item
+from fedradio.papers.items import Column, Item
 from fedradio.papers.make import load_specs
 from fedradio.papers.plan import Reproduction, ScaledRow, Unit, plan_reproduction
 from fedradio.papers.published import PAPERS
 from fedradio.papers.scales import Scale
+from fedradio.papers.tuning import tuned_entries
+from fedradio.results.measures import is_first_round
 from fedradio.spec.spec import Spec
 from fedradio.spec.strict import Strict
 
@@ -141,6 +143,26 @@ def _json_files(folder: Traversable) -> list[Traversable]:
     return sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda file: file.name)
 
 
+def of_seeds(shipped: ShippedResult, seeds: Sequence[int]) -> ShippedResult | None:
+    """The numbers of these seeds alone; None if the result has none of them."""
+    chosen = tuple(seed for seed in shipped.seeds if seed in seeds)
+    names = set(map(str, chosen))
+
+    def of(numbers: Numbers) -> Numbers:
+        values = {seed: value for seed, value in numbers.values.items() if seed in names}
+        return Numbers(values=values, lost={seed: reason for seed, reason in numbers.lost.items() if seed in names})
+
+    rows = {label: {key: of(numbers) for key, numbers in row.items()} for label, row in shipped.rows.items()}
+    return shipped.model_copy(update={"seeds": chosen, "rows": rows}) if chosen else None
+
+
+def is_begun(item: Item, shipped: ShippedResult) -> bool:
+    """Whether a shipped result has runs or studies of the item's own rows, not of references alone."""
+    made = {one.label for one in shipped.made}
+    own = [scaled for scaled in planned(item, shipped).rows if not scaled.row.reference]
+    return any(group(unit) in made for scaled in own for unit in scaled.units)
+
+
 def planned(item: Item, shipped: ShippedResult) -> Reproduction:
     """The plan of the runs and studies that a shipped result is about, as the item has them today."""
     return plan_reproduction(item, shipped.scale, shipped.seeds, NOWHERE)
@@ -149,24 +171,29 @@ def planned(item: Item, shipped: ShippedResult) -> Reproduction:
 def restored(item: Item, shipped: ShippedResult) -> Result:
     """The result that a shipped file holds, beside the published numbers as the item has them today."""
     plan = planned(item, shipped)
-    entries = []
-    for row in item.rows:
-        numbers = shipped.rows.get(row.label, {})
-        entries.append(
-            {
-                key: Entry(
-                    column,
-                    row.published.get(key),
-                    {int(seed): value for seed, value in numbers.get(key, Numbers()).values.items()},
-                    {int(seed): Absence(reason) for seed, reason in numbers.get(key, Numbers()).lost.items()},
-                    row.notes.get(key),
-                )
-                for key, column in item.columns.items()
-            }
-        )
+    entries = {
+        scaled.row.label: {
+            key: _entry(scaled, key, column, shipped.rows.get(scaled.row.label, {}).get(key, Numbers()), shipped.seeds)
+            for key, column in item.columns.items()
+        }
+        for scaled in plan.rows
+    }
     made = {one.label: one for one in shipped.made}
     rows = tuple(_row(made, scaled) for scaled in plan.rows)
-    return Result(plan, rows, tuple(entries))
+    return Result(plan, rows, tuple(tuned_entries(item, entries).values()))
+
+
+def _entry(scaled: ScaledRow, key: str, column: Column, numbers: Numbers, seeds: Sequence[int]) -> Entry:
+    """An entry of a shipped result. Where a run has ended without reaching a round, the spec says how long it was."""
+    row = scaled.row
+    values = {int(seed): value for seed, value in numbers.values.items()}
+    lost = {int(seed): Absence(reason) for seed, reason in numbers.lost.items()}
+    bounds: dict[int, float] = {}
+    if column.study is None and is_first_round(column.measure) and scaled.runs:
+        missing = [seed for seed in seeds if seed not in values and seed not in lost]
+        is_about_it = not column.paired or row.other(key, column) is not None
+        bounds = {seed: float(scaled.source.load(seed).rounds) for seed in missing if is_about_it}
+    return Entry(column, row.published.get(key), values, lost, row.notes.get(key), bounds)
 
 
 def _row(made: Mapping[str, Made], scaled: ScaledRow) -> RowResult:

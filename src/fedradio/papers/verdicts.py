@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 from typing import Literal
 
 from fedradio.results.statistics import LEVEL, Interval, interval
@@ -39,7 +39,9 @@ class Region:
 
     def contains(self, low: float, high: float) -> bool:
         """Whether the whole interval from ``low`` to ``high`` lies inside."""
-        return self.low <= low and high <= self.high if self.closed else self.low < low and high < self.high
+        if self.closed:
+            return self.low <= low and high <= self.high
+        return (self.low < low or self.low == -inf) and (high < self.high or self.high == inf)
 
     def excludes(self, low: float, high: float) -> bool:
         """Whether the whole interval lies outside."""
@@ -75,6 +77,38 @@ def decide(values: Sequence[float], region: Region, *, exact: bool = False, test
     if outside.ends is not None and region.excludes(*outside.ends):
         return "does not hold"
     return "undecided"
+
+
+def decide_spans(
+    spans: Sequence[tuple[float, float]], region: Region, *, exact: bool = False, tests: int = 1
+) -> Verdict:
+    """The verdict where numbers are only known to lie between two ends: as for every choice of the numbers.
+
+    The mean of the lower ends is no larger than that of the numbers, and the mean of the upper ends no smaller; an end
+    that is infinite tells nothing.
+
+    By hand: rounds 94 and 98, and one seed that is above 100, have the lower ends 94, 98, 100 with the interval
+    97.33 +- 7.59: "above 80" holds, "below 85" does not, "above 95" and "below 105" are undecided.
+    """
+    if not spans:
+        return "undecided"
+    if exact:
+        if all(region.contains(*span) for span in spans):
+            return "holds"
+        return "does not hold" if any(region.excludes(*span) for span in spans) else "undecided"
+    if region.contains(*_outer_ends(spans, LEVEL)):
+        return "holds"
+    return "does not hold" if region.excludes(*_outer_ends(spans, corrected_level(tests))) else "undecided"
+
+
+def _outer_ends(spans: Sequence[tuple[float, float]], level: float) -> tuple[float, float]:
+    """The lower end of the interval of the lower ends' mean, and the upper one of the upper ends' mean."""
+    ends = []
+    for side, unknown in ((0, -inf), (1, inf)):
+        numbers = [span[side] for span in spans]
+        found = mean_interval(numbers, level).ends if all(map(isfinite, numbers)) else None
+        ends.append(unknown if found is None else found[side])
+    return ends[0], ends[1]
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:

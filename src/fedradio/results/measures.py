@@ -22,6 +22,9 @@ from fedradio.results.quantities import QUANTITIES
 from fedradio.results.run import Curve, Run
 from fedradio.spec.build import build
 
+FIRST_ROUNDS = ("rounds_to", "settled", "loss_settled", "crossing")
+"""Measures that are the first round from which something is so: a run that never gets there has a bound, its length."""
+
 Measure = Callable[[Run], float | None]
 PairedMeasure = Callable[[Run, Run], float | None]
 Option = Literal["round", "guesses", "level"]
@@ -49,6 +52,11 @@ def measure(name: str) -> Measure:
         raise SpecError(Problem("measure", "takes no option" if sign else "needs an option", remedy, name))
     option = _option(name, text, kind.option) if kind.option and sign else None
     return lambda run: kind.take(run, option)
+
+
+def is_first_round(name: str) -> bool:
+    """Whether the measure of that name is a round that a run may not reach."""
+    return name.partition("@")[0] in FIRST_ROUNDS
 
 
 def paired_measure(name: str) -> PairedMeasure:

@@ -90,6 +90,36 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
     return Band(x, mean, mean - half, mean + half, n)
 
 
+def pooled(bands: Sequence[Band]) -> Band:
+    """Band over the curves of several bands, from their sizes, means and intervals.
+
+    With n curves, mean m and standard deviation s in every band, N = sum n and M = sum n m / N, the squares add up to
+    S = sum [(n - 1) s^2 + n (m - M)^2], so that the interval is M +- t(N-1) sqrt(S / ((N - 1) N)). On their own ``x``
+    if they share it, else on that of :func:`band`.
+
+    By hand: one band of the values 1 and 3 (m = 2, s^2 = 2) and one of the value 5 have M = 3 and
+    S = 2 + 2 (2 - 3)^2 + (5 - 3)^2 = 8, as the values 1, 3 and 5 have.
+    """
+    if len(bands) == 1:
+        return bands[0]
+    x = band([(one.x, one.mean) for one in bands]).x
+    sizes = np.array([one.n for one in bands], dtype=np.float64)[:, None]
+    means = np.stack([np.interp(x, one.x, one.mean) for one in bands])
+    squares = np.stack([(one.n - 1) * _deviation(one, x) ** 2 for one in bands])
+    n = int(sizes.sum())
+    mean = (sizes * means).sum(axis=0) / n
+    half = _t(n) * np.sqrt((squares + sizes * (means - mean) ** 2).sum(axis=0) / (n - 1) / n)
+    return Band(x, mean, mean - half, mean + half, n)
+
+
+def _deviation(one: Band, x: Floats) -> Floats:
+    """Standard deviation of a band's curves at ``x``, from its interval; 0 for one curve."""
+    if one.n == 1:
+        return np.zeros_like(x)
+    half = np.interp(x, one.x, one.high - one.mean)
+    return np.asarray(half * np.sqrt(one.n) / _t(one.n), dtype=np.float64)
+
+
 def _t(n: int, level: float = LEVEL) -> float:
     """Quantile of Student's t for the interval of a mean of ``n`` values."""
     return float(stdtrit(n - 1, 0.5 + level / 2))

@@ -10,12 +10,16 @@ from support.costing import each_takes
 from support.scripts import script
 from support.shipped import shipped_of
 
+from fedradio.papers.claims import ClaimTest
 from fedradio.papers.items import Item
+from fedradio.report.terminal.claims import claimed_text
 from fedradio.report.terminal.shipped import Shipped, open_shipped
 
 CLAIMS = [
-    claim(claim_test(than="two", above=0), id="better"),
-    claim(claim_test(above=2), id="above_two", says="One is above two.", tried="another seed"),
+    claim(claim_test(than="two", above=0), id="better", abstract="better"),
+    claim(
+        claim_test(above=2), id="above_two", says="One is above two.", tried="another seed", decided_by="Our reading"
+    ),
 ]
 CURVE = {"show": "curves", "series": [{"label": "one"}]}
 
@@ -55,8 +59,36 @@ def test_the_overview_counts_by_paper_and_lists_what_fails_and_what_is_missing(
     text = pages.overview_markdown([one, item], where)
     found = rows(text)
     assert [row[1:] for row in found if row[0] in ("W-HFL", "all") and len(row) == 5] == [("1 of 2", "1", "1", "2")] * 2
-    assert ("[W-HFL fig9](page.md#whfl-fig9)", CLAIMS[1]["says"], CLAIMS[1]["tried"]) in found
+    place = "[W-HFL fig9](page.md#whfl-fig9)"
+    assert (place, CLAIMS[1]["says"], CLAIMS[1]["tried"], CLAIMS[1]["decided_by"]) in found
     assert ("W-HFL", "fig9", "Accuracy") in [row[:3] for row in found]
+
+
+def test_sentences_of_abstracts_have_their_evidence(pages: ModuleType, one: Shipped, item: Item) -> None:
+    found = rows(pages.abstracts_markdown([one], where))
+    [line] = [row for row in found if "[fig9]" in row[0]]
+    assert line[0].endswith("[fig9](page.md#whfl-fig9): One learns better than two.")
+    assert line[1:] == ("accuracy, one minus two: 0.30 (95 % 0.27 to 0.34, 3 seeds)", "above 0", "**holds**", "3")
+    [waiting] = [row for row in rows(pages.abstracts_markdown([item], where)) if "fig9" in row[0]]
+    assert waiting[1:] == ("-", "above 0", "**not run**", "-")
+    text = pages.abstracts_markdown([one, item], where)
+    assert "2 claims are about sentences of the abstracts: 1 holds, 1 not run. 1 have a verdict from 3 or more" in text
+    assert "On devices with floors" in text
+    assert "**The scores cost the clients no communication" in text
+
+
+def test_what_the_paper_prints_stands_beside_what_is_claimed(item: Item) -> None:
+    printed = [
+        row.model_copy(update={"published": {"accuracy": (value,)}})
+        for row, value in zip(item.rows, (0.9, 0.6), strict=False)
+    ]
+    published = item.model_copy(update={"rows": (*printed, *item.rows[2:])})
+    others: list[dict[str, str]] = [{}, {"than": "two"}, {"over": "two"}]
+    tests = [ClaimTest.model_validate({"column": "accuracy", "row": "one", "above": 0} | other) for other in others]
+    texts = [claimed_text(published, test) for test in tests]
+    assert texts == ["above 0 (printed: 0.90)", "above 0 (printed: 0.30)", "above 0 (printed: 1.5)"]
+    assert claimed_text(item, tests[1]) == "above 0"
+    assert claimed_text(published, tests[1].model_copy(update={"than": "long"})) == "above 0"
 
 
 def test_without_failures_there_is_no_list_of_them(pages: ModuleType, item: Item) -> None:

@@ -10,8 +10,9 @@ import pytest
 from support.reproductions import made, row
 
 from fedradio.papers.absence import Absence, Reason
-from fedradio.papers.collect import collect, differences, plain_result, ratios
+from fedradio.papers.collect import collect, plain_result
 from fedradio.papers.items import Item
+from fedradio.papers.pairs import differences, ratios
 from fedradio.papers.plan import plan_reproduction
 from fedradio.spec.spec import Spec
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import pytest
 from support.claimed import claim, claim_test, claimed_item, result_of
 
 from fedradio.papers.absence import Absence, Reason
-from fedradio.papers.judge import JudgedClaim, judge, plain_claims
+from fedradio.papers.claims import ClaimTest
+from fedradio.papers.collect import Entry
+from fedradio.papers.items import Column
+from fedradio.papers.judge import JudgedClaim, judge, plain_claims, spans
 
 ONE = {1: 0.52, 2: 0.63, 3: 0.74}
 TWO = {1: 0.50, 2: 0.60, 3: 0.70}
@@ -68,6 +73,37 @@ def test_a_seed_that_ended_without_a_number_decides_nothing() -> None:
     assert (undefined.judgement, undefined.tests[0].why) == ("undecided", "seed 4: the number is undefined")
     zero = judged(claim(claim_test(over="two", above=0)), values={"one": ONE, "two": TWO | {3: 0.0}})
     assert zero.tests[0].why == "seed 3: the number is undefined"
+
+
+def test_rounds_that_were_not_reached_are_bounds() -> None:
+    """Rounds 94, 98 and none within 100, against 30, 31 and 32: at least 64, 67 and 68 more."""
+    result = result_of(claimed_item(), {"one": {1: 94.0, 2: 98.0}, "two": {1: 30.0, 2: 31.0, 3: 32.0}})
+    late, early = (entries["accuracy"] for entries in result.entries[:2])
+    late = replace(late, bounds={3: 100.0})
+    assert (late.ours, late.deviation, late.least) == (None, None, pytest.approx(97.3333, abs=1e-4))
+    than, over = (ClaimTest(column="accuracy", row="one", above=0, **{word: "two"}) for word in ("than", "over"))
+    assert spans(than, [late, early]) == {3: (68.0, inf)}
+    assert spans(than, [early, late]) == {3: (-inf, -68.0)}
+    assert spans(than, [late, late]) == {3: (-inf, inf)}
+    assert spans(over, [late, early]) == {3: (3.125, inf)}
+    assert spans(over, [early, late]) == {3: (0.0, 0.32)}
+    assert spans(ClaimTest(column="accuracy", row="two", above=0), [early]) == {}
+    item = claimed_item(claim(claim_test(than="two", above=20), claim_test(below=200)))
+    entries = tuple({"accuracy": entry} for entry in (late, early, result.entries[2]["accuracy"]))
+    [found] = judge(replace(result_of(item, {"one": {3: 1.0}}), entries=entries))
+    assert [test.judgement for test in found.tests] == ["holds", "undecided"]
+    assert found.tests[0].mean_span == (pytest.approx((64 + 67 + 68) / 3), inf)
+    assert found.tests[0].found is None
+    assert found.tests[0].wide is None
+    assert plain_claims([found])[0]["tests"][0]["between"] == {"3": [68.0, None]}
+
+
+def test_a_published_round_below_a_bound_does_not_agree() -> None:
+    column = Column(title="rounds", measure="rounds_to@0.95", within=5)
+    values, bounds = {1: 94.0, 2: 98.0}, {3: 100.0}
+    agree = [Entry(column, (at,), values, {}, bounds=bounds).agrees for at in (30.0, 93.0, 200.0)]
+    assert agree == [False, None, None]
+    assert Entry(column, (30.0,), {}, {}, bounds=bounds).least == 100.0
 
 
 def test_verdicts_read_reasons_and_no_words() -> None:

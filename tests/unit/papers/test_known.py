@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from support.claimed import claim, claim_test, claimed_item
 from support.reproductions import made
+from support.scripts import script
 
 from fedradio.papers import costs
 from fedradio.papers import make as making
 from fedradio.papers.absence import Reason
 from fedradio.papers.items import Item
-from fedradio.papers.known import known_claims, scale_of
+from fedradio.papers.known import VERDICTS, known_claims, scale_of
 from fedradio.papers.plan import group, plan_reproduction
+from fedradio.papers.published import items
+from fedradio.papers.shipped import shipped_results
 from fedradio.spec.spec import Spec
 
 ABOVE = claim(claim_test(above=-1), id="above")
@@ -75,6 +79,47 @@ def test_the_published_scale_tells_more_than_the_quick_one(item: Item, tmp_path:
     made(plan_reproduction(item, "paper", 1, out))
     small = known_claims([item], out)[2]
     assert (small.judged.judgement, small.scale) == ("holds", "paper")
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    return script("tools/publish.py", monkeypatch)
+
+
+def test_the_most_seeds_at_the_largest_scale_are_the_evidence(item: Item, tool: ModuleType, tmp_path: Path) -> None:
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    made(plan_reproduction(item, "paper", (1, 2), out))
+    results = {("whfl", "fig9"): tool.shipped_result(plan_reproduction(item, "paper", (1, 2), out))}
+
+    def known(**given: Any) -> dict[str, tuple[str | None, str | None, tuple[int, ...]]]:
+        listed = known_claims([item], mine, shipped=results, **given)
+        return {one.judged.claim.id: (one.scale, one.origin, one.seeds) for one in listed}
+
+    assert known()["above"] == ("paper", "shipped", (1, 2))
+    assert known()["closed"] == (None, None, ())
+    assert known(seeds=(2, 3))["above"] == ("paper", "shipped", (2,))
+    assert known(seeds=(3,))["above"] == (None, None, ())
+    made(plan_reproduction(item, "quick", (1, 2, 3), mine))
+    assert known()["above"] == ("paper", "shipped", (1, 2))
+    made(plan_reproduction(item, "paper", (3,), mine))
+    assert known()["above"] == ("paper", "shipped", (1, 2))
+    made(plan_reproduction(item, "paper", (4,), mine))
+    assert known()["above"] == ("paper", "stored", (3, 4))  # as many, and your own
+    assert known()["long_one"] == ("paper", "stored", (3, 4))
+    above = known_claims([item], mine, (3,), shipped=results)[0]
+    assert above.judged.judgement == "undecided"
+    assert f"--scale paper --seeds 5 --out {mine}" in above.command  # no quick run could outweigh it
+
+
+def test_claims_of_shipped_results_have_their_verdicts_without_any_run(tmp_path: Path) -> None:
+    listed = known_claims(items(), tmp_path)
+    shipped = {
+        (one.paper, one.item, claim.id): claim.verdict for one in shipped_results().values() for claim in one.claims
+    }
+    assert {one.origin for one in listed if one.judged.judgement in VERDICTS} == {"shipped"}
+    for one in listed:
+        verdict = shipped.get((one.item.paper, one.item.name, one.judged.claim.id), "not run")
+        assert one.judged.judgement == ("not testable" if one.judged.claim.not_testable else verdict)
 
 
 def test_runs_of_another_spec_do_not_count(item: Item, tmp_path: Path, tiny: Callable[..., Spec]) -> None:

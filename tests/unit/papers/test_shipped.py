@@ -37,6 +37,10 @@ ALL_BYTES = 1_500_000
 SAME = 1e-6
 """A study that is made again gives the shipped numbers within this share: other machines round differently."""
 
+FROZEN = Path(__file__).parents[2] / "support" / "shipped_format_1"
+FROZEN_FILES = ("curves.json", "table.json")
+FROZEN_NAMES = ("rawhfl", "fig6b", "paper", (1,), True)
+
 ABOVE = claim(claim_test(above=-1), id="above")
 
 
@@ -118,6 +122,21 @@ def test_another_row_or_claim_is_named(
     assert f"{tmp_path / 'two.yaml'}: not in the result" in outdated_parts(more, found)
     left = found.model_copy(update={"left": (f"{tmp_path / 'two.yaml'}",)})
     assert not any("not in the result" in problem for problem in outdated_parts(more, left))
+
+
+def test_files_of_an_earlier_commit_are_read() -> None:
+    """Two files as they were written when their form had number 1; they are never written anew."""
+    curves, table = (parse_shipped((FROZEN / name).read_text(encoding="utf-8"), name) for name in FROZEN_FILES)
+    assert (curves.paper, curves.item, curves.scale, curves.seeds, curves.whole) == FROZEN_NAMES
+    assert curves.rows["RawHFL, Z=4"]["accuracy"].values == {"1": 0.30091666666666667}
+    assert curves.cpu_s == pytest.approx(321.893)
+    assert curves.picture is not None
+    keys = "label algorithm row seeds x mean low high points level"
+    assert all(series.keys() == {*keys.split()} for series in curves.picture["series"])
+    assert (table.seeds, table.picture, len(table.rows)) == ((1, 2, 3, 4, 5), None, 17)
+    assert [claim.verdict for claim in table.claims] == ["holds", "undecided", "holds"]
+    [item] = matching("fedcpsl", "semi")
+    assert restored(item, table).entries[0]["end"].values[5] == 90.44046127496135
 
 
 def test_there_are_shipped_results_of_shipped_items_and_they_are_small() -> None:

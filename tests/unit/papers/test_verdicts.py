@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from fedradio.papers.verdicts import Region, Verdict, combined, corrected_level, decide, mean_interval
+from fedradio.papers.verdicts import Region, Verdict, combined, corrected_level, decide, decide_spans, mean_interval
 
 ABOVE_0, BELOW_0 = Region(low=0.0), Region(high=0.0)
 LEVEL_WITH = Region(-1.0, 1.0, closed=True)
@@ -27,6 +27,33 @@ def test_verdicts_by_hand() -> None:
     assert decide(numbers, Region(0.0, 0.06, closed=True)) == "holds"
     assert decide(numbers, Region(0.0, 0.05, closed=True)) == "undecided"
     assert decide(numbers, Region(-0.06, 0.0, closed=True)) == "does not hold"
+
+
+ROUNDS = [(94.0, 94.0), (98.0, 98.0), (100.0, inf)]
+"""Two seeds reach a level in round 94 and 98, the third does not in 100: 97.333 +- 4.303 * 3.055 / sqrt(3)."""
+
+
+def test_bounds_decide_on_the_side_that_they_bound() -> None:
+    assert mean_interval([94.0, 98.0, 100.0]).low == pytest.approx(89.744, abs=1e-3)
+    assert decide_spans(ROUNDS, Region(low=80.0)) == "holds"
+    assert decide_spans(ROUNDS, Region(high=85.0)) == "does not hold"
+    assert decide_spans(ROUNDS, Region(25.0, 35.0, closed=True)) == "does not hold"
+    assert decide_spans(ROUNDS, Region(low=95.0)) == "undecided"
+    assert decide_spans(ROUNDS, Region(high=105.0)) == "undecided"  # the third may be anything above 100
+    assert decide_spans(ROUNDS, Region(80.0, 1e9, closed=True)) == "undecided"
+    assert decide_spans(ROUNDS, Region(high=89.0)) == "does not hold"
+    assert decide_spans(ROUNDS, Region(high=89.0), tests=2) == "undecided"  # 97.333 +- 10.945
+    below = [(-high, -low) for low, high in ROUNDS]
+    assert decide_spans(below, Region(high=-80.0)) == "holds"
+    assert decide_spans([*ROUNDS, *below], Region(low=-1e9)) == "undecided"
+    assert decide_spans([], Region(low=0.0)) == "undecided"
+
+
+def test_bounds_of_exact_numbers_and_of_one_seed() -> None:
+    assert decide_spans(ROUNDS, Region(low=80.0), exact=True) == "holds"
+    assert decide_spans(ROUNDS, Region(low=95.0), exact=True) == "does not hold"
+    assert decide_spans(ROUNDS, Region(high=105.0), exact=True) == "undecided"
+    assert decide_spans(ROUNDS[2:], Region(low=80.0)) == "undecided"
 
 
 def test_one_of_several_tests_refutes_at_a_corrected_level() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedradio.results.statistics import band, interval, paired
+from fedradio.results.statistics import Band, band, interval, paired, pooled
 
 # Student's t, 97.5 %: t(1) = 12.706205, t(2) = 4.302653, t(4) = 2.776445 (any table)
 
@@ -84,3 +84,23 @@ def test_band_of_curves_that_never_meet() -> None:
     found = band([curve((0, 1), (1, 2)), curve((5, 4), (6, 7))])
     assert found.x.tolist() == [5]
     assert found.mean.tolist() == [3]
+
+
+def test_bands_are_pooled_from_sizes_means_and_intervals() -> None:
+    """1 and 3 beside 5: mean 3, squares 8, half = 4.302653 sqrt(8 / 2 / 3)."""
+    x = np.array([1.0, 2.0])
+    both = band([(x, np.array([1.0, 7.0])), (x, np.array([3.0, 7.0]))])
+    found = pooled([both, band([(x, np.array([5.0, 7.0]))])])
+    assert found.n == 3
+    np.testing.assert_allclose(found.mean, [3.0, 7.0])
+    np.testing.assert_allclose(found.high, [3.0 + 4.302653 * np.sqrt(4 / 3), 7.0], rtol=1e-6)
+    np.testing.assert_allclose(found.low, [3.0 - 4.302653 * np.sqrt(4 / 3), 7.0], rtol=1e-6)
+
+
+def test_pooled_curves_are_those_of_all_at_once_on_any_grid() -> None:
+    curves = [curve((1, 0), (2, 4), (4, 8)), curve((1, 2), (3, 2)), curve((1, 1), (2, 1), (3, 9))]
+    singles = [Band(x, y, y, y, 1) for x, y in curves]
+    found, wanted = pooled(singles), band(curves)
+    for name in ("x", "mean", "low", "high"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-12)
+    assert pooled(singles[:1]) is singles[0]

@@ -78,6 +78,25 @@ def test_a_diverged_run_is_lost_with_its_reason(tool: ModuleType, make: Make, tm
     assert found.rows["two"]["accuracy"].lost == {"1": Reason.DIVERGED}
 
 
+def test_rounds_that_a_run_never_reaches_are_bounds_in_files_too(tool: ModuleType, make: Make, tmp_path: Path) -> None:
+    columns = {
+        "never": {"title": "rounds", "measure": "rounds_to@0.999999", "within": 1},
+        "meets": {"title": "meets", "measure": "crossing@0.99", "against": "two", "within": 1},
+    }
+    flat = row(tmp_path, "one", "rule.lr=1e-9", published={})
+    item = make(columns=columns, rows=[flat, row(tmp_path, "two", "rule.lr=0.05", published={})])
+    plan = plan_reproduction(item, "quick", (1, 2), tmp_path / "out")
+    result, _ = made(plan)
+    rounds = float(plan.rows[0].source.load(1).rounds)
+    assert dict(result.entries[0]["never"].bounds) == {1: rounds, 2: rounds}
+    assert dict(result.entries[0]["meets"].bounds) == {1: rounds, 2: rounds}
+    assert not result.entries[1]["meets"].bounds  # it is the row itself
+    again = restored(item, tool.shipped_result(plan))
+    assert [{key: entry.bounds for key, entry in each.items()} for each in again.entries] == [
+        {key: entry.bounds for key, entry in each.items()} for each in result.entries
+    ]
+
+
 def test_what_is_not_made_is_named(tool: ModuleType, make: Make, tmp_path: Path) -> None:
     whole, out = make(), tmp_path / "out"
     part = make(rows=[row(tmp_path, "one")])

@@ -18,6 +18,7 @@ from fedradio.papers.judge import judge
 from fedradio.papers.plan import Cost, Reproduction, Unit, shipped_cost_s
 from fedradio.papers.published import PAPERS
 from fedradio.papers.scales import SCALES, Scale
+from fedradio.papers.tuning import remaining
 from fedradio.report.terminal.claims import claims_markdown, claims_view
 from fedradio.report.terminal.words import count, markdown_table, plain_table, rough
 
@@ -73,7 +74,21 @@ def result_text(result: Result) -> ResultText:
     header: tuple[str, ...] = HEADER if result.item.columns else PLAIN_HEADER
     shown = [n for n, title in enumerate(header) if title in ALWAYS or any(texts[n] not in ("", "-") for texts in rows)]
     body = [tuple(texts[n] for n in shown) for texts in rows]
-    return ResultText(tuple(header[n] for n in shown), body, notes.texts, _verdict(result))
+    return ResultText(
+        tuple(header[n] for n in shown), body, notes.texts, "; ".join([_verdict(result), *_leads(result)])
+    )
+
+
+def _leads(result: Result) -> list[str]:
+    """How much of its lead the winner keeps over every other method if all are tuned equally."""
+    entries = {row.label: each for row, each in zip(result.rows, result.entries, strict=True)}
+    texts = []
+    for one in remaining(result.item, entries):
+        share = "" if one.share is None else f" ({100 * one.share:.0f} % remains)"
+        texts.append(
+            f"{one.winner} over {one.other}: {one.published:.4f} at the published rates, {one.tuned:.4f}{share}"
+        )
+    return texts
 
 
 def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes: Footnotes) -> tuple[str, ...]:
@@ -84,15 +99,26 @@ def _entry_texts(entry: Entry, row: RowResult, reproduction: Reproduction, notes
         quantity += f" {notes.mark(entry.note)}"
     paper = _with_deviation(column, *entry.published) if entry.published else "-"
     ours = entry.ours
+    if entry.least is not None:
+        text = f"> {_number(column, entry.least)}, {_share_of_seeds(entry, reproduction, notes)}"
+        gap = "-" if entry.published is None else f"> {entry.least - entry.published[0]:+.{column.digits}f}"
+        return quantity, paper, text, "-", gap, "!" if entry.agrees is False else ""
     if ours is None:
         why = _absence(row, reproduction, entry.lost.values(), notes)
         return quantity, paper, why, "-", "-", ""
     text = _with_deviation(column, ours.mean, entry.deviation)
     if entry.lost:
-        lost = "; ".join(f"seed {seed}: {absence}" for seed, absence in entry.lost.items())
-        text += f", {len(entry.values)} of {len(reproduction.seeds)} seeds {notes.mark(lost)}"
+        text += f", {_share_of_seeds(entry, reproduction, notes)}"
     ends = [_number(column, end) for end in (ours.low, ours.high) if end is not None]
     return quantity, paper, text, " to ".join(ends) or "-", _difference(entry), "!" if entry.agrees is False else ""
+
+
+def _share_of_seeds(entry: Entry, reproduction: Reproduction, notes: Footnotes) -> str:
+    """How many seeds have a number; a footnote says why the others have none."""
+    reasons = {seed: f"not within {bound:g} rounds" for seed, bound in entry.bounds.items()}
+    reasons |= {seed: str(absence) for seed, absence in entry.lost.items()}
+    without = "; ".join(f"seed {seed}: {reason}" for seed, reason in sorted(reasons.items()))
+    return f"{len(entry.values)} of {count(len(reproduction.seeds), 'seed')} {notes.mark(without)}"
 
 
 def _absence(row: RowResult, reproduction: Reproduction, lost: Iterable[Absence], notes: Footnotes) -> str:
@@ -211,10 +237,10 @@ def numbers_table(texts: ResultText) -> Table:
     return plain_table(texts.header, marked)
 
 
-def trials(reproduction: Reproduction) -> str:
-    """Seeds, and the world where all of them share one."""
+def trials(reproduction: Reproduction, seeds: str = "") -> str:
+    """Seeds, by default those of the plan, and the world where all of them share one."""
     world = "" if (shared := reproduction.world) is None else f" in world {shared}"
-    return f"{count(len(reproduction.seeds), 'seed')}{world}"
+    return f"{seeds or count(len(reproduction.seeds), 'seed')}{world}"
 
 
 def result_markdown(result: Result, pictures: Sequence[Path]) -> str:

@@ -15,7 +15,7 @@ from fedradio.papers.judge import JudgedClaim, Judgement, judge
 from fedradio.papers.known import WORTH
 from fedradio.papers.plan import shipped_cost_s
 from fedradio.papers.published import PAPERS
-from fedradio.papers.shipped import ShippedResult, outdated_parts, restored, shipped_results
+from fedradio.papers.shipped import ShippedResult, is_begun, outdated_parts, restored, shipped_results
 from fedradio.report.terminal.claims import claims_view, verdict_counts
 from fedradio.report.terminal.reproduction import heading, numbers_table, result_text, seeds_text, trials
 from fedradio.report.terminal.words import count, plain_table, rough
@@ -41,10 +41,13 @@ class Shipped:
 def opened(
     items: Iterable[Item], results: Mapping[tuple[str, str], ShippedResult] | None = None
 ) -> list[Item | Shipped]:
-    """Every item with its shipped result, if there is one."""
+    """Every item with its shipped result, if there is one with rows of its own."""
     found = shipped_results() if results is None else results
     return [
-        item if (stored := found.get((item.paper, item.name))) is None else open_shipped(item, stored) for item in items
+        open_shipped(item, stored)
+        if (stored := found.get((item.paper, item.name))) is not None and is_begun(item, stored)
+        else item
+        for item in items
     ]
 
 
@@ -103,6 +106,13 @@ def shipped_counts(listed: Iterable[Item | Shipped]) -> ShippedCounts:
     return ShippedCounts(len(listed), len(found), len(whole), fewer, verdicts)
 
 
+def seeds_made(stored: ShippedResult) -> str:
+    """How many seeds were made, such as ``1 to 3 seeds`` where rows have different seeds."""
+    numbers = {len(made.seeds) for made in stored.made}
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return f"{least} to {count(most, 'seed')}" if least < most else count(most, "seed")
+
+
 def agreement(result: Result) -> str:
     """How many of the published numbers agree, as text; a dash without any."""
     compared = result.compared
@@ -112,7 +122,7 @@ def agreement(result: Result) -> str:
 def size_text(shipped: Shipped) -> str:
     """Scale, seeds, and whether something is missing, outdated or superseded."""
     stored = shipped.stored
-    text = f"{stored.scale} scale, {count(len(stored.seeds), 'seed')}"
+    text = f"{stored.scale} scale, {seeds_made(stored)}"
     marks = {"not finished": not stored.whole, "outdated": shipped.outdated, "superseded": stored.superseded}
     return text + "".join(f", {mark}" for mark, applies in marks.items() if applies)
 
@@ -152,7 +162,9 @@ def shipped_view(one: Item | Shipped) -> Group:
     return Group(
         heading(item),
         Text(f"published: {item.source}"),
-        Text(f"ours: {stored.scale} scale, {trials(reproduction)}; {item.size(stored.scale).about}"),
+        Text(
+            f"ours: {stored.scale} scale, {trials(reproduction, seeds_made(stored))}; {item.size(stored.scale).about}"
+        ),
         *([Text(f"superseded: {stored.superseded}", style="bold yellow")] if stored.superseded else []),
         *(Text(f"outdated: {problem}", style="bold yellow") for problem in one.outdated),
         *([] if stored.whole else [Text("not finished: some runs are still missing", style="bold yellow")]),

@@ -70,11 +70,16 @@ def test_the_list_counts_verdicts_and_gives_commands() -> None:
     item = claimed_item(claim(BETTER), claim(claim_test(than="two", above=0.02), id="much"))
     holds, open_ = judge(result_of(item, VALUES))
     known = [
-        Known(item, holds, "quick", (1, 2, 3), "", 0.0),
-        Known(item, open_, "quick", (1, 2, 3), "fedradio reproduce whfl fig9 --seeds 6", 120.0),
+        Known(item, holds, "paper", (1, 2, 3), "", 0.0, "shipped"),
+        Known(item, open_, "quick", (1, 2, 3), "fedradio reproduce whfl fig9 --seeds 6", 120.0, "stored"),
     ]
     text = " ".join(shown(known_view(known), width=160).split())
-    for words in ("W-HFL", "quick, 3 seeds", "-> fedradio reproduce whfl fig9 --seeds 6 (about 2 min of CPU time)"):
+    for words in (
+        "W-HFL",
+        "paper, 3 seeds, shipped",
+        "quick, 3 seeds, your runs",
+        "-> fedradio reproduce whfl fig9 --seeds 6 (about 2 min of CPU time)",
+    ):
         assert words in text
     assert text.endswith("2 claims: 1 holds, 1 undecided")
     assert shown(known_view([*known, known[0]]), width=160).rstrip().endswith("3 claims: 2 hold, 1 undecided")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from support.terminal import shown
 
 from fedradio.papers.items import Item
 from fedradio.papers.judge import Judgement
-from fedradio.papers.published import items
+from fedradio.papers.published import items, matching
+from fedradio.papers.shipped import is_begun, shipped_results
 from fedradio.report.terminal.claims import verdict_counts
 from fedradio.report.terminal.shipped import (
     Shipped,
@@ -23,11 +25,13 @@ from fedradio.report.terminal.shipped import (
     made_text,
     open_shipped,
     opened,
+    seeds_made,
     shipped_counts,
     shipped_list_view,
     shipped_view,
     size_text,
 )
+from fedradio.spec.spec import Spec
 
 ROOT = Path(__file__).parents[4]
 
@@ -92,6 +96,50 @@ def test_items_with_fewer_seeds_than_planned_are_counted(item: Item) -> None:
 def test_pages_tell_the_counts_of_today(page: str) -> None:
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     assert shipped_counts(opened(items())).sentence() in text
+
+
+def test_seeds_that_never_reach_a_level_are_told_with_a_bound() -> None:
+    """APFL reaches 95 % in round 94 and 98, and with seed 2 not in 100: the mean is above 97 1/3, not 96."""
+    [one] = opened(matching("fedcpsl", "fig4_mnist_m2"))
+    assert isinstance(one, Shipped)
+    entry = one.result.entries[1]["rounds"]
+    assert (dict(entry.values), dict(entry.bounds)) == ({1: 94.0, 3: 98.0}, {2: 100.0})
+    text = shown(shipped_view(one), width=200)
+    assert "> 97, 2 of 3 seeds" in text
+    assert "seed 2: not within 100 rounds" in text
+    assert "96 ± " not in text
+
+
+def test_rows_with_fewer_seeds_than_others_are_told(item: Item) -> None:
+    found = open_shipped(item, shipped_of(item, {"one": [0.8, 0.81, 0.82], "two": [0.5, 0.52, 0.5]}))
+    first, *others = found.stored.made
+    made = (first.model_copy(update={"seeds": (1,)}), first.model_copy(update={"label": "b"}), *others)
+    assert seeds_made(found.stored) == "3 seeds"
+    assert seeds_made(found.stored.model_copy(update={"made": made})) == "1 to 3 seeds"
+    assert seeds_made(found.stored.model_copy(update={"made": made[:1]})) == "1 seed"
+    few = replace(found, stored=found.stored.model_copy(update={"made": made}))
+    assert "1 to 3 seeds" in shown(shipped_view(few), width=200)
+    assert "paper scale, 1 to 3 seeds" not in size_text(found)
+    assert "1 to 3 seeds" in size_text(few)
+
+
+def test_a_reference_alone_is_no_result(tmp_path: Path, tiny: Callable[..., Spec]) -> None:
+    """A row of another item says nothing about this one's."""
+    (tmp_path / "tiny.yaml").write_text(tiny().yaml(), encoding="utf-8")
+    own = {"quick": {"spec": str(tmp_path / "tiny.yaml")}}
+    item = claimed_item(claim(claim_test(than="two", above=0)), one=own, two={"reference": True})
+    both = shipped_of(item, {"one": [0.8], "two": [0.5]})
+    alone = both.model_copy(update={"made": tuple(made for made in both.made if made.label == "demo"), "rows": {}})
+    assert [type(each) for each in opened([item], {("whfl", "fig9"): both})] == [Shipped]
+    assert opened([item], {("whfl", "fig9"): alone}) == [item]
+    assert shipped_counts(opened([item], {("whfl", "fig9"): alone})).verdicts["not run"] == 1
+
+
+def test_the_item_of_cifar_10_needs_numbers_of_cifar_10() -> None:
+    [item] = matching("whfl", "fig3")
+    found = shipped_results()["whfl", "fig3"]
+    cifar = any("cifar10" in made.label for made in found.made)
+    assert is_begun(item, found) == cifar
 
 
 def test_one_result_beside_its_paper(one: Shipped) -> None:
