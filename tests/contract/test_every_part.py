@@ -283,6 +283,14 @@ def test_rules(part: Part, tiny: Callable[..., Spec]) -> None:
     _learns(tiny(f"rule={{kind: {part.kind}, lr: 0.05}}", "hops.0.policy.steps=30"))
 
 
+@of("loss")
+def test_losses(part: Part, tiny: Callable[..., Spec], cells: Callable[..., Spec]) -> None:
+    """Every loss learns, on one hop and on two, and can be sent to other processes."""
+    _learns(tiny(f"loss={part.kind}", "hops.0.policy.steps=10"))
+    _learns(cells(f"loss={part.kind}", "hops.0.policy.steps=10"))
+    assert received(make(part)) == make(part)
+
+
 @of("fleet")
 def test_fleets(part: Part) -> None:
     fleet, again = make(part, 7, Rng(1)), make(part, 7, Rng(1))

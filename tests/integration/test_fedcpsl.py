@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from fedradio.rounds.pseudo_labels import draw
 
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import SpecError
 from fedradio.data.streams import Window
 from fedradio.papers.items import Row
 from fedradio.papers.published import published
-from fedradio.rounds.pseudo_labels import draw
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.resume import resume

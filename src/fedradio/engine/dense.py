@@ -196,14 +196,19 @@ def _output_gradient(view: LayerBuffers, y: Tensor, counts: list[int] | None) ->
     return likelihood.sum((-2, -1))
 
 
-def backward(view: LayerBuffers, x: Tensor, update: Update, scale: float) -> None:
-    """Backward pass with updates, last layer first: propagate the gradient, then update the layer with it."""
+def backward(view: LayerBuffers, x: Tensor, update: Update, scale: float, features: Tensor | None = None) -> None:
+    """Backward pass with updates, last layer first: propagate the gradient, then update the layer with it.
+
+    ``features`` is a gradient of the last layer's inputs that does not come from its outputs.
+    """
     product = torch.mm if x.dim() == 2 else torch.bmm
     for i in range(len(view.layers) - 1, -1, -1):
         layer = view.layers[i]
         below = view.layers[i - 1] if i > 0 else None
         if below is not None:
             product(layer.g, layer.weight.w, out=below.g)
+            if features is not None and i == len(view.layers) - 1:
+                below.g.add_(features)
             if below.relu:
                 relu_backward(below.g, below.z, 0, grad_input=below.g)
         update.apply(layer.weight, layer.g_t, x if below is None else below.z, scale)

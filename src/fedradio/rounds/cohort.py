@@ -12,8 +12,8 @@ from fedradio.core.contracts import (
     Clock,
     Cohort,
     Exchange,
+    KeptTargets,
     LocalRule,
-    PseudoLabels,
     SimState,
     Slots,
     Trained,
@@ -22,9 +22,9 @@ from fedradio.core.contracts import (
 )
 from fedradio.core.errors import DivergenceError
 from fedradio.engine.groups import cut, job_of_rows, put_together
+from fedradio.losses.kept_targets import draw, kept, recalled, target_slots
 from fedradio.rounds.norm_layers import LOCAL, sends_norms
 from fedradio.rounds.parts import STREAM, recall
-from fedradio.rounds.pseudo_labels import draw, kept, label_slots, recalled
 from fedradio.rounds.simulation import Learner, Simulation
 from fedradio.rounds.tiers import Tier
 from fedradio.transforms.chain import damping, lossy
@@ -53,20 +53,20 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Training:
-    """Local training of a cohort: the clients, the result, the work done, and the pseudo-labels before it where they
+    """Local training of a cohort: the clients, the result, the work done, and the loss's targets before it where they
     are kept."""
 
     cohort: Cohort
     trained: Trained
     work: Work
-    labels: PseudoLabels | None = None
+    targets: KeptTargets | None = None
 
 
 def client_slots(learner: Learner, row: Tensor, clients: int) -> Slots:
-    """Client slots of pseudo-labels, norm layers and optimiser memory, beside the algorithm's, as one row for all
+    """Client slots of kept targets, norm layers and optimiser memory, beside the algorithm's, as one row for all
     ``clients`` each; ``row [D]`` is the initial model."""
     shared = learner.model.shared.size
-    slots: Slots = label_slots(learner, row, clients)
+    slots: Slots = target_slots(learner.rule, learner.stream, row, clients)
     if len(row) > shared and not sends_norms(learner):
         slots[LOCAL] = row[shared:].clone().expand(clients, -1)
     if learner.rule.keep_state:
@@ -111,12 +111,12 @@ def train_assigned(learner: Learner, given: Assignment) -> Training:
     )
     updates = steps * rule.updates_per_step
     rng = learner.rng.child("train", clock.t, clock.e)
-    batches = draw(learner, given.stream, ids, updates, rng.child("batches"))
-    start = replace(start, labels=recalled(learner, given.stream, ids, slots, rng.child("labels")))
+    batches = draw(rule, learner.stream, given.stream, ids, updates, rng.child("batches"))
+    start = replace(start, targets=recalled(rule, learner.stream, given.stream, ids, slots, rng.child("labels")))
     job = TrainJob(learner.model, rule, clock.t, start, batches, updates, rng, learner.precision)
     trained = train_by_steps(learner, job, steps) if rule.lr_per_step else _train(learner, job)
     _refuse_divergence(trained, clock, ids)
-    return Training(cohort, trained, work_of(rule, steps, clock.t), start.labels)
+    return Training(cohort, trained, work_of(rule, steps, clock.t), start.targets)
 
 
 def work_of(rule: LocalRule, steps: Tensor, t: int) -> Work:
@@ -154,15 +154,15 @@ def kept_slots(learner: Learner, training: Training, heard: Tensor, acked: Tenso
     slots |= {RULE + name: rows for name, rows in trained.slots.items()}
     if trained.local is not None and not sends_norms(learner):
         slots[LOCAL] = trained.local
-    if training.labels is not None and trained.nu is not None:
-        slots |= kept(training.labels, trained.nu)
+    if training.targets is not None and trained.targets is not None:
+        slots |= kept(training.targets, trained.targets)
     return slots
 
 
 def _refuse_divergence(trained: Trained, clock: Clock, ids: Tensor) -> None:
     """Refuse NaN and infinities: the sum of a row is finite only if the row is; needs no mask of the cohort's size."""
     healthy = torch.isfinite(trained.loss) & torch.isfinite(trained.delta.sum(dim=1))
-    for rows in (trained.own, trained.local):  # own models; params and statistics of norm layers
+    for rows in (*trained.rows.values(), trained.local):  # further rows; params and statistics of norm layers
         if rows is not None:
             healthy &= torch.isfinite(rows.sum(dim=1))
     if not bool(healthy.all()):

@@ -25,8 +25,7 @@ from fedradio.network.trace import Trace
 from fedradio.rounds.cache_rules import cache_problems
 from fedradio.rounds.coding import coding_problems, coding_warnings
 from fedradio.rounds.label_drift import START_COUNTS, START_SEEN
-from fedradio.rounds.notes import DATA_SIGNALS, note_problems, signal_problems
-from fedradio.theory.fedcpsl import reinforcement
+from fedradio.rounds.notes import DATA_SIGNALS, loss_note_problems, note_problems, signal_problems
 
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
@@ -63,20 +62,17 @@ def problems_of(sim: Simulation) -> list[Problem]:
 def warnings_of(sim: Simulation) -> list[str]:
     """Warnings about combinations that can run but may not be intended."""
     warnings = []
-    objective = sim.rule.objective
-    if objective is not None and objective.unlabelled_batch > 0:
+    loss = sim.rule.loss
+    if loss is not None and loss.unlabelled_batch > 0:
         stats = sim.stream.stats(sim.stream.start())
-        if bool((stats["samples"] == stats["labelled"]).all()) and objective.pseudo_on == "unlabelled":
+        if bool((stats["samples"] == stats["labelled"]).all()) and not loss.stand_in:
             warnings.append("data: every sample is labelled, so the terms for unlabelled samples have no effect")
         elif bool((stats["samples"] > 0).all() and (stats["labelled"] == 0).all()):
             warnings.append(
                 "data: no client has a labelled sample; pseudo-labels only repeat the model's own predictions"
             )
-        elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
-            warnings.append(
-                f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} per round; "
-                "a larger alpha_r or a smaller alpha_p keeps them in check"
-            )
+        elif loss.warning:
+            warnings.append(loss.warning)
     for h, hop in enumerate(sim.hops):
         if hop.deadline_s is not None and not hop.policy.meets_deadline:
             warnings.append(f"hops.{h}: the policy ignores the deadline; late payloads are lost")
@@ -324,24 +320,21 @@ def _metric_problems(sim: Simulation) -> list[Problem]:
     return problems
 
 
-def objective_problems(sim: Simulation) -> list[Problem]:
-    """Problems of the algorithm's objective; ``sim.rule`` is already the algorithm's."""
-    objective, norms = sim.rule.objective, sim.model.local.size + sim.model.buffers.size
+def loss_problems(sim: Simulation) -> list[Problem]:
+    """Problems of the loss; ``sim.rule`` is already the algorithm's."""
     if sim.stream.validation() is None and any(ensemble.learned for ensemble in _predictions(sim)):
         reason = "there are no labels to learn the mixture from"
         return [Problem("data.held_out", reason, "set data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
     if problem := _label_problem(sim):
         return [problem]
-    if objective is None or not objective.pair or norms == 0:
-        return []
-    reason = "every client trains its own model besides the shared one, and norm layers would belong to both"
-    return [Problem("model", reason, "use a model without norm layers, or an algorithm without own models")]
+    loss = sim.rule.loss
+    return [] if loss is None else loss.check(sim.rule, sim.model) + loss_note_problems(sim)
 
 
 def _label_problem(sim: Simulation) -> Problem | None:
     """Refusal of data without any label where the cost needs labelled samples."""
-    objective = sim.rule.objective
-    if objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled":
+    loss = sim.rule.loss
+    if loss is not None and loss.unlabelled_batch > 0 and not loss.stand_in:
         return None
     stats = sim.stream.stats(sim.stream.start())
     if bool((stats["samples"] == 0).any() or (stats["labelled"] > 0).any()):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 
+from fedradio.algorithms.mixture_weights import learned_weights
 from fedradio.core.contracts import MODEL, Ensemble, EvalJob, SimState
-from fedradio.engine.mixture import learned_weights
 from fedradio.rounds.norm_layers import global_norms, without_norms
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.simulation import Simulation

@@ -188,10 +188,10 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
 
 def _passes(rule: LocalRule, t: int, signals: Slots) -> float | Tensor:
     """Training passes per labelled sample: one number, or ``[C]`` where it matters which samples a client has."""
-    if rule.objective is None:
+    if rule.loss is None:
         return rule.passes(t)
     lit = signals["labelled"] > 0
-    extra = lit if rule.objective.pseudo_on == "labelled" else signals["samples"] > signals["labelled"]
+    extra = lit if rule.loss.stand_in else signals["samples"] > signals["labelled"]
     passes = torch.zeros(len(lit), dtype=torch.float64)
     for labelled in (True, False):
         for unlabelled in (True, False):
@@ -202,8 +202,8 @@ def _passes(rule: LocalRule, t: int, signals: Slots) -> float | Tensor:
 def _able(sim: Simulation, state: SimState, tiers: Tiers, h: int) -> Tensor:
     """Senders ``[S]`` that can contribute: clients with samples that the cost can use, edges with a change to relay."""
     if h == 0:
-        objective = sim.rule.objective
-        unlabelled = objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled"
+        loss = sim.rule.loss
+        unlabelled = loss is not None and loss.unlabelled_batch > 0 and not loss.stand_in
         return state.signals["samples" if unlabelled else "labelled"] > 0
     mass = tiers[h - 1].mass
     return torch.ones_like(mass, dtype=torch.bool) if sim.algorithm.ledger is not None else mass > 0

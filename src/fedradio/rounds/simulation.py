@@ -36,7 +36,7 @@ from fedradio.engine.backend import Engine
 from fedradio.links.ideal import Ideal
 from fedradio.network.trace import Trace
 from fedradio.policies.fixed import fixed
-from fedradio.rounds.compatibility import objective_problems, problems_of, warnings_of
+from fedradio.rounds.compatibility import loss_problems, problems_of, warnings_of
 from fedradio.transforms.chain import messages
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def compose(
     simulation = _with_server_rule(_timed(simulation))
     try:
         simulation = replace(simulation, rule=algorithm.rule(rule))
-        problems += objective_problems(simulation)
+        problems += loss_problems(simulation)
         unused = _unused(hops) if simulation.pooled else []
         simulation = replace(simulation, warnings=(*warnings_of(simulation), *unused))
     except SpecError as error:

@@ -100,6 +100,7 @@ def build(
     topology = builder.make("topology", "topology", plain["topology"], world.child("topology"))
     schedule = builder.make("schedule", "schedule", plain["schedule"])
     rule = builder.make("rule", "rule", plain["rule"])
+    loss = builder.make("loss", "loss", plain["loss"])
     algorithm = builder.make("algorithm", "algorithm", plain["algorithm"])
     metrics = [builder.make(f"metrics.{i}", "metric", metric) for i, metric in enumerate(plain["metrics"])]
     hops = [_hop(builder, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
@@ -121,7 +122,7 @@ def build(
         stream=data,
         model=model,
         algorithm=algorithm,
-        rule=replace(rule, schedule=schedule),
+        rule=replace(rule, schedule=schedule, loss=loss),
         seed=spec.seed,
         clock=plain["clock"],
         device=device,

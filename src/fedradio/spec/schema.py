@@ -96,6 +96,7 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         data=_field(data, data(), "samples, their split and their arrival"),
         model=_part_field("model", "mlp", "what is learned"),
         rule=_part_field("rule", "sgd", "one local update"),
+        loss=_part_field("loss", None, "cost of local training; null: the algorithm's own, cross entropy for most"),
         schedule=_part_field("schedule", "constant", "the learning rate over time"),
         algorithm=_part_field("algorithm", "fedavg", "what is sent and merged"),
         metrics=_parts_field("metric", "how predictions are scored, in addition to accuracy and loss", most=16),

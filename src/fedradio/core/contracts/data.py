@@ -292,7 +292,7 @@ class Picks:
 
 @dataclass(frozen=True)
 class Batches:
-    """Labelled mini-batches of a cohort, unlabelled ones where the objective uses them, and their :data:`Fetch`."""
+    """Labelled mini-batches of a cohort, unlabelled ones where the loss uses them, and their :data:`Fetch`."""
 
     labelled: Picks
     unlabelled: Picks | None

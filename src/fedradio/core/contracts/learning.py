@@ -1,5 +1,5 @@
-"""Contracts of learning: the model, the local update rule, its objective, metrics, and the backend that trains a
-cohort and scores predictions."""
+"""Contracts of learning: the model, the local update rule, metrics, and the backend that trains a cohort and scores
+predictions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from torch import Tensor, nn
 
 from fedradio.core.contracts.data import Batches, TestSet
+from fedradio.core.contracts.loss import KeptTargets, Loss
 from fedradio.core.contracts.state import Slots
 from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
@@ -67,38 +68,6 @@ class Constant:
         return 1.0
 
 
-@dataclass(frozen=True)
-class Objective:
-    """Local objective beyond labelled cross entropy; ``z`` logits, ``h = softmax(z)``, ``n`` classes (FedCPSL, (4))::
-
-        f = mean_L CE(y, h) + alpha_p mean_U CE(nu, h) + alpha_r mean_U [KL(nu, 1/n) + KL(h, 1/n)]
-
-    ``L`` are the labelled and ``U`` the ``unlabelled_batch`` unlabelled samples of an update (0: none are drawn, and
-    the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
-    ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step (10) at ``pseudo_rate`` from
-    those that the client has kept. With ``pseudo_on`` "labelled" U are drawn from the labelled samples, whose labels
-    are not looked at: a control that adds no inputs. With ``pair`` every client also trains a model of its own on the
-    mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times the rate, with ``momentum_own``, and
-    with a ``schedule`` of its own if there is one.
-    """
-
-    alpha_p: float = 0.0
-    alpha_r: float = 0.0
-    unlabelled_batch: int = 0
-    pseudo: Literal["closed", "gradient"] = "closed"
-    pair: bool = False
-    lr_factor: float = 1.0
-    momentum_own: float = 0.0
-    schedule: Schedule | None = None
-    pseudo_rate: float | None = None
-    pseudo_on: Literal["unlabelled", "labelled"] = "unlabelled"
-
-    @property
-    def keeps_labels(self) -> bool:
-        """Whether clients keep the pseudo-labels of their samples across rounds."""
-        return self.pseudo == "gradient" and self.alpha_p > 0.0 and self.unlabelled_batch > 0
-
-
 EpochsOver = Literal["labelled", "unlabelled", "all"]
 """The samples that a local epoch runs over."""
 
@@ -142,7 +111,7 @@ class LocalRule:
     An update takes ``batch`` samples, a local step (the unit of policies) ``updates_per_step`` updates. An epoch runs
     over the samples that ``epochs_over`` says. With ``keep_state`` every client keeps its optimiser's memory across
     rounds and never sends it. With ``lr_per_step`` a client divides the rate by its own number of local steps of the
-    round.
+    round. The cost is that of ``loss`` (None: cross entropy).
     """
 
     lr: float
@@ -156,30 +125,24 @@ class LocalRule:
     keep_state: bool = False
     updates_per_step: int = 1
     schedule: Schedule = Constant()
-    objective: Objective | None = None
+    loss: Loss | None = None
     lr_per_step: bool = False
     epochs_over: EpochsOver = "labelled"
 
     @property
     def unlabelled_batch(self) -> int:
         """Unlabelled samples of an update; 0 without costs of unlabelled samples."""
-        return 0 if self.objective is None else self.objective.unlabelled_batch
+        return 0 if self.loss is None else self.loss.unlabelled_batch
+
+    @property
+    def gradients(self) -> float:
+        """Gradients of an update, each a pass forward and backward."""
+        return 1.0
 
     def passes(self, t: int = 0, labelled: bool = True, unlabelled: bool = True) -> float:
         """Training passes per labelled sample of a mini-batch in round ``t``, a factor of CPU cycles, seconds and
-        joules, of a client that has labelled samples, and samples that get pseudo-labels.
-
-        Unlabelled samples are trained on too, and their pseudo-labels cost a forward pass, a third of a training pass.
-        Both models of a pair see every sample; where the shared one rests, its forward pass alone is left, and an own
-        model that rests costs nothing.
-        """
-        if self.objective is None:
-            return 1.0
-        more = self.unlabelled_batch / self.batch if unlabelled else 0.0
-        own_schedule = self.objective.schedule or self.schedule
-        models = 1.0 if self.schedule(t, 0) > 0.0 or not self.objective.pair else 1.0 / 3.0
-        models += 1.0 if self.objective.pair and own_schedule(t, 0) > 0.0 else 0.0
-        return models * (float(labelled) + more) + (more / 3.0 if self.objective.alpha_p > 0.0 else 0.0)
+        joules, of a client that has labelled samples, and samples that stand for ``unlabelled`` ones."""
+        return self.gradients if self.loss is None else self.loss.passes(self, t, labelled, unlabelled)
 
     @property
     def epoch(self) -> Epoch:
@@ -206,26 +169,14 @@ class LocalRule:
         return q / (1 - gam) - gam * (1 - gam**q) / (1 - gam) ** 2
 
 
-NO_SAMPLE = 2**63 - 1
-"""A sample number that stands for none, behind all others."""
-
-
-@dataclass(frozen=True)
-class PseudoLabels:
-    """Pseudo-labels that clients keep: ``nu [A, M, C]`` of the samples ``number [A, M]``, rising, then NO_SAMPLE."""
-
-    number: Tensor
-    nu: Tensor
-
-
 @dataclass(frozen=True)
 class Start:
     """Starting point of a cohort's local training.
 
     ``w [G, d]`` are the received models and ``group [A]`` each client's row of them; ``shift [A, d]`` is a constant
     added to its gradients; ``local [A, d_local]`` its local parameters and buffers; ``slots`` its optimiser's memory;
-    ``ids [A]`` its number. For pair training ``own [A, d]`` are the clients' own models and ``mixture [A]`` their
-    weights in the mixture; ``labels`` are the pseudo-labels of all its samples, where it keeps them.
+    ``ids [A]`` its number. For the loss: ``rows [A, d]`` are the further rows that it trains and its anchors, ``known
+    [A, ...]`` other values of the client, ``targets`` those of its unlabelled samples, where it keeps them.
     """
 
     w: Tensor
@@ -234,9 +185,9 @@ class Start:
     local: Tensor | None = None
     slots: Slots = field(default_factory=dict)
     ids: Tensor | None = None
-    own: Tensor | None = None
-    mixture: Tensor | None = None
-    labels: PseudoLabels | None = None
+    rows: Slots = field(default_factory=dict)
+    known: Slots = field(default_factory=dict)
+    targets: KeptTargets | None = None
 
     def client(self, row: int) -> int:
         """Number of the client in a row of the cohort: its dropout masks must not depend on who else is active."""
@@ -246,16 +197,16 @@ class Start:
 @dataclass(frozen=True)
 class Trained:
     """Result of local training: ``delta [A, d] = new - old``, ``local [A, d_local]``, mean ``loss [A]``, the
-    optimiser's ``slots``; of pair training the new models ``own [A, d]``; the accuracy ``pseudo [A]`` of the
-    pseudo-labels (NaN: there were none); and, where these are kept, the new ones ``nu [A, M, C]``."""
+    optimiser's ``slots``; the further ``rows [A, d]`` that the loss trains; its ``notes [A]`` (NaN: none); and, where
+    it keeps targets, the new ones ``targets [A, M, C]``."""
 
     delta: Tensor
     local: Tensor | None
     loss: Tensor
     slots: Slots
-    own: Tensor | None = None
-    pseudo: Tensor | None = None
-    nu: Tensor | None = None
+    rows: Slots = field(default_factory=dict)
+    notes: Slots = field(default_factory=dict)
+    targets: Tensor | None = None
 
 
 Grouping = Literal["auto", "single"]

@@ -1,0 +1,5 @@
+"""Local costs, as functions of the networks' outputs."""
+
+from fedradio.losses import cross_entropy
+
+__all__ = ["cross_entropy"]
