@@ -62,11 +62,13 @@ class Reference(Backend):
         """One sample after the other through its models; labels are looked up in the sorted classes."""
         test, count = job.test, models(job)
         own = count > 1 and not test.per_client
-        seen: list[tuple[int, Tensor, int]] = []  # group, probabilities, label
+        seen: list[tuple[int, Tensor, Any]] = []  # group, probabilities, label
         for client in range(count if own else 1):
             for number, at in zip(test.index, test.group.tolist(), strict=True):
                 group = client if own else at
                 seen.append((group, *_probabilities(job, group if count > 1 else 0, number)))
+        if job.target == "value":
+            return _value_scores(job, seen, count if own else test.groups)
         by_group = [[(p, y) for g, p, y in seen if g == group] for group in range(count if own else test.groups)]
         loss = _double([_plain_mean([-float(p[y].log()) for p, y in rows]) for rows in by_group])
         ranks = [[p.argsort(descending=True, stable=True).tolist().index(y) for p, y in rows] for rows in by_group]
@@ -86,9 +88,24 @@ def _plain_mean(values: Sequence[float]) -> float:
     return fmean(values) if values else math.nan
 
 
-def _probabilities(job: EvalJob, client: int, number: Tensor) -> tuple[Tensor, int]:
-    """Mixture ``sum_m a_m softmax(z_m)`` of a client's models for one sample, and its label."""
+def _value_scores(job: EvalJob, seen: list[tuple[int, Tensor, Any]], groups: int) -> Scores:
+    """Errors of predicted values, one sample after the other."""
+    errors = [[float((p[0] - y) ** 2) for g, p, y in seen if g == group] for group in range(groups)]
+    loss = _double([_plain_mean(each) for each in errors])
+    logits, y = torch.stack([p for _, p, _ in seen]), torch.stack([y for _, _, y in seen])
+    metrics = judge(job.metrics, logits, y, torch.tensor([group for group, _, _ in seen]))
+    none, empty = torch.full_like(loss, math.nan), loss.new_zeros(0)
+    return Scores(math.nan, float(loss.nanmean()), none, empty, loss.new_zeros(groups, 0), metrics, loss.sqrt())
+
+
+def _probabilities(job: EvalJob, client: int, number: Tensor) -> tuple[Tensor, Any]:
+    """Mixture ``sum_m a_m softmax(z_m)`` of a client's models for one sample, and its label; of values, the model's
+    output."""
     x, y = job.test.fetch(number[None])
+    if job.target == "value":
+        row = job.ensemble.members[0][client if len(job.ensemble.members[0]) > 1 else 0]
+        local = torch.zeros(0) if job.local is None else job.local[client if len(job.local) > 1 else 0]
+        return job.model.apply(torch.cat([row, local]), x)[0], y[0]
     mixed = torch.zeros(job.model.classes)
     for member, weight in zip(job.ensemble.members, job.ensemble.weight, strict=True):
         row = member[client if len(member) > 1 else 0]

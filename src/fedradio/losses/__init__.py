@@ -1,5 +1,5 @@
 """Local costs, as functions of the networks' outputs."""
 
-from fedradio.losses import cross_entropy
+from fedradio.losses import cross_entropy, squared_error
 
-__all__ = ["cross_entropy"]
+__all__ = ["cross_entropy", "squared_error"]

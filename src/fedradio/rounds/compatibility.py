@@ -17,7 +17,7 @@ from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
 from fedradio.core.registry import parts
 from fedradio.core.units import show
-from fedradio.engine.layers import dense_layers
+from fedradio.engine.layers import dense_layers, head_of
 from fedradio.engine.precision import has_bf16_units
 from fedradio.models.model import FlatModel, as_input
 from fedradio.models.own import sample_problems
@@ -296,9 +296,10 @@ def _learning_problems(sim: Simulation) -> list[Problem]:
 def _metric_problems(sim: Simulation) -> list[Problem]:
     """Trial of every metric on predictions that know nothing; scores that have the name of another one."""
     test, classes, problems = sim.stream.test(), max(sim.model.classes, sim.stream.classes), []
+    target = sim.stream.target
     _, y = test.fetch(test.index[:2])
     logits = torch.full((len(y), classes), -math.log(classes))
-    taken = {"accuracy": "accuracy", "loss": "loss"}
+    taken = {"accuracy": "accuracy", "loss": "loss"} | ({"rmse": "rmse"} if target == "value" else {})
     taken |= {f"top_{m}_accuracy": f"eval_top={sim.eval_top}" for m in range(2, sim.eval_top + 1)}
     taken |= {} if sim.cache is None else dict.fromkeys(("hit_ratio", "net_bits"), "cache")
     for number, metric in enumerate(sim.metrics):
@@ -307,6 +308,12 @@ def _metric_problems(sim: Simulation) -> list[Problem]:
             reason = f"the score {known[0]} is already produced by {taken[known[0]]}"
             problems.append(Problem(path, reason, "leave one of them out"))
         taken |= dict.fromkeys(metric.names, path)
+        if metric.target != target:
+            reason = (
+                f"it judges predictions of {PREDICTED[metric.target]}, but the data's targets are {PREDICTED[target]}"
+            )
+            problems.append(Problem(path, reason, "leave it out"))
+            continue
         try:
             scores = metric.score(logits, y.cpu(), torch.zeros(len(y), dtype=torch.long))
         except SpecError as error:
@@ -327,8 +334,51 @@ def loss_problems(sim: Simulation) -> list[Problem]:
         return [Problem("data.held_out", reason, "set data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
     if problem := _label_problem(sim):
         return [problem]
+    if problems := _target_problems(sim):
+        return problems
     loss = sim.rule.loss
-    return [] if loss is None else loss.check(sim.rule, sim.model) + loss_note_problems(sim)
+    return [] if loss is None else loss.check(sim.rule, sim.model) + loss_note_problems(sim) + _feature_problems(sim)
+
+
+PREDICTED = {"class": "classes", "value": "real values"}
+"""Targets in words."""
+
+
+def _target_problems(sim: Simulation) -> list[Problem]:
+    """Parts that are defined for classes where values are predicted, or for values where classes are."""
+    wanted, loss, problems = sim.stream.target, sim.rule.loss, []
+    if loss is not None and loss.target != wanted:
+        path = "algorithm" if loss.unlabelled_batch or len(loss.trains) > 1 else "loss"
+        what = "pseudo-labels and mixtures of probabilities are" if path == "algorithm" else "this loss is"
+        reason = f"{what} defined for {PREDICTED[loss.target]}, but the data's targets are {PREDICTED[wanted]}"
+        remedy = "use fedavg or another algorithm without them" if path == "algorithm" else "set loss: null"
+        problems.append(Problem(path, reason, remedy))
+    if wanted == "value":
+        if any(len(ensemble.members) > 1 for ensemble in _predictions(sim)):
+            reason = "it predicts with a mixture of probabilities, which real values do not have"
+            problems.append(Problem("algorithm", reason, "use an algorithm with a single model, such as fedavg"))
+        if known := sim.algorithm.reveals & {"label_counts", START_COUNTS}:
+            reason = f"it weighs clients by {_names(known)}, but the data's targets are real values"
+            problems.append(Problem("algorithm", reason, "use fedavg"))
+        if sim.cache is not None:
+            reason = "caches need forecasts of files, which are classes, but the data's targets are real values"
+            problems.append(Problem("cache", reason, "leave the cache out"))
+    elif loss is None and sim.stream.classes < 2:
+        problems.append(
+            Problem("data", "there is a single class, so there is nothing to classify", "data.target=value")
+        )
+    return problems
+
+
+def _feature_problems(sim: Simulation) -> list[Problem]:
+    """Losses of features on models that have none."""
+    loss, layers = sim.rule.loss, dense_layers(sim.model)
+    if loss is None or not loss.reads_features:
+        return []
+    if head_of(sim.model.module, sim.model.classes) is not None and (layers is None or len(layers) > 1):
+        return []
+    reason = "this loss compares features, the inputs of the last linear layer, but the model has no hidden layer"
+    return [Problem("model", reason, "use a model with a hidden layer that ends in a linear layer, such as mlp")]
 
 
 def _label_problem(sim: Simulation) -> Problem | None:

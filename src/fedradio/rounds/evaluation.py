@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from torch import Tensor
 
 from fedradio.algorithms.mixture_weights import learned_weights
-from fedradio.core.contracts import MODEL, Ensemble, EvalJob, SimState
+from fedradio.core.contracts import MODEL, Ensemble, EvalJob, Scores, SimState
 from fedradio.rounds.norm_layers import global_norms, without_norms
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.simulation import Simulation
@@ -29,7 +29,8 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     several groups (one per client), ``accuracy_spread`` is the standard deviation over them; likewise ``mixture`` and
     ``mixture_spread`` of learned weights. With ``sim.eval_top`` above 1, ``top_m_accuracy`` counts the label among the
     ``m`` likeliest classes; ``sim.metrics`` add their own scores, and so do control variates. The global model has the
-    averaged norm layers or, where these stay with the clients, their mean.
+    averaged norm layers or, where these stay with the clients, their mean. Of predicted values ``rmse`` takes the place
+    of the accuracy.
     """
     shared = {name: vector.unsqueeze(0) for name, vector in without_norms(state.memory.shared).items()}
     norms = global_norms(state.memory)
@@ -42,7 +43,12 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
             ensemble, b = fitted(sim, ensemble)
             result.metrics[f"{prefix}mixture"] = float(b.mean())
             result.metrics[f"{prefix}mixture_spread"] = float(b.std(correction=0))
-        scores = sim.backend.evaluate(EvalJob(sim.model, ensemble, test, local, sim.eval_top, sim.metrics))
+        scores = sim.backend.evaluate(
+            EvalJob(sim.model, ensemble, test, local, sim.eval_top, sim.metrics, sim.stream.target)
+        )
+        if scores.group_rmse is not None:
+            _add_rmse(result, prefix, scores, scores.group_rmse, test.groups)
+            continue
         seen = scores.group_top[scores.group_top.isfinite().all(dim=1)]  # groups with samples
         spread = seen.std(dim=0, unbiased=False).tolist()
         for m, (mean, deviation) in enumerate(zip(scores.top.tolist(), spread, strict=True), start=1):
@@ -58,6 +64,19 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
         result.metrics.update({f"{prefix}{score}": value for score, value in scores.metrics.items()})
     result.metrics.update(_measures(sim, state) | sim.stream.reference(recall(state.parts, STREAM)))
     return result
+
+
+def _add_rmse(result: Evaluation, prefix: str, scores: Scores, group_rmse: Tensor, groups: int) -> None:
+    """Add the scores of predicted values: the root mean square error, mean over groups, and the mean squared error."""
+    known = group_rmse[group_rmse.isfinite()]
+    result.metrics[f"{prefix}rmse"] = float(known.mean())
+    if groups > 1:
+        result.metrics[f"{prefix}rmse_spread"] = float(known.std(unbiased=False))
+    if len(group_rmse) > 1:
+        rounded = [round(value, 6) if math.isfinite(value) else None for value in group_rmse.tolist()]
+        result.groups[f"{prefix}rmse"] = rounded
+    result.metrics[f"{prefix}loss"] = scores.loss
+    result.metrics.update({f"{prefix}{score}": value for score, value in scores.metrics.items()})
 
 
 def fitted(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:

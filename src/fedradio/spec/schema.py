@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origi
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_model
 from pydantic_core import PydanticCustomError
 
-from fedradio.core.contracts import Late, Precision
+from fedradio.core.contracts import Late, Precision, Target
 from fedradio.core.registry import Arg, Part, parts
 from fedradio.core.text import STEERING
 from fedradio.spec.strict import FRAME
@@ -60,6 +60,11 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         "Data",
         __config__=FRAME,
         source=_part_field("source", "digits", "where samples come from"),
+        target=_field(
+            Target | None,
+            None,
+            "predict classes or real values; null: what the source has, of a file classes",
+        ),
         partition=_part_field(
             "partition", None, "how samples are split over clients; null: i.i.d., or as the source says"
         ),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Spanned as Spanned,
         Stream as Stream,
         Tapes as Tapes,
+        Target as Target,
         TestSet as TestSet,
     )
     from fedradio.core.contracts.learning import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from torch import Tensor, nn
 
-from fedradio.core.contracts.data import Batches, TestSet
+from fedradio.core.contracts.data import Batches, Target, TestSet
 from fedradio.core.contracts.loss import KeptTargets, Loss
 from fedradio.core.contracts.state import Slots
 from fedradio.core.params import Layout
@@ -239,7 +239,8 @@ class Metric(Protocol):
     """Judgement of predictions on test samples, beside accuracy and loss. It has no state and draws nothing.
 
     ``names`` are those of its scores in the records, whatever the data; each is in ``unit`` (empty for shares and other
-    plain numbers) and ``better`` when it is more, or when it is less.
+    plain numbers) and ``better`` when it is more, or when it is less. It judges predictions of a ``target``:
+    classes or values.
     """
 
     @property
@@ -253,9 +254,14 @@ class Metric(Protocol):
     def better(self) -> Literal["more", "less"]:
         return "more"
 
+    @property
+    def target(self) -> Target:
+        return "class"
+
     def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
-        """Scores by name, finite, from log-probabilities ``logits [n, C]`` of the ensemble's mixture, labels ``y [n]``,
-        and the evaluation group ``client [n]`` of each sample; at least one sample, all on the CPU."""
+        """Scores by name, finite, from log-probabilities ``logits [n, C]`` of the ensemble's mixture (of values: the
+        predictions ``[n, 1]``), labels ``y [n]``, and the evaluation group ``client [n]`` of each sample; at least one
+        sample, all on the CPU."""
         ...
 
 
@@ -264,8 +270,9 @@ class EvalJob:
     """Evaluation of an ensemble on test samples.
 
     Members are ``[1, d]`` (one for all) or ``[C, d]`` (one a client), ``local [1 or C, d_local]`` their local parts.
-    Hits are counted among the ``1..top`` likeliest classes; ``metrics`` judge the predictions beside that. It can be
-    sent to another process, as a :class:`TrainJob`.
+    Hits are counted among the ``1..top`` likeliest classes; ``metrics`` judge the predictions beside that. With
+    ``target`` "value" the one output of the one member is the prediction. It can be sent to another process, as a
+    :class:`TrainJob`.
     """
 
     model: Model
@@ -274,6 +281,7 @@ class EvalJob:
     local: Tensor | None
     top: int = 1
     metrics: tuple[Metric, ...] = ()
+    target: Target = "class"
 
 
 @dataclass(frozen=True)
@@ -283,6 +291,9 @@ class Scores:
 
     ``top [M]`` and ``group_top [G, M]`` are top-m accuracies, ``m = 1..M``. A group is one of the test set's, or, where
     every client has a model of its own and all share the samples, a client. ``metrics`` are those of the job's metrics.
+
+    Where values are predicted there are no accuracies (NaN, and ``top [0]``): ``loss`` is the mean squared error, and
+    ``group_rmse [G]`` its root in each group.
     """
 
     accuracy: float
@@ -291,6 +302,7 @@ class Scores:
     top: Tensor
     group_top: Tensor
     metrics: dict[str, float] = field(default_factory=dict)
+    group_rmse: Tensor | None = None
 
 
 class Backend(Protocol):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
+from fedradio.core.contracts.data import Target
 from fedradio.core.contracts.state import Slots
 from fedradio.core.errors import Problem
 
@@ -83,7 +84,7 @@ class Loss(Protocol):
 
     anchors: tuple[str, ...] = ()
     reads_features: bool = False
-    target: Literal["class", "value"] = "class"
+    target: Target = "class"
     unlabelled_batch: int = 0
 
     @property

@@ -40,6 +40,7 @@ DIGITAL = {
 }
 
 SPECS: dict[str, dict[str, Any]] = {
+    "values": {"data": {"source": {"kind": "synthetic_regression", "samples": 60, "test_samples": 20}}},
     "fedavg": {},
     "scaffold": {"algorithm": SCAFFOLD},
     "kept momentum": {"rule": {"kind": "sgd", "lr": 0.05, "batch": 16, "momentum": 0.9, "keep_state": True}},
