@@ -31,6 +31,7 @@ SUBJECTS = {
     "payload": "payloads",
     "network": "network",
     "radio": "radio",
+    "updates": "updates",
     "reasons": "reasons",
     "data": "data",
     "learning": "learning",

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 import fedradio
+from fedradio.algorithms.fedavg import is_plain_averaging
 from fedradio.engine.gradients import gradient
 from fedradio.rounds.simulation import Simulation
 from fedradio.theory import fedcpsl, osafl, rawhfl
@@ -53,8 +54,7 @@ Theorem = Callable[[Simulation, Work, float], Condition]
 
 
 def of_rawhfl(sim: Simulation, work: Work, smoothness: float) -> Condition:
-    averaging = sim.algorithm.averaging
-    if averaging is None or averaging.server_lr != 1.0:
+    if not is_plain_averaging(sim.algorithm) or sim.algorithm.server_lr != 1.0:
         raise ValueError("the theorem is about plain averaging")
     printed, _ = rawhfl.rate_limits(smoothness, sim.edge_rounds, max(work.updates))
     return Condition("RawHFL", work.lr, printed)

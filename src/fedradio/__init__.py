@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Algorithm as Algorithm,
         Allocation as Allocation,
         Batch as Batch,
+        Broadcast as Broadcast,
         Cache as Cache,
         CacheRecord as CacheRecord,
         CacheView as CacheView,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         EvaluationRecord as EvaluationRecord,
         Exchange as Exchange,
         ExchangeRecord as ExchangeRecord,
+        Gather as Gather,
         Held as Held,
         Hop as Hop,
         Info as Info,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
         Slots as Slots,
         Trained as Trained,
         Transform as Transform,
+        Updates as Updates,
         View as View,
         Work as Work,
     )

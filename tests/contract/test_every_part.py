@@ -12,7 +12,7 @@ from support.caches import view_of
 from support.elsewhere import received
 from support.exchanges import everyone, exchange, realised, sent, site
 
-from fedradio.core.contracts import ChannelState, Clock, Fading, LinkTrait, Message, Samples, Tapes
+from fedradio.core.contracts import ChannelState, Clock, Fading, LinkTrait, Message, Samples, SingleHop, Tapes
 from fedradio.core.errors import SpecError
 from fedradio.core.registry import FAMILIES, Part, parts
 from fedradio.core.rng import Rng
@@ -79,6 +79,16 @@ def test_words_defaults_and_schema(part: Part) -> None:
 
 def test_every_family_has_a_part() -> None:
     assert {part.family for part in parts()} == set(FAMILIES)
+
+
+@of("gather")
+def test_gathers(part: Part) -> None:
+    """What is merged is there by then, at least one update is, and a fresh one has its whole weight."""
+    gather, due_s = make(part), torch.tensor([3.0, 1.0, 2.0])
+    now, seconds = gather.due(due_s, torch.arange(3))
+    assert bool(now.any())
+    assert bool((due_s[now] <= seconds).all())
+    assert gather.weight(torch.zeros(2).long()).tolist() == [1.0, 1.0]
 
 
 @of("channel")
@@ -302,7 +312,7 @@ def test_fleets(part: Part) -> None:
 @of("algorithm")
 def test_algorithms(part: Part, tiny: Callable[..., Spec], cells: Callable[..., Spec]) -> None:
     _learns(tiny(f"algorithm={part.kind}", "hops.0.policy.steps=10"))
-    if not make(part).single_hop:
+    if not isinstance(make(part), SingleHop):
         _learns(cells(f"algorithm={part.kind}", "hops.0.policy.steps=10"))
 
 

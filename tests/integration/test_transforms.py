@@ -11,6 +11,7 @@ import torch
 from support.batches import without_wall_time
 
 from fedradio import Arg, at_full_power, begin, build, load_spec, register, resume, run, run_round
+from fedradio.algorithms.variates import variate_measures
 from fedradio.core.contracts import Allocation, ExchangeRecord, Policy, Reason, SimState, Slots, View
 from fedradio.core.errors import SpecError
 from fedradio.core.rng import Rng
@@ -97,7 +98,7 @@ def test_control_variates_stay_right_behind_coders(spec: str, changes: list[str]
     for coders in ("[]", f"[{coder}]"):
         sim, state, _ = state_after(load_spec(spec, [*changes, f"hops.0.transforms={coders}"]), 40)
         known = {name: rows for name, rows in state.signals.items() if name in sim.algorithm.reveals}
-        measures = sim.algorithm.measures(state.memory, sim.algorithm.importance(known, sim.topology.clients))
+        measures = variate_measures(state.memory, sim.algorithm.importance(known, sim.topology.clients))
         assert measures["variate_error"] < 1e-5
         norms.append(measures["variate_norm"])
     assert norms[1] < 10 * norms[0]

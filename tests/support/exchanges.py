@@ -71,7 +71,7 @@ def exchange(
     message: Message | int = 1,
     deadline_s: float | None = None,
     signals: Slots | None = None,
-    able: Tensor | None = None,
+    unable: Tensor | None = None,
     clock: Clock | None = None,
     hop: int = 0,
 ) -> Exchange:
@@ -95,7 +95,7 @@ def exchange(
         message=Message(1, message) if isinstance(message, int) else message,
         deadline_s=deadline_s,
         signals=signals or {},
-        able=able,
+        unable=unable,
         alloc=alloc or everyone(len(to)),
         ready_s=None if ready_s is None else torch.as_tensor(ready_s, dtype=torch.float64),
     )

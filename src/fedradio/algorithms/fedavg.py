@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeGuard
 
 import torch
 from torch import Tensor
@@ -21,7 +21,6 @@ from fedradio.algorithms.averaging import (
 from fedradio.algorithms.ledger import BUFFER, Buffer, ledger_of
 from fedradio.core.contracts import (
     Algorithm,
-    Averaging,
     Delivery,
     Held,
     Info,
@@ -57,12 +56,6 @@ class FedAvg(Algorithm):
         return sizes_revealed(self.weighting)
 
     @property
-    def averaging(self) -> Averaging | None:
-        """Of a subclass that weighs or merges in its own way, and with a ledger: None."""
-        plain = type(self).merge is FedAvg.merge and type(self).weights is FedAvg.weights
-        return Averaging(self.normalise, self.server_lr) if plain and self.ledger is None else None
-
-    @property
     def relay(self) -> Literal["arrived", "fixed"]:
         return super().relay if self.normalise == "arrived" else "fixed"
 
@@ -84,6 +77,11 @@ class FedAvg(Algorithm):
 
     def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
         return add_total(held, delivery, self.server_lr)
+
+
+def is_plain_averaging(algorithm: Algorithm) -> TypeGuard[FedAvg]:
+    """Whether an algorithm averages and does nothing else; no subclass and no ledger."""
+    return type(algorithm) is FedAvg and algorithm.ledger is None
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ from fedradio.algorithms.apfl import (
     costs,
 )
 from fedradio.algorithms.averaging import Weighting, shares_of_all
-from fedradio.algorithms.variates import variate_measures
 from fedradio.core.contracts import (
     MODEL,
     VARIATE,
@@ -76,7 +75,7 @@ class FedCpsl(Personal):
     """
 
     global_rate: GlobalRate = "steps"
-    memory_blocks = frozenset({0})
+    sends = ("memory",)
     relay = "fixed"
 
     @property
@@ -147,9 +146,6 @@ class FedCpsl(Personal):
             moved = c - times(heard_share, c) - times(inverse_eta, total)
         shared = {MODEL: w + times(eta_g * info.members / arrived, total), VARIATE: moved}
         return Merged(Held(shared, held.ledger, held.receiver))
-
-    def measures(self, memory: Memory, mass: Tensor) -> dict[str, float]:
-        return variate_measures(memory, mass)
 
     def _share(self, info: Info) -> Tensor:
         """Shares ``w_i [A]`` among all clients of the receiver, active or not."""

@@ -48,7 +48,7 @@ class FedDyn(Algorithm):
 
     alpha: float
     single_hop = True
-    memory_blocks = frozenset({0})
+    sends = ("memory",)
 
     def rule(self, rule: LocalRule) -> LocalRule:
         require_sgd("feddyn", rule)

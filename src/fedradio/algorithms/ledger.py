@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import MODEL, Algorithm, Delivery, Held, Info, Ledger, Memory, Merged, Slots
+from fedradio.core.contracts import MODEL, Algorithm, Delivery, Held, Info, Ledger, Memory, Merged, Publishes, Slots
 from fedradio.core.contracts.algorithm import AGE, SENT
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import zero_rows
@@ -56,6 +56,12 @@ def start_memory(algorithm: Algorithm, w: Tensor, clients: int, receivers: int) 
         return memory
     age = torch.full((clients,), -1.0, dtype=torch.float64)
     return replace(memory, ledger={SENT: zero_rows(clients, w), AGE: age} | memory.ledger)
+
+
+def published_names(algorithm: Algorithm) -> frozenset[str]:
+    """Names of the signals that merging publishes to policies and records: those of a ledger, and the algorithm's."""
+    own = algorithm.publishes if isinstance(algorithm, Publishes) else frozenset()
+    return own if algorithm.ledger is None else own | {"staleness", "weight", *algorithm.ledger.publishes}
 
 
 def filings(kind: Ledger, ledger: Slots, delivery: Delivery, info: Info, w: Tensor) -> Iterator[tuple[Tensor, Tensor]]:

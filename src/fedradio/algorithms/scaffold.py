@@ -10,7 +10,6 @@ from torch import Tensor
 
 from fedradio.algorithms.averaging import SERVER_LR, shares_of_arrived
 from fedradio.algorithms.requires import require_sgd
-from fedradio.algorithms.variates import variate_measures
 from fedradio.core.contracts import (
     MODEL,
     VARIATE,
@@ -39,8 +38,7 @@ class Scaffold(Algorithm):
     """
 
     server_lr: float = 1.0
-    blocks = 2
-    memory_blocks = frozenset({1})
+    sends = ("change", "memory")
     relay = "fixed"
 
     def rule(self, rule: LocalRule) -> LocalRule:
@@ -76,9 +74,6 @@ class Scaffold(Algorithm):
         moved = c + (info.damping * share).to(c).unsqueeze(1) * delivery.total[:, 1]
         shared = {MODEL: w + self.server_lr * delivery.total[:, 0], VARIATE: moved}
         return Merged(Held(shared, held.ledger, held.receiver))
-
-    def measures(self, memory: Memory, mass: Tensor) -> dict[str, float]:
-        return variate_measures(memory, mass)
 
 
 def _variate_change(cohort: Cohort, trained: Trained, work: Work) -> Tensor:

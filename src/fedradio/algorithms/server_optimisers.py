@@ -22,7 +22,6 @@ class ServerOptimised(FedAvg):
     """Averaging whose merged change goes through an optimiser at the server."""
 
     optimiser: ReceiverRule = field(kw_only=True)
-    averaging = None
 
     @property
     def server_rule(self) -> ReceiverRule:

@@ -26,6 +26,7 @@ FAMILIES: dict[str, str] = {
     "transform": "what a sender does to its payload before sending it",
     "receiver": "what a receiver does with the merged change",
     "policy": "who takes part, with which resources",
+    "gather": "when receivers merge the updates of clients",
     "source": "where samples come from",
     "partition": "how samples are split over clients",
     "stream": "how samples arrive over time",

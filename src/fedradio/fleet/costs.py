@@ -30,12 +30,16 @@ def compute_s(cycles: Tensor, cpu_hz: Tensor) -> Tensor:
 
 
 def ready_s(view: View, alloc: Allocation) -> Tensor | None:
-    """Seconds ``[S]`` from the receiver's last broadcast until each sender's payload is ready; None where undefined."""
+    """Seconds ``[S]`` from the receiver's last broadcast until each sender's payload is ready; None where undefined.
+
+    A client computes once it has the model; a client that the broadcast did not reach is not waited for.
+    """
     if view.hop > 0:
         return view.elapsed_s
     if view.cycles_per_step is None or alloc.cpu_hz is None:
         return None
-    return compute_s(view.cycles_per_step * alloc.steps, alloc.cpu_hz)
+    computing_s = compute_s(view.cycles_per_step * alloc.steps, alloc.cpu_hz)
+    return computing_s if view.down is None else computing_s + view.down.start_s.where(view.down.reached, 0.0)
 
 
 def compute_j(fleet: Fleet, cycles: Tensor, cpu_hz: Tensor) -> Tensor:

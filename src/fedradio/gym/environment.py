@@ -24,7 +24,7 @@ from fedradio.gym.spaces import (
     observation_space,
 )
 from fedradio.rounds.parts import of_hop, recall
-from fedradio.rounds.planning import Observation, decide, observe
+from fedradio.rounds.planning import Observation, broadcast, decide, observe
 from fedradio.rounds.round import (
     Round,
     begin,
@@ -164,7 +164,8 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
         now, sim = self._round, self.simulation
         for h in self._order:
             if h == 0:
-                self._seen, state = observe(sim, now.state, now.tiers, 0, next_clock(sim, now, 0))
+                seen, state = observe(sim, now.state, now.tiers, 0, next_clock(sim, now, 0))
+                self._seen = broadcast(seen)
                 self._round, self._expert = replace(now, state=state), None
                 return True
             now = exchange(sim, now, h)

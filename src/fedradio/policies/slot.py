@@ -51,7 +51,7 @@ USUAL = Iteration()
 @dataclass(frozen=True)
 class SlotProblem:
     """Data of one time slot: ``cycles [S]`` of a local step, ``unit_w [S]`` the power for an SNR of 1, ``bits`` of a
-    payload; ``able [S]`` marks the clients that have data."""
+    payload; ``unable [S]`` is the reason why a client cannot take part, 0 if it can."""
 
     parent: Tensor
     receivers: int
@@ -61,11 +61,16 @@ class SlotProblem:
     bits: float
     bandwidth_hz: float
     deadline_s: float
-    able: Tensor
+    unable: Tensor
 
     @property
     def clients(self) -> int:
         return len(self.parent)
+
+    @property
+    def able(self) -> Tensor:
+        """Whether each client can take part, ``[S]``."""
+        return self.unable == 0
 
     @cached_property
     def busy_fleet(self) -> Fleet:
@@ -112,7 +117,7 @@ def slot_of(view: View) -> SlotProblem:
         bits=view.payload_bits,
         bandwidth_hz=rates.bandwidth_hz,
         deadline_s=view.deadline_s * (1.0 - SLACK),
-        able=torch.ones(view.senders, dtype=torch.bool) if view.able is None else view.able,
+        unable=torch.zeros(view.senders, dtype=torch.long) if view.unable is None else view.unable,
     )
 
 
@@ -141,7 +146,7 @@ def offer_at(slot: SlotProblem, max_steps: int, cpu_hz: Tensor, power_w: Tensor,
     steps = torch.minimum(in_time, in_budget).clamp(max=max_steps).long()
     eligible = (steps >= 1) & slot.able
     late = torch.where(in_time < 1, int(Reason.DEADLINE), int(Reason.ENERGY))
-    late = torch.where(slot.able, late, int(Reason.NO_DATA))
+    late = torch.where(slot.able, late, slot.unable)
     steps = steps.clamp(min=0)
     return Offer(
         eligible=eligible,

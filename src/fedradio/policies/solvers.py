@@ -47,7 +47,7 @@ def least_energy_offer(slot: SlotProblem, max_steps: int, theta: float) -> Offer
     best = cost.argmin(dim=1, keepdim=True)
     eligible = feasible.any(dim=1) & slot.able
     refusal = torch.where(possible[:, 0], int(Reason.ENERGY), int(Reason.DEADLINE))
-    refusal = torch.where(slot.able, refusal, int(Reason.NO_DATA))
+    refusal = torch.where(slot.able, refusal, slot.unable)
 
     def chosen(values: Tensor) -> Tensor:
         return values.gather(1, best).squeeze(1)

@@ -9,7 +9,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import SUPERPOSITION, Airtime, Allocation, Exchange, ExchangeRecord, Note
+from fedradio.core.contracts import (
+    BITS,
+    SUPERPOSITION,
+    Airtime,
+    Allocation,
+    Exchange,
+    ExchangeRecord,
+    Measured,
+    Note,
+    Updates,
+)
 from fedradio.core.contracts.reasons import REASON_NAMES
 from fedradio.core.contracts.records import NOTHING
 from fedradio.fleet.costs import compute_j, compute_s, transmit_j, wait_j
@@ -17,7 +27,6 @@ from fedradio.rounds.merge import MergeResult
 from fedradio.rounds.norm_layers import norm_bits
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.work import BITS, Measured, Updates
 
 
 def receiver_times(planned: Planned, waits: str) -> Tensor | None:
@@ -40,10 +49,13 @@ def receiver_times(planned: Planned, waits: str) -> Tensor | None:
 def exchange_record(
     sim: Simulation, planned: Planned, updates: Updates, merged: MergeResult, times: Tensor | None
 ) -> ExchangeRecord:
-    """Record of an exchange, made once from what its verbs returned."""
+    """Record of an exchange, made once from what its verbs returned: of those who took part in it, with what they sent
+    (``updates``), even where it is merged later.
+    """
     x, airtime, delivery = planned.x, planned.airtime, merged.delivery
     alloc, ids = x.alloc, updates.ids
-    notes = alloc.notes | planned.notes | (delivery.notes if delivery is not None else {}) | merged.notes
+    notes = alloc.notes | planned.notes | (delivery.notes if delivery is not None else {})
+    notes |= updates.notes | merged.notes
     tx_j = torch.zeros(x.senders, dtype=torch.float64) if delivery is None else delivery.tx_j
     rest, idle = _idle_reasons(alloc)
     real = {} if updates.measured is None else _beside(planned, updates.measured, ids)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
-from fedradio.core.contracts import Cache, CacheView, Clock, RequestStream
+from fedradio.core.contracts import Cache, CacheView, Clock, Foresight, RequestStream
 from fedradio.core.errors import Problem, SpecError
 from fedradio.placements.service import scores_of
 
@@ -77,6 +79,18 @@ def _name_problems(cache: Cache) -> list[Problem]:
     return problems
 
 
+@dataclass(frozen=True)
+class Uniform:
+    """Forecasts that know nothing: every file is as likely as any other."""
+
+    clients: int
+    files: int
+
+    def __call__(self, by: Foresight) -> Tensor:
+        """Probabilities ``[C, N]``."""
+        return torch.full((self.clients, self.files), 1 / self.files, dtype=torch.float64)
+
+
 def _score_problems(sim: Simulation, cache: Cache) -> list[Problem]:
     """Trial of every placement on an edge that knows nothing yet."""
     clients, edges, files = sim.topology.clients, sim.topology.receivers(0), sim.stream.classes
@@ -88,7 +102,7 @@ def _score_problems(sim: Simulation, cache: Cache) -> list[Problem]:
         counts=torch.zeros(edges, files, dtype=torch.int64),
         used=torch.full((edges, files), -1, dtype=torch.int64),
         recent=torch.full((edges, cache.window), -1, dtype=torch.int64),
-        foresee=lambda _: torch.full((clients, files), 1 / files, dtype=torch.float64),
+        foresee=Uniform(clients, files),
         rng=sim.rng.child("trial"),
     )
     problems: list[Problem] = []

@@ -16,7 +16,6 @@ from fedradio.core.contracts import (
     CacheView,
     Clock,
     RequestStream,
-    RoundRecord,
     ShelfRecord,
     SimState,
     Slots,
@@ -24,7 +23,7 @@ from fedradio.core.contracts import (
 from fedradio.core.contracts.placement import ACCESS_CONTROL_BITS, BACKHAUL_CONTROL_BITS, CHARGING_BITS, FETCH_BITS
 from fedradio.core.units import add
 from fedradio.placements.service import delivery_s, placed, scores_of, serve
-from fedradio.rounds.forecasting import Foreseen, SlotRequests, slot_requests, stream_files
+from fedradio.rounds.forecasting import Foreseen, SlotForecasts, SlotRequests, slot_requests, stream_files
 from fedradio.rounds.parts import CACHE, STREAM, recall, remember
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers
@@ -70,9 +69,13 @@ def serve_edge_round(
     placing = [s for s in range(requests.slots) if _places(cache, clock, s)]
     caches = _Caches(sim, cache, recall(state.parts, CACHE), requests)
     foreseen = Foreseen(sim, cache, state, tiers, requests, placing)
+    tally = {name: np.zeros((len(caches.shelves), caches.edges)) for name in PER_EDGE}
+    wanted = np.zeros(caches.edges)
     for slot in range(requests.slots):
-        caches.slot(slot, clock, foreseen, slot in placing)
-    return caches.record(clock, len(placing)), remember(state, CACHE, caches.memory())
+        true, more = caches.slot(slot, clock, foreseen, slot in placing)
+        wanted += true
+        tally = {name: tally[name] + more[name] for name in PER_EDGE}
+    return caches.record(clock, len(placing), wanted, tally), remember(state, CACHE, caches.memory(tally))
 
 
 def _places(cache: Cache, clock: Clock, slot: int) -> bool:
@@ -81,7 +84,7 @@ def _places(cache: Cache, clock: Clock, slot: int) -> bool:
 
 
 class _Caches:
-    """The caches of an edge round under way, and the tallies of every shelf."""
+    """The caches of an edge round under way."""
 
     def __init__(self, sim: Simulation, cache: Cache, memory: Slots, requests: SlotRequests) -> None:
         self.sim, self.cache, self.requests = sim, cache, requests
@@ -94,17 +97,17 @@ class _Caches:
         self.counts: Ints = self.now["counts"].numpy()
         self.used: Ints = self.now["used"].numpy()
         self.shelves = list(cache.shelves())
-        self.tally = {name: np.zeros((len(self.shelves), self.edges)) for name in PER_EDGE}
-        self.wanted, self.asked = np.zeros(self.edges), np.zeros(self.edges, np.int64)
+        self.asked = np.zeros(self.edges, np.int64)
 
-    def slot(self, slot: int, clock: Clock, foreseen: Foreseen, placing: bool) -> None:
-        """Place, if it is time to, and serve the requests of a slot."""
+    def slot(self, slot: int, clock: Clock, foreseen: Foreseen, placing: bool) -> tuple[Floats, dict[str, Floats]]:
+        """Place, if it is time to, and serve the requests of a slot: the requests that every edge had to expect,
+        ``[R]``, and the tallies of the slot, each ``[shelves, R]``."""
         view = self._view(slot, clock, foreseen)
+        tally: dict[str, Floats] = {name: np.zeros((len(self.shelves), self.edges)) for name in PER_EDGE}
         true: Floats = view.demand("law", view.activity).numpy()
-        self.wanted += true.sum(axis=1)
         if placing:
-            self._place(view)
-        self.tally["expected"] += np.where(self.held, true, 0.0).sum(axis=2)
+            tally |= self._place(view)
+        tally["expected"] = np.where(self.held, true, 0.0).sum(axis=2)
         client, file = self.requests.of(slot)
         edge = self.parent.numpy()[client]
         stamp = self._count(edge, file)
@@ -116,7 +119,8 @@ class _Caches:
             seconds = delivery_s(hit, edge, bits, self.cache.access_bps, self.cache.backhaul_bps, self.cache.core_s)
             amounts = {"hits": hit, "misses": ~hit, "miss_bits": bits * ~hit, "seconds": seconds}
             for name, amount in amounts.items():
-                self.tally[name][number] += np.bincount(edge, amount, minlength=self.edges)
+                tally[name][number] = np.bincount(edge, amount, minlength=self.edges)
+        return true.sum(axis=1), tally
 
     def _view(self, slot: int, clock: Clock, foreseen: Foreseen) -> CacheView:
         """What placements see before a slot."""
@@ -133,12 +137,13 @@ class _Caches:
             counts=self.now["counts"],
             used=self.now["used"],
             recent=self.now.get("recent", self.now["used"].new_zeros(self.edges, 0)),
-            foresee=lambda by: foreseen.forecast(by, slot),
+            foresee=SlotForecasts(foreseen, slot),
             rng=self.sim.rng.child("cache", "place", clock.t, clock.e, slot),
         )
 
-    def _place(self, view: CacheView) -> None:
-        """New scores of every placement, and what is prefetched by them."""
+    def _place(self, view: CacheView) -> dict[str, Floats]:
+        """Files and bits that are prefetched by new scores of every placement, each ``[shelves, R]``."""
+        moved_files, moved_bits = np.zeros((2, len(self.shelves), self.edges))
         for p, placement in enumerate(self.cache.placements):
             self.now["scores"][p] = scores_of(placement, view, self.files)
         for number, (_, p, capacity) in enumerate(self.shelves):
@@ -148,9 +153,10 @@ class _Caches:
             for b in range(self.edges):
                 after = placed(score[b], self.held[number, b], capacity, price)
                 moved = after & ~self.held[number, b]
-                self.tally["moved"][number, b] += moved.sum()
-                self.tally["moved_bits"][number, b] += self.sizes[moved].sum()
+                moved_files[number, b] = moved.sum()
+                moved_bits[number, b] = self.sizes[moved].sum()
                 self.held[number, b] = after
+        return {"moved": moved_files, "moved_bits": moved_bits}
 
     def _count(self, edge: Ints, file: Ints) -> Ints:
         """Count the requests of a slot; their numbers ``[n]`` at their edges."""
@@ -168,11 +174,16 @@ class _Caches:
                 recent[b] = longer[len(longer) - recent.shape[1] :]
         return stamp
 
-    def memory(self) -> Slots:
+    def memory(self, tally: dict[str, Floats]) -> Slots:
         """The memory after the edge round."""
-        first = [float(self.tally[name][0].sum()) for name in ("hits", "miss_bits", "moved_bits")]
+        first = [float(tally[name][0].sum()) for name in ("hits", "miss_bits", "moved_bits")]
         requests = float(self.asked.sum())
-        bits = first[1] + first[2] + self._control(BACKHAUL_CONTROL_BITS + CHARGING_BITS) + (self._fetch_bits(0) or 0.0)
+        bits = (
+            first[1]
+            + first[2]
+            + self._control(BACKHAUL_CONTROL_BITS + CHARGING_BITS)
+            + (self._fetch_bits(tally, 0) or 0.0)
+        )
         made = self.requests.made.sum(axis=0)
         return self.now | {
             "asked": self.now["asked"] + torch.from_numpy(made),
@@ -184,32 +195,32 @@ class _Caches:
         """Control bits of all requests under the privacy protocol."""
         return float(each * self.asked.sum()) if self.cache.protocol else 0.0
 
-    def _fetch_bits(self, number: int) -> float | None:
+    def _fetch_bits(self, tally: dict[str, Floats], number: int) -> float | None:
         """Control bits of all files that a shelf fetched under the privacy protocol; None without."""
-        files = self.tally["misses"][number].sum() + self.tally["moved"][number].sum()
+        files = tally["misses"][number].sum() + tally["moved"][number].sum()
         return float(FETCH_BITS * files) if self.cache.protocol else None
 
-    def record(self, clock: Clock, placements: int) -> CacheRecord:
-        """The record of the edge round, in which caches were placed so many times."""
+    def record(self, clock: Clock, placements: int, wanted: Floats, tally: dict[str, Floats]) -> CacheRecord:
+        """The record of the edge round, in which caches were placed so many times, from its tallies."""
         stored = self.held @ self.sizes  # [shelves, R]
         reports = self.cache.report_bits(self.files) * self.sim.topology.clients * placements
         shelves = {}
         for number, (label, p, _) in enumerate(self.shelves):
-            told = {name: self.tally[name][number] for name in PER_EDGE}
+            told = {name: tally[name][number] for name in PER_EDGE}
             lists = {k: (v.astype(np.int64) if k in COUNTED else v).tolist() for k, v in told.items()}
             bears = "model" in self.cache.placements[p].needs
             shelves[label] = ShelfRecord(
                 **lists,
                 stored_bits=stored[number].tolist(),
                 report_bits=float(reports) if bears else 0.0,
-                fetch_bits=self._fetch_bits(number),
+                fetch_bits=self._fetch_bits(tally, number),
             )
         return CacheRecord(
             t=clock.t,
             e=clock.e,
             slots=self.requests.slots,
             requests=self.asked.tolist(),
-            wanted=self.wanted.tolist(),
+            wanted=wanted.tolist(),
             files=int((self.counts.sum(axis=0) > 0).sum()),
             down_bits=down_bits(self.sim) if clock.e == 0 else 0.0,
             access_bits=self._control(ACCESS_CONTROL_BITS),
@@ -240,12 +251,12 @@ def learning_bits(bits: list[float | None], down: float | None) -> float | None:
     return total
 
 
-def count_learning(sim: Simulation, state: SimState, record: RoundRecord) -> SimState:
-    """The state with the bits of learning added to those of the first shelf, if it bears them."""
+def count_learning(sim: Simulation, state: SimState, hop_bits: list[float | None]) -> SimState:
+    """The state with the bits of learning added to those of the first shelf, if it bears them; ``hop_bits`` went up."""
     cache = sim.cache
     if cache is None or "model" not in cache.placements[0].needs:
         return state
-    bits = learning_bits(record.bits, down_bits(sim))
+    bits = learning_bits(hop_bits, down_bits(sim))
     memory = recall(state.parts, CACHE)
     more = torch.tensor([0.0, 0.0, torch.nan if bits is None else bits], dtype=torch.float64)
     return remember(state, CACHE, memory | {"since": memory["since"] + more})

@@ -48,7 +48,7 @@ def coding_warnings(sim: Simulation, h: int) -> list[str]:
             f"hops.{h}.transforms: noise at the receiver is matched to the weights, but over the air "
             "senders with high gains count for more"
         )
-    if sim.algorithm.memory_blocks and any(transform.lossy for transform in transforms):
+    if "memory" in sim.algorithm.sends and any(transform.lossy for transform in transforms):
         warnings.append(
             f"hops.{h}.transforms: control variates follow the decoded payloads, and more slowly if these are noisy"
         )
@@ -92,7 +92,7 @@ def _algorithm_problems(sim: Simulation, h: int, i: int, transform: Transform) -
     if transform.conceals and "individual" in algorithm.needs:
         reason = "noise at the receiver hides individual payloads, which the algorithm needs"
         problems.append(Problem(path, reason, "set at: client, or use an algorithm that only needs sums"))
-    if transform.conceals and h == 0 and algorithm.memory_blocks:
+    if transform.conceals and h == 0 and "memory" in algorithm.sends:
         reason = (
             "clients and receivers must accumulate the same changes, but noise at the receiver reaches one side only"
         )

@@ -11,8 +11,20 @@ from typing import TYPE_CHECKING, get_args
 
 import torch
 
-from fedradio.algorithms.ledger import start_memory
-from fedradio.core.contracts import SUPERPOSITION, VARIATE, Ensemble, Fading, Hop, Link, Memory, Piece, Work
+from fedradio.algorithms.fedavg import is_plain_averaging
+from fedradio.algorithms.ledger import published_names, start_memory
+from fedradio.core.contracts import (
+    SUPERPOSITION,
+    VARIATE,
+    Ensemble,
+    Fading,
+    Hop,
+    Link,
+    Memory,
+    Piece,
+    SingleHop,
+    Work,
+)
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
 from fedradio.core.registry import parts
@@ -167,7 +179,7 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
         others = _links_where(lambda link: fading in link.takes)
         problems.append(Problem(f"hops.{h}.channel", reason, f"use fading: none, or a link that supports it: {others}"))
     problems += _channel_problems(sim, h)
-    problems += coding_problems(sim, h)
+    problems += coding_problems(sim, h) + _gather_problems(sim, h)
     if h == last and hop.period != 1:
         reason = "the last hop runs once per round"
         problems.append(Problem(f"hops.{h}.period", reason, "set it on a lower hop, or increase rounds", hop.period))
@@ -183,6 +195,24 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
     if h == 0 and sim.waits == "deadline" and hop.deadline_s is None:
         problems.append(Problem("clock", "the clock 'deadline' needs a deadline", "set hops.0.deadline_s", sim.waits))
     return problems
+
+
+def _gather_problems(sim: Simulation, h: int) -> list[Problem]:
+    """Problems of updates that stay in flight after an exchange: single payloads must mean the same later."""
+    hop, path, found = sim.hops[h], f"hops.{h}.gather", list[tuple[str, str]]()
+    if not hop.gather.carries:
+        return []
+    if len(sim.hops) > 1:
+        found.append(("updates can stay in flight in a network with one hop only", f"set {path}=all"))
+    if hop.fleet is None:
+        found.append(("without a fleet nobody knows when an update arrives", "set hops.0.fleet"))
+    if "individual" not in hop.link.offers:
+        found.append(("this link delivers all payloads of an exchange at once", "use digital or ideal"))
+    if hop.transforms:
+        found.append(("an update is decoded in the exchange that it was coded in", "leave the transforms out"))
+    if sim.algorithm.ledger is not None:
+        found.append(("the algorithm already merges what it remembers of absent clients", f"set {path}=all"))
+    return [Problem(path, reason, remedy) for reason, remedy in found]
 
 
 def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
@@ -227,7 +257,7 @@ def _outer_problems(sim: Simulation, h: int) -> list[Problem]:
 def _forwarding_problems(sim: Simulation) -> list[Problem]:
     """Problems of masts that pass on every payload: nothing may happen to it on its way, and the server averages."""
     problems = []
-    if sim.algorithm.averaging is None:
+    if not is_plain_averaging(sim.algorithm):
         reason = "cells that forward payloads are equivalent to a flat network only for plain averaging"
         problems.append(Problem("topology.via", reason, "set via: null, or algorithm=fedavg"))
     for h, hop in enumerate(sim.hops):
@@ -256,7 +286,7 @@ def _policy_problems(sim: Simulation, h: int) -> list[Problem]:
     if missing:
         reason = f"this policy needs {_needed(missing)}, which this link does not offer"
         problems.append(Problem(f"hops.{h}.policy", reason, f"use a link that does: {_links_with(missing)}"))
-    published = (DATA_SIGNALS | sim.algorithm.publishes) if h == 0 else frozenset()
+    published = (DATA_SIGNALS | published_names(sim.algorithm)) if h == 0 else frozenset()
     unknown = hop.policy.reads - published
     if unknown:
         reason = f"this policy reads the signal(s) {_names(unknown)}, which nothing publishes"
@@ -279,14 +309,14 @@ def _missing_parts(h: int, hop: Hop, path: str, subject: str, needs: frozenset[s
 
 def _learning_problems(sim: Simulation) -> list[Problem]:
     rule, problems = sim.rule, []
-    if sim.algorithm.single_hop and len(sim.hops) > 1:
+    if isinstance(sim.algorithm, SingleHop) and sim.algorithm.single_hop and len(sim.hops) > 1:
         reason = f"is defined for clients and a single receiver, but this network has {len(sim.hops)} hops"
         problems.append(Problem("algorithm", reason, "use a flat topology, or another algorithm"))
     if rule.keep_state and not rule.state_names:
         reason = "plain SGD has no state to keep"
         problems.append(Problem("rule.keep_state", reason, "set rule.momentum, or rule.kind=adam", True))
     work = {entry.name for entry in fields(Work)}
-    known = DATA_SIGNALS | {START_COUNTS, START_SEEN} | work | sim.algorithm.publishes
+    known = DATA_SIGNALS | {START_COUNTS, START_SEEN} | work | published_names(sim.algorithm)
     if unknown := sim.algorithm.reveals - known:
         reason = f"it reveals {_names(unknown)} to the receivers, but no such quantity exists"
         problems.append(Problem("algorithm", reason, f"known here: {_names(known)}"))
@@ -416,7 +446,8 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
     slots += [clients * width] * (len(sim.rule.state_names) if sim.rule.keep_state else 0)
     in_memory = [values for values in slots if 4 * values < LARGE or sim.device.type != "cpu"]
     state_values = sum(in_memory) + sum(rows.numel() for rows in (memory.ledger | memory.receiver).values())
-    rows = 1 + (3 * sim.algorithm.blocks if sim.algorithm.blocks > 1 else 0)
+    blocks = len(sim.algorithm.sends)
+    rows = 1 + (3 * blocks if blocks > 1 else 0)
     round_values = rows * clients * width if sim.hops[0].policy.everyone else 0
     need = 4.0 * (state_values + round_values)
     have = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf

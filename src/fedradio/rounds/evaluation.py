@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from torch import Tensor
 
 from fedradio.algorithms.mixture_weights import learned_weights
-from fedradio.core.contracts import MODEL, Ensemble, EvalJob, Scores, SimState
+from fedradio.algorithms.variates import variate_measures
+from fedradio.core.contracts import MODEL, VARIATE, Ensemble, EvalJob, Scores, SimState
 from fedradio.rounds.norm_layers import global_norms, without_norms
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.simulation import Simulation
@@ -88,11 +89,11 @@ def fitted(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
 
 
 def _measures(sim: Simulation, state: SimState) -> dict[str, float]:
-    """Further metrics of the algorithm; those of the clients' state are unknown where it is somewhere else."""
-    if sim.clients is not None:
+    """Metrics of control variates, where receivers and clients have some, and the clients' are here."""
+    if sim.clients is not None or VARIATE not in state.memory.shared.keys() & state.memory.client.keys():
         return {}
     known = {name: rows for name, rows in state.signals.items() if name in sim.algorithm.reveals}
-    return sim.algorithm.measures(state.memory, sim.algorithm.importance(known, sim.topology.clients))
+    return variate_measures(state.memory, sim.algorithm.importance(known, sim.topology.clients))
 
 
 def final_model(sim: Simulation, state: SimState) -> dict[str, Tensor]:

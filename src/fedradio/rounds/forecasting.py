@@ -146,6 +146,18 @@ class Foreseen:
         return table
 
 
+@dataclass(frozen=True)
+class SlotForecasts:
+    """Forecasts before a ``slot`` of an edge round."""
+
+    foreseen: Foreseen
+    slot: int
+
+    def __call__(self, by: Foresight) -> Tensor:
+        """Probabilities ``[C, N]`` of every client's next request."""
+        return self.foreseen.forecast(by, self.slot)
+
+
 def top_shares(probability: Tensor, most: int) -> Tensor:
     """Probabilities ``[n, N]`` as clients tell them with ``sharing: top``: the ``most`` likeliest, in 16 bits each."""
     value, place = probability.topk(min(most, probability.shape[1]), dim=1)

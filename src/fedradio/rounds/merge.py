@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.ledger import filings, merge_ledger
+from fedradio.algorithms.ledger import filings, merge_ledger, published_names
 from fedradio.core.contracts import (
+    LOSS,
     MODEL,
+    PAYLOADS,
     SUPERPOSITION,
     Clock,
     Delivery,
@@ -26,6 +28,7 @@ from fedradio.core.contracts import (
     Sent,
     SimState,
     Slots,
+    Updates,
     noted,
 )
 from fedradio.core.contracts.algorithm import SENT
@@ -38,14 +41,14 @@ from fedradio.rounds.payload import decode
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tier
-from fedradio.rounds.work import LOSS, MASS, PAYLOADS, Updates, revealed
+from fedradio.rounds.work import MASS, revealed
 from fedradio.transforms.chain import damping, lossy
 
 
 @dataclass(frozen=True)
 class MergeResult:
     """The receivers' ``tier`` after a merge; what the link delivered (None: nobody sent), the number of ``effective
-    [R]`` senders and ``notes`` for the records."""
+    [R]`` senders, and ``notes`` on what was published."""
 
     tier: Tier
     delivery: Delivery | None
@@ -81,10 +84,13 @@ def merge(
     """
     x, ledger = planned.x, sim.algorithm.ledger if planned.x.hop == 0 else None
     if len(updates.ids) == 0 and ledger is None:
-        return MergeResult(tier, None, [0.0] * x.receivers), state
+        delivery, state = _deliver(sim, state, planned, updates, updates.expect)
+        return MergeResult(tier, delivery, [0.0] * x.receivers), state
     held, info = _held(state, tier, x.hop), _info(sim, state, planned, updates)
     side: ReceiverSide = sim.algorithm if x.hop == 0 else Relay(sim.algorithm.relay == "fixed")
     weight = side.weights(held, info) * info.arrived if len(info.ids) else info.expect
+    if sim.hops[x.hop].gather.carries:
+        weight = weight * sim.hops[x.hop].gather.weight(updates.staleness)
     counted, group = weight * info.expect if SUPERPOSITION in x.link.offers else weight, info.group
     norms = tier.norms
     if norms is not None and updates.local is not None:
@@ -96,7 +102,7 @@ def merge(
     else:
         merged, counted = _merge_remembered(sim, state, held, delivery or _silence(tier, x.message.blocks), info)
         group = x.parent
-    refuse_undeclared("algorithm", sim.algorithm, sim.algorithm.publishes, merged.published, "publishes")
+    refuse_undeclared("algorithm", sim.algorithm, published_names(sim.algorithm), merged.published, "publishes")
     shared, state = _optimise(sim, state, planned, held.shared, merged.held.shared, info)
     mass = side.importance(info.known, len(info.ids)) * info.arrived
     after = Tier(
@@ -106,7 +112,7 @@ def merge(
         mass=tier.mass + group_sum(mass, info.group, x.receivers),
         payloads=tier.payloads + group_sum(updates.columns[PAYLOADS] * info.arrived, info.group, x.receivers),
     )
-    notes = updates.notes | noted("sender", merged.published)
+    notes = noted("sender", merged.published)
     state = _learned(state, updates, merged) if x.hop == 0 else state
     return MergeResult(after, delivery, effective_senders(counted, group, x.receivers), notes), state
 
@@ -131,8 +137,8 @@ def _silence(tier: Tier, blocks: int) -> Delivery:
 def _deliver(
     sim: Simulation, state: SimState, planned: Planned, updates: Updates, weight: Tensor
 ) -> tuple[Delivery | None, SimState]:
-    """Weighted sums at the receivers by the hop's link, decoded; None if nobody sent."""
-    if len(updates.ids) == 0:
+    """Weighted sums at the receivers by the hop's link, decoded; None if nobody sent, now or earlier."""
+    if len(updates.ids) == 0 and not bool(planned.x.alloc.active.any()):
         return None, state
     x, clock, path = planned.x, planned.x.clock, of_hop(planned.x.hop, "link")
     sent = Sent(updates.ids, updates.group, updates.payload, weight)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from fedradio.algorithms.ledger import published_names
 from fedradio.core.contracts import Work
 from fedradio.core.errors import OwnCodeError, Problem
 from fedradio.rounds.label_drift import DATA_NOTES, START_COUNTS, START_SEEN
@@ -48,7 +49,7 @@ def signal_problems(sim: Simulation) -> list[Problem]:
     return [
         Problem("algorithm", f"its signal {name!r} has the name of a signal of {owner}", "rename it")
         for owner, names in taken.items()
-        for name in sorted(sim.algorithm.publishes & names)
+        for name in sorted(published_names(sim.algorithm) & names)
     ]
 
 
@@ -64,7 +65,7 @@ def _noting(sim: Simulation, h: int) -> Iterator[tuple[str, frozenset[str]]]:
     """Every part of a hop that notes something, and the names of its notes."""
     hop = sim.hops[h]
     if h == 0:
-        yield from (("data", DATA_NOTES), ("the clients", CLIENT_NOTES), ("algorithm", sim.algorithm.publishes))
+        yield from (("data", DATA_NOTES), ("the clients", CLIENT_NOTES), ("algorithm", published_names(sim.algorithm)))
     yield from ((f"hops.{h}.policy", hop.policy.notes), (f"hops.{h}.link", hop.link.notes))
     for i, transform in enumerate(hop.transforms):
         yield f"hops.{h}.transforms.{i}", transform.notes

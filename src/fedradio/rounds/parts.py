@@ -14,7 +14,11 @@ from fedradio.transforms.chain import messages
 
 Parts = dict[str, Slots]
 
-STREAM, CACHE, CLIENTS = "data.stream", "cache", "clients"
+STREAM, CACHE, CLIENTS, TASKS = "data.stream", "cache", "clients", "hops.0.gather"
+"""Paths of memory that does not belong to a part of a hop; ``TASKS``: updates in flight to the receivers of hop 0."""
+
+IN_FLIGHT = "in_flight"
+"""Slot of :data:`TASKS`: whether a row is in use, ``[C]``."""
 
 
 def of_hop(h: int, part: Literal["policy", "link", "channel", "receiver"]) -> str:

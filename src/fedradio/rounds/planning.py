@@ -13,6 +13,7 @@ from fedradio.core.contracts import (
     SUPERPOSITION,
     Airtime,
     Allocation,
+    Broadcast,
     ChannelState,
     Clock,
     Epoch,
@@ -33,7 +34,7 @@ from fedradio.engine.threads import one_torch_thread
 from fedradio.fleet.costs import cycles_per_step, ready_s
 from fedradio.rounds.label_drift import data_notes
 from fedradio.rounds.notes import refuse_undeclared
-from fedradio.rounds.parts import STREAM, of_hop, recall, remember
+from fedradio.rounds.parts import IN_FLIGHT, STREAM, TASKS, of_hop, recall, remember
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tiers, start_tiers
 
@@ -73,6 +74,7 @@ def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planne
 def plan_exchange(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock) -> tuple[Planned, SimState]:
     """Plan an exchange: samples arrive, the channel is realised, the policy decides, the link forecasts arrivals."""
     seen, state = observe(sim, state, tiers, h, clock)
+    seen = broadcast(seen)
     alloc, memory = decide(sim, state, seen)
     return finalise(sim, state, seen, alloc, memory)
 
@@ -86,6 +88,18 @@ def observe(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock
     site = sim.topology.site(h, clock)
     channel, gains = realise(sim, h, site, recall(state.parts, of_hop(h, "channel")))
     return Observation(_view(sim, state, tiers, h, clock, channel), gains, notes, before), state
+
+
+def broadcast(seen: Observation, down: Broadcast | None = None) -> Observation:
+    """The observation after the model came ``down`` the hop, by default free and ideal.
+
+    Senders that it did not reach cannot take part, and those that it reached begin when they have it.
+    """
+    view = seen.view
+    down = Broadcast.free(view.senders, view.receivers) if down is None else down
+    unable = torch.zeros(view.senders, dtype=torch.long) if view.unable is None else view.unable
+    unable = torch.where(down.reached | (unable != 0), unable, int(Reason.NO_MODEL))
+    return replace(seen, view=replace(view, down=down, unable=unable))
 
 
 def decide(sim: Simulation, state: SimState, seen: Observation) -> tuple[Allocation, Slots]:
@@ -179,7 +193,7 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
         message=sim.message_on_link(h),
         deadline_s=hop.deadline_s,
         signals=signals,
-        able=_able(sim, state, tiers, h),
+        unable=_unable(sim, state, tiers, h),
         elapsed_s=_elapsed(tiers, h, topology.parents[h]),
         payloads=tiers[h - 1].payloads if h > 0 and topology.forwards else None,
         late=hop.late,
@@ -199,26 +213,32 @@ def _passes(rule: LocalRule, t: int, signals: Slots) -> float | Tensor:
     return passes
 
 
-def _able(sim: Simulation, state: SimState, tiers: Tiers, h: int) -> Tensor:
-    """Senders ``[S]`` that can contribute: clients with samples that the cost can use, edges with a change to relay."""
+def _unable(sim: Simulation, state: SimState, tiers: Tiers, h: int) -> Tensor:
+    """Why senders ``[S]`` cannot contribute: clients without samples that the cost can use, or with an update in
+    flight; edges without a change to relay. 0 for all others."""
     if h == 0:
         loss = sim.rule.loss
         unlabelled = loss is not None and loss.unlabelled_batch > 0 and not loss.stand_in
-        return state.signals["samples" if unlabelled else "labelled"] > 0
+        samples = state.signals["samples" if unlabelled else "labelled"]
+        unable = torch.where(samples > 0, int(Reason.NONE), int(Reason.NO_DATA))
+        busy = recall(state.parts, TASKS).get(IN_FLIGHT)
+        return unable if busy is None else torch.where(busy, int(Reason.BUSY), unable)
     mass = tiers[h - 1].mass
-    return torch.ones_like(mass, dtype=torch.bool) if sim.algorithm.ledger is not None else mass > 0
+    silent = torch.zeros_like(mass, dtype=torch.bool) if sim.algorithm.ledger is not None else mass <= 0
+    return torch.where(silent, int(Reason.NO_NEWS), int(Reason.NONE))
 
 
 def _drop_unable(view: View, alloc: Allocation) -> Allocation:
     """The allocation without senders that have nothing to contribute, whatever the policy decided."""
-    assert view.able is not None
-    reason = Reason.NO_DATA if view.hop == 0 else Reason.NO_NEWS
-    active = alloc.active & view.able
+    if view.unable is None:
+        return alloc
+    able = view.unable == 0
+    active = alloc.active & able
     return replace(
         alloc,
         active=active,
         steps=torch.where(active, alloc.steps, 0) if view.hop == 0 else torch.zeros_like(alloc.steps),
-        reason=torch.where(alloc.active & ~view.able, int(reason), alloc.reason),
+        reason=torch.where(alloc.active & ~able, view.unable, alloc.reason),
     )
 
 

@@ -1,18 +1,19 @@
 """One round of federated learning as a function of parts and state, without I/O.
 
-A hop is run ``period`` times for one exchange of the hop above, whose result is broadcast. Every exchange is made of
-seven verbs on plain values; each returns a value, and only ``commit`` writes rows in place.
+A hop is run ``period`` times for one exchange of the hop above, whose result is handed down. Every exchange is made of
+eight verbs on plain values; each returns a value, and only ``commit`` writes rows in place.
 
 ========== ============================================== =============================== =================
 verb       takes                                          gives                           file
 ========== ============================================== =============================== =================
-observe    state, tiers, clock                            what a policy may see           rounds/planning
+observe    state, tiers, clock                            what can be known before        rounds/planning
+broadcast  the observation                                who has the model, and when     rounds/planning
 decide     the observation                                an allocation                   rounds/planning
 finalise   observation and allocation                     a plan: who will arrive, when   rounds/planning
 work       the plan                                       updates, and rows to be written rounds/work
-merge      the updates                                    the receivers' tier after it    rounds/merge
+gather     the updates, and those in flight               the updates to be merged now    rounds/gather
+merge      these updates                                  the receivers' tier after it    rounds/merge
 record     plan, updates and merge                        seconds, joules, bits, reasons  rounds/accounts
-broadcast  the receivers' tier                            the tiers below                 rounds/tiers
 ========== ============================================== =============================== =================
 """
 
@@ -26,7 +27,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedradio.algorithms.ledger import start_memory
+from fedradio.algorithms.ledger import published_names, start_memory
 from fedradio.core.contracts import (
     Allocation,
     CacheRecord,
@@ -47,13 +48,14 @@ from fedradio.rounds.caching import cache_metrics, count_learning, forget_since,
 from fedradio.rounds.cohort import client_slots
 from fedradio.rounds.commit import commit
 from fedradio.rounds.evaluation import evaluation
+from fedradio.rounds.gather import gather, start_tasks
 from fedradio.rounds.label_drift import start_signals
 from fedradio.rounds.merge import merge
 from fedradio.rounds.norm_layers import NORMS, sends_norms
-from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, recall, start_parts
-from fedradio.rounds.planning import Observation, data_signals, decide, finalise, observe
+from fedradio.rounds.parts import CACHE, CLIENTS, STREAM, TASKS, recall, start_parts
+from fedradio.rounds.planning import Observation, broadcast, data_signals, decide, finalise, observe
 from fedradio.rounds.simulation import Simulation
-from fedradio.rounds.tiers import Tiers, broadcast, put, start_tiers, top_vectors
+from fedradio.rounds.tiers import Tiers, hand_down, put, start_tiers, top_vectors
 from fedradio.rounds.work import work
 
 
@@ -86,8 +88,11 @@ def begin(sim: Simulation) -> SimState:
         parts[CACHE] = make_room(start_cache(sim, sim.cache))
     observed = data_signals(sim, recall(parts, STREAM))
     unknown = torch.full((sim.topology.clients,), torch.nan, dtype=torch.float64)
-    signals = dict.fromkeys(("loss", *sorted(sim.algorithm.publishes)), unknown) | observed
-    return SimState(0, 0.0, 0.0, 0.0, memory, signals | start_signals(observed), parts)
+    signals = dict.fromkeys(("loss", *sorted(published_names(sim.algorithm))), unknown) | observed
+    signals |= start_signals(observed)
+    if sim.hops[0].gather.carries:
+        parts[TASKS] = make_room(start_tasks(sim, signals, row))
+    return SimState(0, 0.0, 0.0, 0.0, memory, signals, parts)
 
 
 def run_round(
@@ -129,29 +134,41 @@ def close_round(
     sim: Simulation, now: Round, evaluate: bool = True
 ) -> tuple[SimState, RoundRecord, list[ExchangeRecord]]:
     """The state and the records after a round of which all exchanges have been made."""
-    state, shared = now.state, top_vectors(now.tiers)
+    state, shared, spent = now.state, top_vectors(now.tiers), _spent(sim, now)
     _refuse_divergence(shared, state.t)
-    record = _round_record(sim, now)
     after = replace(
         state,
         t=state.t + 1,
-        time_s=add(state.time_s, record.time_s),
-        energy_j=add(state.energy_j, record.energy_j),
-        bits=add(state.bits, _sum(record.bits)),
+        time_s=add(state.time_s, spent.time_s),
+        energy_j=add(state.energy_j, spent.energy_j),
+        bits=add(state.bits, _sum(spent.bits)),
         memory=replace(state.memory, shared=shared),
     )
-    after = count_learning(sim, after, record)
-    if evaluate:
-        result = (None if sim.clients is None else sim.clients.evaluate(sim, after)) or evaluation(sim, after)
-        result.metrics.update(cache_metrics(after))
-        after = forget_since(after)
-        spent = {"time_s": after.time_s, "energy_j": after.energy_j, "bits": after.bits}
-        record = replace(record, evaluation=EvaluationRecord(after.t, result.metrics, result.groups, **spent))
-        if not all(map(math.isfinite, record.metrics.values())):
-            raise DivergenceError(state.t, [], "the test loss")
+    after = count_learning(sim, after, spent.bits)
+    evaluated = _evaluation_record(sim, after) if evaluate else None
+    after = forget_since(after) if evaluate else after
     for slots in (after.memory.client, *after.parts.values()):
         release_memory(slots)
+    losses = now.losses
+    record = RoundRecord(
+        t=state.t,
+        **vars(spent),
+        train_loss=sum(losses) / len(losses) if losses else None,
+        evaluation=evaluated,
+        caches=now.caches,
+    )
     return after, record, list(now.records)
+
+
+def _evaluation_record(sim: Simulation, after: SimState) -> EvaluationRecord:
+    """Scores of the state after a round, with the metrics of the caches; diverged ones are refused."""
+    result = (None if sim.clients is None else sim.clients.evaluate(sim, after)) or evaluation(sim, after)
+    metrics = result.metrics | cache_metrics(after)
+    if not all(map(math.isfinite, metrics.values())):
+        raise DivergenceError(after.t - 1, [], "the test loss")
+    return EvaluationRecord(
+        after.t, metrics, result.groups, time_s=after.time_s, energy_j=after.energy_j, bits=after.bits
+    )
 
 
 def iterate(sim: Simulation, rounds: int, eval_every: int = 1) -> Iterator[RoundRecord]:
@@ -176,6 +193,7 @@ def order(sim: Simulation, top: int | None = None) -> Iterator[int]:
 def exchange(sim: Simulation, now: Round, h: int) -> Round:
     """One exchange of hop ``h``, decided by the hop's policy."""
     seen, state = observe(sim, now.state, now.tiers, h, next_clock(sim, now, h))
+    seen = broadcast(seen)
     alloc, memory = decide(sim, state, seen)
     return carry_out(sim, replace(now, state=state), seen, alloc, memory)
 
@@ -194,11 +212,12 @@ def carry_out(sim: Simulation, now: Round, seen: Observation, alloc: Allocation,
         caches = (*caches, cached)
     updates, writes = work(sim, state, tiers, planned)
     commit(state, writes)
-    merged, state = merge(sim, state, tiers[h], planned, updates)
-    times = accounts.receiver_times(planned, sim.waits)
-    record = accounts.exchange_record(sim, planned, updates, merged, times)
-    tier = replace(merged.tier, elapsed_s=_later(merged.tier.elapsed_s, times))
-    tiers = broadcast(sim.topology, put(tiers, h, tier), h)
+    gathering, writes = gather(sim, state, planned, updates, accounts.receiver_times(planned, sim.waits))
+    commit(state, writes)
+    merged, state = merge(sim, state, tiers[h], planned, gathering.updates)
+    record = accounts.exchange_record(sim, planned, updates, merged, gathering.times_s)
+    tier = replace(merged.tier, elapsed_s=_later(merged.tier.elapsed_s, gathering.times_s))
+    tiers = hand_down(sim.topology, put(tiers, h, tier), h)
     done = tuple(n + (i == h) for i, n in enumerate(now.done))
     losses = now.losses if updates.mean_loss is None else (*now.losses, updates.mean_loss)
     return Round(state, tiers, done, (*now.records, record), losses, caches)
@@ -208,7 +227,20 @@ def _later(elapsed: Tensor | None, times: Tensor | None) -> Tensor | None:
     return None if elapsed is None or times is None else elapsed + times
 
 
-def _round_record(sim: Simulation, now: Round) -> RoundRecord:
+@dataclass(frozen=True)
+class Spent:
+    """Seconds, joules and bits of a round, as in its record."""
+
+    time_s: float | None
+    energy_j: float | None
+    compute_j: float | None
+    tx_j: list[float | None]
+    wait_j: list[float] | None
+    bits: list[float | None]
+
+
+def _spent(sim: Simulation, now: Round) -> Spent:
+    """What the exchanges of a round took in all."""
     hops = range(len(sim.hops))
     by_hop = [[record for record in now.records if record.hop == h] for h in hops]
     compute = _sum([accounts.total_of(record.compute_j) for record in by_hop[0]])
@@ -216,16 +248,13 @@ def _round_record(sim: Simulation, now: Round) -> RoundRecord:
     wait = [sum((accounts.total_of(record.wait_j) or 0.0 for record in records), 0.0) for records in by_hop]
     waits = any(record.wait_j is not None for record in now.records)
     elapsed = now.tiers[-1].elapsed_s
-    return RoundRecord(
-        t=now.state.t,
+    return Spent(
         time_s=None if elapsed is None else float(elapsed[0]),
         energy_j=add(add(compute, _sum(tx)), sum(wait)),
         compute_j=compute,
         tx_j=tx,
         wait_j=wait if waits else None,
         bits=[_sum([record.bits for record in records]) for records in by_hop],
-        train_loss=sum(now.losses) / len(now.losses) if now.losses else None,
-        caches=now.caches,
     )
 
 

@@ -166,7 +166,7 @@ class Simulation:
 
     @cached_property
     def _payload(self) -> Message:
-        return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
+        return Message.of(self.algorithm.sends, self.model.shared.size)
 
     @cached_property
     def _relayed(self) -> Message:

@@ -48,10 +48,10 @@ def start_tiers(topology: Topology, memory: Memory) -> Tiers:
     return tuple(tier(topology.receivers(h)) for h in range(topology.hops))
 
 
-def broadcast(topology: Topology, tiers: Tiers, h: int) -> Tiers:
+def hand_down(topology: Topology, tiers: Tiers, h: int) -> Tiers:
     """The tiers after the vectors and clocks of tier ``h`` went down to all tiers below.
 
-    The downlink is free and ideal: it takes no time, costs nothing and makes no errors.
+    What their way down costs, and whom it reaches, is the :class:`~fedradio.core.contracts.Broadcast` of the exchange.
     """
     for i in range(h, 0, -1):
         above, parent = tiers[i], topology.parents[i]

@@ -5,13 +5,13 @@ Clients train and code their payloads, here or as devices of a federation; edges
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Noted, SimState, Slots, Work
+from fedradio.core.contracts import BITS, LOSS, PAYLOADS, Noted, SimState, Slots, Updates, Work
 from fedradio.rounds.cohort import kept_slots, train, upload, work_of
 from fedradio.rounds.commit import CLIENT, Writes
 from fedradio.rounds.evaluation import Evaluation
@@ -23,51 +23,6 @@ from fedradio.rounds.tiers import Tier, Tiers
 
 MASS = "mass"
 """What receivers of an outer hop know of a sender: the mass that has arrived there since it last relayed."""
-
-PAYLOADS, LOSS, BITS = "payloads", "loss", "bits"
-"""Columns of updates: client payloads that a sender stands for; mean training loss (NaN: the client was not heard of);
-bits of the payload, where they are fewer than foreseen."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Measurements of real devices, of the active clients: ``seconds [A]`` from the request to the reply, of which
-    ``train_s [A]`` were training, and the ``wire_bits [A]`` of the reply. NaN: there was none."""
-
-    seconds: Tensor
-    train_s: Tensor
-    wire_bits: Tensor
-
-
-@dataclass(frozen=True)
-class Updates:
-    """What the active senders ``ids [A]`` of an exchange sent to their receivers ``group [A]``: the coded ``payload
-    [A, k, d]``. A plain value: it can be kept, cut, joined with others and merged later.
-
-    ``arrived [A]`` says who arrived, ``reason [A]`` why others did not, ``expect [A]`` as of
-    :class:`~fedradio.core.contracts.Airtime`. ``known`` holds what receivers are told of a sender, ``columns`` further
-    values ``[A]`` for the records. ``local [A, n]`` are norm layers where these are sent; real devices are
-    ``measured``.
-    """
-
-    ids: Tensor
-    group: Tensor
-    payload: Tensor
-    arrived: Tensor
-    reason: Tensor
-    expect: Tensor
-    known: Slots
-    columns: Slots
-    local: Tensor | None = None
-    notes: dict[str, Noted] = field(default_factory=dict)
-    measured: Measured | None = None
-
-    @property
-    def mean_loss(self) -> float | None:
-        """Mean training loss of the clients that were heard of; None if none was."""
-        loss = self.columns.get(LOSS)
-        known = None if loss is None else loss[loss.isfinite()]
-        return None if known is None or len(known) == 0 else float(known.mean())
 
 
 class Clients(Protocol):
@@ -191,6 +146,8 @@ def _updates(
         arrived=airtime.arrived[ids],
         reason=airtime.reason[ids],
         expect=airtime.expect[ids],
+        staleness=torch.zeros_like(ids),
+        due_s=None if airtime.done_s is None else airtime.done_s[ids],
         known=known,
         columns=columns,
         local=local,

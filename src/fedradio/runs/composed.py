@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from fedradio.core.contracts import Constant, Hop
+from fedradio.core.contracts import Constant, GatherAll, Hop, Phased
 from fedradio.core.errors import Problem, SpecError, StoreError
 from fedradio.core.fingerprint import Describer
 from fedradio.core.registry import FAMILIES
@@ -38,8 +38,9 @@ def composed_spec(simulation: Simulation, changes: Sequence[str] = (), **options
     frame = check_spec({**asked, "eval_top": simulation.eval_top}).plain  # bounds of all that a spec says too
     refusals = {
         "data": simulation.stream.lasts(frame["rounds"], simulation.edge_rounds),
-        "algorithm": simulation.algorithm.lasts(frame["rounds"]),
     }
+    if isinstance(simulation.algorithm, Phased):
+        refusals["algorithm"] = simulation.algorithm.lasts(frame["rounds"])
     if any(refusals.values()):
         raise SpecError(Problem(path, reason) for path, reason in refusals.items() if reason)
     return Spec(frame | _parts(simulation, Describer()))
@@ -130,7 +131,7 @@ def _instances(simulation: Simulation) -> list[tuple[str, Any]]:
         ("algorithm", simulation.algorithm),
     ]
     for h, hop in enumerate(simulation.hops):
-        found += [(f"hops.{h}.{name}", getattr(hop, name)) for name in _of_hop()]
+        found += [(f"hops.{h}.{name}", getattr(hop, name)) for name in _of_hop(hop)]
         found += [(f"hops.{h}.transforms.{i}", each) for i, each in enumerate(hop.transforms)]
     found += [(f"metrics.{i}", metric) for i, metric in enumerate(simulation.metrics)]
     if simulation.cache is not None:
@@ -143,7 +144,7 @@ def _parts(simulation: Simulation, describer: Describer) -> Plain:
     made = {path: None if it is None else describer.part(it, path) for path, it in _instances(simulation)}
     engine = None if type(simulation.backend) is Engine else describer.part(simulation.backend, "backend")
     hops = [
-        {name: made[f"hops.{h}.{name}"] for name in _of_hop()}
+        {name: made[f"hops.{h}.{name}"] for name in _of_hop(hop)}
         | {"period": hop.period, "deadline_s": hop.deadline_s, "late": hop.late}
         | {"transforms": [made[f"hops.{h}.transforms.{i}"] for i in range(len(hop.transforms))]}
         for h, hop in enumerate(simulation.hops)
@@ -171,9 +172,10 @@ def _cache(simulation: Simulation, made: Mapping[str, Any], describer: Describer
     return describer.part(simulation.cache, "cache") | {"placements": placements}
 
 
-def _of_hop() -> list[str]:
-    """The parts of a hop, each a family of its own."""
-    return [name for name in Hop.__dataclass_fields__ if name in FAMILIES]
+def _of_hop(hop: Hop) -> list[str]:
+    """The parts of a hop, each a family of its own, without the default way to gather."""
+    names = [name for name in Hop.__dataclass_fields__ if name in FAMILIES]
+    return [name for name in names if name != "gather" or hop.gather != GatherAll()]
 
 
 def _summary(instance: Any, family: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from fedradio.core.contracts import Backend, Cache, Hop, Samples, Stream, Tapes, Target, Topology
+from fedradio.core.contracts import Backend, Cache, Hop, Phased, Samples, Stream, Tapes, Target, Topology
 from fedradio.core.contracts.placement import TOP
 from fedradio.core.errors import DataError, FedradioError, Problem, SpecError
 from fedradio.core.part_files import reason_in
@@ -111,7 +111,7 @@ def build(
     if data is not None and (refusal := data.lasts(spec.rounds, spec.edge_rounds)):
         builder.problems.append(Problem("data", refusal))
     cache = None if data is None else _cache(builder, plain["cache"], data.classes, world.child("cache"))
-    if algorithm is not None and (refusal := algorithm.lasts(spec.rounds)):
+    if isinstance(algorithm, Phased) and (refusal := algorithm.lasts(spec.rounds)):
         builder.problems.append(Problem("algorithm", refusal))
     builder.raise_problems()
     assert data is not None
@@ -156,6 +156,7 @@ def _hop(builder: _Builder, h: int, plain: Plain, topology: Topology | None, wor
         for family, context in (
             ("link", ()),
             ("policy", ()),
+            ("gather", ()),
             ("channel", ()),
             ("fleet", (senders, world.child("fleet", h))),
             ("receiver", ()),

@@ -44,6 +44,7 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         __config__=FRAME,
         link=_part_field("link", "ideal", "how payloads become sums"),
         policy=_part_field("policy", "fixed", "who takes part"),
+        gather=_part_field("gather", "all", "when receivers merge; on outer hops always all"),
         channel=_part_field("channel", None, "what happens to signals on the air"),
         fleet=_part_field("fleet", None, "what devices can do; without it, seconds and joules are undefined"),
         period=_field(int, 1, "exchanges of this hop per exchange of the hop above", ge=1, le=100_000),

@@ -9,7 +9,7 @@ from support.worlds import after, tiny
 
 from fedradio.algorithms.apfl import apfl, apfl_tuned, apsfl
 from fedradio.algorithms.fedcpsl import fedcpsl, fedshvr
-from fedradio.core.contracts import LocalRule
+from fedradio.core.contracts import LocalRule, Phased
 from fedradio.core.errors import SpecError
 from fedradio.policies.sampling import sampling
 from fedradio.rounds.round import begin, run_round
@@ -113,6 +113,7 @@ def test_refused_phases() -> None:
         fedcpsl(phases={"global": 3, "own": 3}, finetune_after=2)
     algorithm = apsfl(phases={"global": 3, "own": 4})
     assert (algorithm.lasts(7), apfl().lasts(1000)) == ("", "")
+    assert isinstance(algorithm, Phased)
     assert "7 rounds in total, but the run has 8" in algorithm.lasts(8)
 
 

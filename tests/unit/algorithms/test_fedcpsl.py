@@ -249,7 +249,7 @@ def test_it_is_scaffold_when_steps_and_shares_are_equal() -> None:
     few = sampling(clients=2, steps=4)
     other = tiny(algorithm=scaffold(), policy=few)
     sim = tiny(algorithm=fedshvr(alpha_p=0.0, alpha_r=0.0, weighting="equal"), policy=few)
-    assert (sim.algorithm.blocks, other.algorithm.blocks) == (1, 2)
+    assert (sim.algorithm.sends, other.algorithm.sends) == (("memory",), ("change", "memory"))
     ours, theirs = after(sim, 8).memory, after(other, 8).memory
     for name in ("w", "c"):
         assert torch.allclose(ours.shared[name], theirs.shared[name], rtol=1e-4, atol=1e-6)

@@ -8,6 +8,7 @@ from support.receiver import Receiver, cohort, vector
 from support.worlds import after, tiny
 
 from fedradio.algorithms.fedavg import fedavg, fedprox
+from fedradio.algorithms.ledger import published_names
 from fedradio.algorithms.osafl import Constants, Osafl, afa_cd, exact_factor, osafl, scores
 from fedradio.core.contracts import Trained, Work
 from fedradio.core.errors import SpecError
@@ -77,7 +78,7 @@ def test_clients_send_their_mean_update() -> None:
 def test_what_receivers_may_know() -> None:
     assert osafl().reveals == frozenset()
     assert osafl().needs == {"individual"}
-    assert osafl().publishes == {"staleness", "weight", "score"}
+    assert published_names(osafl()) == {"staleness", "weight", "score"}
     assert fedavg().needs == frozenset()
     assert fedprox(buffer="models").needs == {"individual"}
 

@@ -39,7 +39,7 @@ def test_common_steps_leave_time_to_wait_for() -> None:
         energy_j = torch.tensor([budget_j, 100.0], dtype=torch.float64)
         fleet = replace(v.fleet, **two, energy_j=energy_j, idle_w=0.3)
         cycles = torch.tensor([1e9, 1.55e9], dtype=torch.float64)
-        both = replace(v, parent=v.parent.repeat(2), channel=channel, fleet=fleet, cycles_per_step=cycles, able=None)
+        both = replace(v, parent=v.parent.repeat(2), channel=channel, fleet=fleet, cycles_per_step=cycles, unable=None)
         alloc, _ = budget(share="common").decide(both, {}, Rng(0))
         assert alloc.active.tolist() == taking_part
         assert alloc.steps.tolist() == [12 * on for on in taking_part]

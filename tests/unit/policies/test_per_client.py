@@ -66,7 +66,7 @@ def test_reasons_and_notes() -> None:
     assert base.fleet is not None
     broke = replace(base, fleet=replace(base.fleet, energy_j=torch.zeros(60, dtype=torch.float64)))
     rushed = replace(base, deadline_s=1e-3)
-    empty = replace(base, able=torch.arange(60) >= 10)
+    empty = replace(base, unable=torch.where(torch.arange(60) < 10, int(Reason.NO_DATA), 0))
     for mode in ("optimal", "paper"):
         policy = per_client(mode=mode)
         for v, why in ((broke, Reason.ENERGY), (rushed, Reason.DEADLINE)):

@@ -14,7 +14,8 @@ from fedradio.spec.spec import Spec, load_spec
 
 def parts_of(plain: dict[str, Any]) -> set[tuple[str, str]]:
     """Family and kind of every part of a spec, by its known places."""
-    hops = [(family, hop[family]) for hop in plain["hops"] for family in ("link", "policy", "channel", "fleet")]
+    families = ("link", "policy", "gather", "channel", "fleet")
+    hops = [(family, hop[family]) for hop in plain["hops"] for family in families]
     data = [(family, plain["data"][family]) for family in ("source", "partition", "stream")]
     frame = [(family, plain[family]) for family in ("topology", "model", "rule", "schedule", "algorithm")]
     return {(family, value["kind"]) for family, value in [*hops, *data, *frame] if value is not None}

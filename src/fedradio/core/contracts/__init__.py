@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         MODEL as MODEL,
         VARIATE as VARIATE,
         Algorithm as Algorithm,
-        Averaging as Averaging,
         ClientSide as ClientSide,
         Cohort as Cohort,
         Ensemble as Ensemble,
@@ -28,8 +27,12 @@ if TYPE_CHECKING:
         Merged as Merged,
         Normalise as Normalise,
         Pooling as Pooling,
+        Phased as Phased,
         Pools as Pools,
+        Publishes as Publishes,
         ReceiverSide as ReceiverSide,
+        Sends as Sends,
+        SingleHop as SingleHop,
         Work as Work,
     )
     from fedradio.core.contracts.data import (
@@ -98,8 +101,11 @@ if TYPE_CHECKING:
         SUPERPOSITION as SUPERPOSITION,
         Airtime as Airtime,
         Allocation as Allocation,
+        Broadcast as Broadcast,
         Delivery as Delivery,
         Exchange as Exchange,
+        Gather as Gather,
+        GatherAll as GatherAll,
         Hop as Hop,
         Late as Late,
         Link as Link,
@@ -125,5 +131,13 @@ if TYPE_CHECKING:
     )
     from fedradio.core.contracts.state import Memory as Memory, SimState as SimState, Slots as Slots
     from fedradio.core.contracts.time import Clock as Clock
+    from fedradio.core.contracts.updates import (
+        BITS as BITS,
+        LOSS as LOSS,
+        PAYLOADS as PAYLOADS,
+        Measured as Measured,
+        Updates as Updates,
+        join_updates as join_updates,
+    )
 
 __getattr__, __dir__, __all__ = lazy(__name__)

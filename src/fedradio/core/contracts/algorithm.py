@@ -135,12 +135,8 @@ Normalise = Literal["arrived", "selected", "inverse"]
 """Whose weights sum to 1: of the arrived, of the selected, or of the latter divided by their chance to arrive."""
 
 
-@dataclass(frozen=True)
-class Averaging:
-    """Merging that is plain averaging: ``w += server_lr sum_i a_i D_i``, weights normalised in one of three ways."""
-
-    normalise: Normalise
-    server_lr: float = 1.0
+Sends = Literal["change", "memory"]
+"""Vector of a payload: a change of the model, or of something that clients and receivers accumulate."""
 
 
 class ClientSide(Protocol):
@@ -191,32 +187,17 @@ class ReceiverSide(Protocol):
 class Algorithm(ClientSide, ReceiverSide, Protocol):
     """A federated learning algorithm: what clients send and how receivers merge it; parts subclass it.
 
-    It never sums: it gives weights, and the link returns a weighted total. The vectors of a payload are in units of a
-    model change. The defaults are those of plain averaging with equal weights. ``ledger``: what receivers remember of
-    clients that are away (None: nothing).
+    It never sums: it gives weights, and the link returns a weighted total. The defaults are those of plain averaging
+    with equal weights; ``weights`` and ``merge`` have none. ``sends``: the vectors of a payload, each in units of a
+    model change; a ``memory`` is one that clients and receivers accumulate, and its own error feedback. ``ledger``:
+    what receivers remember of clients that are away (None: nothing).
+
+    What only some algorithms have is a protocol of its own: :class:`Pools`, :class:`Phased`, :class:`Publishes`,
+    :class:`SingleHop`.
     """
 
+    sends: tuple[Sends, ...] = ("change",)
     ledger: Ledger | None = None
-
-    @property
-    def blocks(self) -> int:
-        """Vectors of a payload."""
-        return 1
-
-    @property
-    def memory_blocks(self) -> frozenset[int]:
-        """Numbers of the blocks that clients and receivers accumulate; they are their own error feedback."""
-        return frozenset()
-
-    @property
-    def averaging(self) -> Averaging | None:
-        """How it averages, if it does nothing else; None for all others."""
-        return None
-
-    @property
-    def single_hop(self) -> bool:
-        """Whether it is defined for one hop only."""
-        return False
 
     @property
     def server_rule(self) -> ReceiverRule | None:
@@ -234,18 +215,9 @@ class Algorithm(ClientSide, ReceiverSide, Protocol):
         return frozenset()
 
     @property
-    def publishes(self) -> frozenset[str]:
-        """Signals ``[C]`` that merging gives to policies and records."""
-        return frozenset() if self.ledger is None else frozenset({"staleness", "weight", *self.ledger.publishes})
-
-    @property
     def relay(self) -> Literal["arrived", "fixed"]:
         """Weights of outer hops: the mass that ``arrived`` (averaging), or ``fixed`` shares (ledgers, variates)."""
         return "arrived" if self.ledger is None else "fixed"
-
-    def lasts(self, rounds: int) -> str:
-        """Why a run of so many rounds is too long for it; empty if it is not."""
-        return ""
 
     def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
         """With a ledger: its slots as they are read now, and the weights ``[C]`` of all clients, arrived or not."""
@@ -259,10 +231,6 @@ class Algorithm(ClientSide, ReceiverSide, Protocol):
         )
         return ledger, self.weights(Held({}, ledger), everybody)
 
-    def measures(self, memory: Memory, mass: Tensor) -> dict[str, float]:
-        """Further metrics of a state; ``mass [C]`` is every client's importance."""
-        return {}
-
 
 @dataclass(frozen=True)
 class Pooling:
@@ -271,6 +239,31 @@ class Pooling:
 
     steps: int | None
     epochs: int | None
+
+
+@runtime_checkable
+class Phased(Protocol):
+    """An algorithm that ends by itself after some rounds."""
+
+    def lasts(self, rounds: int) -> str:
+        """Why a run of so many rounds is too long for it; empty if it is not."""
+        ...
+
+
+@runtime_checkable
+class Publishes(Protocol):
+    """An algorithm whose merge publishes signals ``[C]`` to policies and records, beside those of a ledger."""
+
+    @property
+    def publishes(self) -> frozenset[str]: ...
+
+
+@runtime_checkable
+class SingleHop(Protocol):
+    """An algorithm that is defined for clients and a single receiver (``single_hop`` is true)."""
+
+    @property
+    def single_hop(self) -> bool: ...
 
 
 @runtime_checkable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,6 +33,11 @@ class Message:
     value_bits: float | None = None
     side_bits: float = 0.0
     memory: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, sends: Sequence[str], size: int) -> Message:
+        """The plain payload of an algorithm that ``sends`` such vectors of ``size`` numbers."""
+        return cls(len(sends), size, memory=frozenset(i for i, each in enumerate(sends) if each == "memory"))
 
     @property
     def coded(self) -> int:

@@ -69,6 +69,29 @@ class Rates:
 
 
 @dataclass(frozen=True)
+class Broadcast:
+    """The model's way down a hop: which senders have it, from when on, and what it costs.
+
+    ``reached [S]`` marks the senders that have the model, ``start_s [S]`` are the seconds from the start of the
+    exchange until each has it, ``rx_j [S]`` is the energy of receiving it. Every receiver of the hop sends ``bits`` for
+    ``seconds [R]`` with the energy ``tx_j [R]``.
+    """
+
+    reached: Tensor
+    start_s: Tensor
+    rx_j: Tensor
+    bits: float
+    seconds: Tensor
+    tx_j: Tensor
+
+    @classmethod
+    def free(cls, senders: int, receivers: int) -> Broadcast:
+        """A free, ideal downlink: all senders have the model at once, and nothing is sent."""
+        each, node = torch.zeros(senders, dtype=torch.float64), torch.zeros(receivers, dtype=torch.float64)
+        return cls(torch.ones(senders, dtype=torch.bool), each, each, 0.0, node, node)
+
+
+@dataclass(frozen=True)
 class Allocation:
     """A policy's decision for every sender ``[S]``: participation, local steps, CPU frequency and transmit power.
 
@@ -90,12 +113,14 @@ class View:
     """A policy's input, all that it may see of an exchange of hop ``hop``.
 
     ``parent [S]`` is every sender's receiver, ``message`` what each of them would send, ``cycles_per_step [S]`` the CPU
-    cycles of a local step. ``signals`` are plain per-sender vectors ``[S]`` (sizes, losses, scores...); ``able [S]``
-    marks the senders that have data, or a change to relay (None: all).
+    cycles of a local step. ``signals`` are plain per-sender vectors ``[S]`` (sizes, losses, scores...); ``unable
+    [S]`` is the :class:`~fedradio.core.contracts.Reason` why a sender cannot take part (no data, no model, no change
+    to relay, an update in flight), 0 if it is ``able``; None: all are.
 
     On outer hops ``elapsed_s [S]`` are the seconds from the receiver's last broadcast until a sender has its change
     (None where time is undefined). Where payloads are forwarded, ``message`` is a single payload, and
-    ``payloads [S]`` counts those of each sender (None: one). ``late``: what senders do at the deadline.
+    ``payloads [S]`` counts those of each sender (None: one). ``late``: what senders do at the deadline. ``down``: how
+    the model came down the hop (None: free and ideal).
     """
 
     clock: Clock
@@ -109,14 +134,20 @@ class View:
     message: Message
     deadline_s: float | None
     signals: Slots
-    able: Tensor | None = None
+    unable: Tensor | None = None
     elapsed_s: Tensor | None = None
     payloads: Tensor | None = None
     late: Late = "stop"
+    down: Broadcast | None = None
 
     @property
     def senders(self) -> int:
         return len(self.parent)
+
+    @property
+    def able(self) -> Tensor | None:
+        """Whether each sender can take part, ``[S]``; None: all can."""
+        return None if self.unable is None else self.unable == 0
 
     @property
     def payload_bits(self) -> float | None:
@@ -221,6 +252,41 @@ class Delivery:
     notes: dict[str, Noted] = field(default_factory=dict)
 
 
+class Gather(Protocol):
+    """When the receivers of hop 0 merge: with the last update of an exchange, or earlier; parts subclass it.
+
+    A part sees numbers only. What is not due yet stays in flight: it is kept in the run's state, its clients do not
+    take part until it has been merged, and it is merged in a later exchange.
+    """
+
+    @property
+    def carries(self) -> bool:
+        """Whether updates may stay in flight after an exchange."""
+        return True
+
+    def due(self, due_s: Tensor, ids: Tensor) -> tuple[Tensor, float]:
+        """Which updates in flight are merged now, bool ``[n]``, and the seconds until then.
+
+        ``due_s [n]`` are the seconds from now until each update arrives, ``ids [n]`` its client. At least one is in
+        flight. Updates that are merged now arrive within these seconds.
+        """
+        ...
+
+    def weight(self, staleness: Tensor) -> Tensor:
+        """Factor ``[A]`` on the weights of updates that are so many merges old; 1 at 0."""
+        return torch.ones(len(staleness), dtype=torch.float64)
+
+
+@dataclass(frozen=True)
+class GatherAll(Gather):
+    """Receivers wait for all updates of an exchange and merge them at once; nothing stays in flight."""
+
+    carries = False
+
+    def due(self, due_s: Tensor, ids: Tensor) -> tuple[Tensor, float]:
+        return torch.ones(len(ids), dtype=torch.bool), float(due_s.max())
+
+
 class Link(Protocol):
     """Uplink of a hop: turns the senders' payloads into one weighted sum per receiver; parts subclass it."""
 
@@ -272,7 +338,8 @@ class Link(Protocol):
 
 @dataclass(frozen=True)
 class Hop:
-    """One hop of the network with everything radio: link, policy, channel, fleet and deadline.
+    """One hop of the network with everything radio: link, policy, channel, fleet and deadline; and ``gather``, which
+    says when its receivers merge.
 
     It is run ``period`` times for one run of the hop above. ``transforms`` are what senders do to their payloads, in
     their order; ``receiver`` is the optimiser of the tier above (None: the merged change is added). ``late`` is what
@@ -288,3 +355,4 @@ class Hop:
     transforms: tuple[Transform, ...] = ()
     receiver: ReceiverRule | None = None
     late: Late = "stop"
+    gather: Gather = GatherAll()

@@ -14,6 +14,8 @@ class Reason(IntEnum):
     NO_DATA = 5
     NO_NEWS = 6
     CRASHED = 9
+    BUSY = 10
+    NO_MODEL = 11
 
 
 REASON_NAMES = {int(reason): reason.name.lower() for reason in Reason}

@@ -95,7 +95,7 @@ class Device:
 
     def message(self, hop: int) -> Message:
         """What it sends before any transform."""
-        return Message(self.algorithm.blocks, self.model.shared.size, memory=self.algorithm.memory_blocks)
+        return Message.of(self.algorithm.sends, self.model.shared.size)
 
     def start(self) -> Slots:
         """Its state before the first round: a row of every client slot, and of the memory of every transform."""

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Noted, Reason, SimState, Slots
+from fedradio.core.contracts import BITS, LOSS, Measured, Noted, Reason, SimState, Slots, Updates
 from fedradio.core.errors import DataError
 from fedradio.remote.flower.letters import Letter, LetterError
 from fedradio.remote.flower.mailbox import Answer, Mailbox, ask
@@ -29,7 +29,7 @@ from fedradio.rounds.parts import CLIENTS, recall
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
 from fedradio.rounds.tiers import Tier
-from fedradio.rounds.work import BITS, LOSS, Clients, Measured, Updates, client_updates, training_notes
+from fedradio.rounds.work import Clients, client_updates, training_notes
 from fedradio.spec.spec import Spec
 from fedradio.transforms.chain import messages
 

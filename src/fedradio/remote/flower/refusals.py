@@ -57,6 +57,9 @@ def refuse_simulation(sim: Simulation, own: bool) -> None:
     if "individual" not in hop.link.offers:
         reason = "over-the-air aggregation needs a real radio channel: devices reply one by one"
         problems.append(Problem("hops.0.link", reason, "use digital or ideal"))
+    if hop.gather.carries:
+        reason = "devices work in rounds: a late reply is lost, and never merged later"
+        problems.append(Problem("hops.0.gather", reason, "hops.0.gather=all"))
     if sim.precision != "float32":
         reason = "devices and server must compute in the same numbers, and mixed precision depends on the processor"
         problems.append(Problem("precision", reason, "precision=float32", sim.precision))

@@ -28,6 +28,8 @@ OUT = {
     Reason.NO_DATA: ("no data", "@purple"),
     Reason.NO_NEWS: ("no new data", "@sky"),
     Reason.CRASHED: ("crashed", "@ink"),
+    Reason.BUSY: ("update in flight", "@green"),
+    Reason.NO_MODEL: ("no model", "@soft"),
 }
 """Label and colour of every reason why a client was not selected."""
 

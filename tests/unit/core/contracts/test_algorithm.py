@@ -1,13 +1,31 @@
 """Knowledge of receivers, and an algorithm that leaves everything as it is."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from support.receiver import cohort, knowledge
 from torch import Tensor
 
 from fedradio.algorithms.fedavg import central, fedavg
-from fedradio.core.contracts import MODEL, Algorithm, Delivery, Held, Info, Merged, Pools, Trained, Work
+from fedradio.core.contracts import (
+    MODEL,
+    Algorithm,
+    ClientSide,
+    Delivery,
+    Held,
+    Info,
+    Merged,
+    Message,
+    Phased,
+    Pools,
+    Publishes,
+    ReceiverSide,
+    SingleHop,
+    Trained,
+    Work,
+)
+from fedradio.core.registry import parts
 
 
 def test_members_count_the_absent_too() -> None:
@@ -28,8 +46,8 @@ class Least(Algorithm):
 
 def test_the_defaults_are_those_of_plain_averaging() -> None:
     algorithm, w = Least(), torch.tensor([1.0, 2.0])
-    assert (algorithm.blocks, algorithm.relay, algorithm.ledger) == (1, "arrived", None)
-    assert algorithm.needs == algorithm.reveals == algorithm.publishes == algorithm.memory_blocks == frozenset()
+    assert (algorithm.sends, algorithm.relay, algorithm.ledger) == (("change",), "arrived", None)
+    assert algorithm.needs == algorithm.reveals == frozenset()
     memory = algorithm.init(w, clients=3, receivers=2)
     assert memory.shared == {MODEL: w}
     assert not memory.client | memory.ledger | memory.receiver
@@ -44,7 +62,37 @@ def test_the_defaults_are_those_of_plain_averaging() -> None:
     assert algorithm.keep(here, trained, work, payload, none.bool()) == {}
     assert algorithm.importance({}, 3).tolist() == [1, 1, 1]
     assert [ensemble.members for ensemble in algorithm.predict(memory.shared, {}).values()] == [(w,)]
-    assert algorithm.measures(memory, none) == {}
+    assert not isinstance(algorithm, (Phased, Pools, Publishes, SingleHop))
+
+
+CLIENT = {"rule", "init", "start", "upload", "keep", "predict"}
+RECEIVER = {"importance", "weights", "merge"}
+
+
+def test_an_algorithm_has_two_sides_and_at_most_sixteen_members() -> None:
+    """A device of a federation has the client side alone; outer hops have the receiver side alone."""
+
+    def members(*sides: type) -> set[str]:
+        return {name for side in sides for name in (*vars(side), *side.__annotations__) if name[0] != "_"}
+
+    assert members(ClientSide) == CLIENT
+    assert members(ReceiverSide) == RECEIVER
+    assert len(members(ClientSide, ReceiverSide, Algorithm)) <= 16
+
+
+def test_every_member_is_used_by_two_kinds() -> None:
+    """A member that one kind alone needs belongs to that kind: see ``Phased``, ``SingleHop`` and others."""
+    kinds = [part.factory() for part in parts("algorithm")]
+    for name in vars(Algorithm).keys() - vars(Protocol).keys() | CLIENT | RECEIVER:
+        if name[0] != "_":
+            plain = getattr(Least, name)
+            own = [kind for kind in kinds if getattr(type(kind), name) is not plain or vars(kind).get(name)]
+            assert len(own) >= (1 if name == "needs" else 2), name
+
+
+def test_messages_follow_from_what_is_sent() -> None:
+    assert Message.of(("change", "memory"), 5) == Message(2, 5, memory=frozenset({1}))
+    assert Message.of(("change",), 5) == Message(1, 5)
 
 
 def test_central_training_alone_pools() -> None:

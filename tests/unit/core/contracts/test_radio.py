@@ -64,7 +64,7 @@ def test_bits_of_a_view_are_those_of_its_message_on_its_link() -> None:
 
 def test_an_exchange_is_the_view_with_the_decision() -> None:
     """Every field of the view is handed on as it is."""
-    seen = exchange([0, 1, 1], deadline_s=3.0, hop=1, able=torch.ones(3), signals={"loss": torch.zeros(3)})
+    seen = exchange([0, 1, 1], deadline_s=3.0, hop=1, unable=torch.zeros(3), signals={"loss": torch.zeros(3)})
     view = View(**{entry.name: getattr(seen, entry.name) for entry in fields(View)})
     alloc, ready = everyone(3, active=[True, False, True]), torch.zeros(3)
     x = Exchange.of(view, alloc, ready)

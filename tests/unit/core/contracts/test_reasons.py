@@ -13,4 +13,6 @@ def test_numbers_of_stored_reasons() -> None:
         "NO_DATA": 5,
         "NO_NEWS": 6,
         "CRASHED": 9,
+        "BUSY": 10,
+        "NO_MODEL": 11,
     }
