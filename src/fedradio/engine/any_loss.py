@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from fedradio.core.contracts import MODEL, Loss, Model, Outputs, Precision
+from fedradio.core.contracts import MODEL, Batch, Loss, Model, Outputs, Precision
 from fedradio.core.errors import Problem, SpecError
 from fedradio.engine.dense import Dense, backward, forward, load, relu_backward, start_rows, store
 from fedradio.engine.feed import Feed
@@ -23,7 +24,7 @@ from fedradio.engine.layers import Layer, head_of
 from fedradio.engine.local import LossPart, Training, select
 from fedradio.engine.module import Network
 from fedradio.engine.precision import autocast
-from fedradio.engine.update import Update
+from fedradio.engine.update import Ascent, Update
 from fedradio.models.checks import refuses_single
 from fedradio.models.dropout import has_dropout, set_generator
 from fedradio.models.model import as_input, prefers_channels_last
@@ -69,6 +70,11 @@ class LossDense:
                 cost, found = part.loss.slopes(out, batch[1])
                 losses[:live] += cost
                 slopes = dict(found)
+            if training.rule.sharpness > 0:
+                stacks[MODEL].climb(live, x, slopes.get(MODEL))
+                if batch is not None:
+                    _, found = part.loss.slopes(out | {MODEL: stacks[MODEL].forward(live, x)}, batch[1])
+                    slopes = dict(found)
             for name, stack in stacks.items():
                 stack.step(j, live, x, slopes.get(name))
         return losses
@@ -96,6 +102,18 @@ class _Stack:
 
     def step(self, j: int, live: int, x: Tensor, slope: Outputs | None) -> None:
         """Update ``j`` with the gradient of the outputs; None without samples (``n = 0``)."""
+        self.update.advance(j, live, self.training.rates[j], x)
+        self._backward(live, x, slope, self.update)
+
+    def climb(self, live: int, x: Tensor, slope: Outputs | None) -> None:
+        """Go to the point of higher cost at which the gradient is taken."""
+        ascent, view = Ascent(), self.space.view(live, x.shape[-2])
+        self._backward(live, x, slope, ascent)
+        parameters = [p for layer in view.layers for p in (layer.weight, layer.bias) if p is not None]
+        ascent.climb(parameters, self.training.rule.sharpness)
+
+    def _backward(self, live: int, x: Tensor, slope: Outputs | None, update: Update | Ascent) -> None:
+        """Backward pass from the gradient of the outputs."""
         view = self.space.view(live, x.shape[-2])
         layer, features = view.layers[-1], None
         if slope is not None:
@@ -104,8 +122,7 @@ class _Stack:
                 relu_backward(layer.g, layer.z, 0, grad_input=layer.g)
             if slope.features is not None and len(view.layers) > 1:
                 features = slope.features.reshape(view.layers[-2].g.shape)
-        self.update.advance(j, live, self.training.rates[j], x)
-        backward(view, x, self.update, 1.0, features)
+        backward(view, x, update, 1.0, features)
 
     def keep(self, chosen: slice | Tensor, k: int) -> None:
         """Write the rows themselves into the results."""
@@ -176,16 +193,24 @@ class LossAutograd:
             if (batch := feed(j, 1)) is not None:
                 x, seen = as_input(batch[0], training.delta.dtype, self.channels_last), batch[1]
                 with named_failure(self.own, self.model.module, x, "training"):
-                    graphs = {name: self._outputs(network, x, total.dtype) for name, network in networks.items()}
-                    out = {name: _detached(graph) for name, graph in graphs.items()}
                     with torch.no_grad():
-                        out |= {name: self._outputs(anchor, x, total.dtype) for name, anchor in anchors.items()}
-                    cost, slopes = part.loss.slopes(out, seen)
+                        fixed = {name: self._outputs(anchor, x, total.dtype) for name, anchor in anchors.items()}
+                    cost, gradients = self._gradients(part.loss, networks, fixed, x, seen)
                     total += cost[0]
-                    gradients = {name: _gradients(networks[name], graphs[name], slopes[name]) for name in trainings}
+                    if training.rule.sharpness > 0:
+                        with networks[MODEL].climbed(gradients[MODEL], training.rule.sharpness):
+                            _, gradients = self._gradients(part.loss, networks, fixed, x, seen)
             for name, each in trainings.items():
                 networks[name].update(each, row, j, each.rates[j], gradients.get(name, ()))
         return total
+
+    def _gradients(
+        self, loss: Loss, networks: dict[str, _Headed], fixed: dict[str, Outputs], x: Tensor, batch: Batch
+    ) -> tuple[Tensor, dict[str, Sequence[Tensor | None]]]:
+        """Cost of the row ``w``, and gradients of the parameters of every trained row."""
+        graphs = {name: self._outputs(network, x, network.w.dtype) for name, network in networks.items()}
+        cost, slopes = loss.slopes({name: _detached(graph) for name, graph in graphs.items()} | fixed, batch)
+        return cost, {name: _gradients(networks[name], graphs[name], slopes[name]) for name in networks}
 
     def _outputs(self, network: _Headed | _Anchor, x: Tensor, dtype: torch.dtype) -> Outputs:
         """Outputs of a batch, computed in the kernel's precision and returned in that of the rows."""
@@ -237,6 +262,21 @@ class _Headed(Network):
     def __init__(self, model: Model, memory: list[str], like: Tensor, loss: Loss) -> None:
         super().__init__(model, memory, like)
         self._features = _Features(self.module, model.classes) if loss.reads_features else None
+
+    @contextmanager
+    def climbed(self, gradients: Sequence[Tensor | None], rho: float) -> Iterator[None]:
+        """The network at ``w + rho g/|g|`` in the block."""
+        known = [g for g in gradients if g is not None]
+        square = torch.stack([g.square().sum() for g in known]).sum() if known else self.w.new_zeros(())
+        factor = float(rho / square.sqrt()) if float(square) > 0 else 0.0
+        before = self.w.clone()
+        with torch.no_grad():
+            for p, g in zip(self.parameters, gradients, strict=True):
+                if g is not None:
+                    p.add_(g, alpha=factor)
+        yield
+        with torch.no_grad():
+            self.w.copy_(before)
 
     def outputs(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
         """Logits ``[n, C]`` and, where the loss reads them, features ``[n, m]``."""

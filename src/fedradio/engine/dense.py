@@ -15,7 +15,7 @@ from torch import Tensor
 from fedradio.engine.distinct import Shared, distinct
 from fedradio.engine.layers import Layer
 from fedradio.engine.local import Training, select
-from fedradio.engine.update import Update
+from fedradio.engine.update import Ascent, Update
 from fedradio.engine.workspace import LayerBuffers, Workspace
 
 SKINNY = 32
@@ -59,6 +59,7 @@ def _needed(training: Training) -> tuple[str, ...]:
     names += ["w0"] if training.rule.prox > 0 else []
     names += ["shift"] if training.start.shift is not None else []
     names += ["grad"] if training.rule.optimiser == "adam" else []
+    names += ["ascent"] if training.rule.sharpness > 0 else []
     return tuple(names)
 
 
@@ -196,7 +197,9 @@ def _output_gradient(view: LayerBuffers, y: Tensor, counts: list[int] | None) ->
     return likelihood.sum((-2, -1))
 
 
-def backward(view: LayerBuffers, x: Tensor, update: Update, scale: float, features: Tensor | None = None) -> None:
+def backward(
+    view: LayerBuffers, x: Tensor, update: Update | Ascent, scale: float, features: Tensor | None = None
+) -> None:
     """Backward pass with updates, last layer first: propagate the gradient, then update the layer with it.
 
     ``features`` is a gradient of the last layer's inputs that does not come from its outputs.

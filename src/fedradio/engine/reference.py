@@ -161,6 +161,11 @@ def _client(job: TrainJob, row: int) -> Trained:
             for name, leaf in leaves.items():
                 (gradients[name],) = torch.autograd.grad(cost[name].sum(), leaf, retain_graph=True)
             costs.append(cost[MODEL][0].detach())
+            if job.rule.sharpness > 0 and float(gradients[MODEL].norm()) > 0:
+                higher = rows[MODEL] + job.rule.sharpness * gradients[MODEL] / gradients[MODEL].norm()
+                leaf = higher.requires_grad_(True)
+                out[MODEL] = _outputs(model, modules[MODEL], leaf, buffers, x, loss)
+                (gradients[MODEL],) = torch.autograd.grad(loss.costs(out, batch)[MODEL].sum(), leaf)
         gradients[MODEL] = _with_prox_and_shift(job.rule, start, row, rows[MODEL], w0, gradients[MODEL])
         rows = {
             name: _update(rules[name], rates[name][j], values, gradients[name], states[name])

@@ -1,5 +1,5 @@
 """Local costs, as functions of the networks' outputs."""
 
-from fedradio.losses import cross_entropy, squared_error
+from fedradio.losses import cross_entropy, distil, moon, squared_error
 
-__all__ = ["cross_entropy", "squared_error"]
+__all__ = ["cross_entropy", "distil", "moon", "squared_error"]

@@ -16,12 +16,12 @@ class CrossEntropy(Loss):
     """Cross entropy, see :func:`cross_entropy`; its slope is ``h - onehot(y)``."""
 
     def costs(self, out: Mapping[str, Outputs], batch: Batch) -> Mapping[str, Tensor]:
-        return {"w": batch.mean(-_likelihood(out["w"].logits.log_softmax(-1), batch.y))}
+        return {"w": batch.mean(negative_likelihood(out["w"].logits.log_softmax(-1), batch.y))}
 
     def slopes(self, out: Mapping[str, Outputs], batch: Batch) -> tuple[Tensor, Mapping[str, Outputs]]:
         log_h, label = out["w"].logits.log_softmax(-1), batch.y.unsqueeze(-1)
         slope = log_h.exp().scatter_add_(-1, label, log_h.new_full((), -1.0).expand(label.shape))
-        return batch.mean(-_likelihood(log_h, batch.y)), {"w": Outputs(slope * batch.weight.unsqueeze(-1))}
+        return batch.mean(negative_likelihood(log_h, batch.y)), {"w": Outputs(slope * batch.weight.unsqueeze(-1))}
 
 
 def is_plain(rule: LocalRule) -> bool:
@@ -29,9 +29,9 @@ def is_plain(rule: LocalRule) -> bool:
     return (rule.loss is None or type(rule.loss) is CrossEntropy) and rule.gradients == 1.0
 
 
-def _likelihood(log_h: Tensor, y: Tensor) -> Tensor:
-    """Log-probabilities ``[k, n]`` of the labels."""
-    return log_h.gather(-1, y.unsqueeze(-1)).squeeze(-1)
+def negative_likelihood(log_h: Tensor, y: Tensor) -> Tensor:
+    """Cross entropy ``-log h_y [k, n]`` of every sample, from log-probabilities ``[k, n, C]``."""
+    return -log_h.gather(-1, y.unsqueeze(-1)).squeeze(-1)
 
 
 @register("loss", "cross_entropy")

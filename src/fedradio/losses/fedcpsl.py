@@ -124,6 +124,9 @@ class FedCpslLoss(Loss):
         if rule.keep_state:
             reason = "the algorithm resets momentum to 0 in every round"
             problems.append(Problem("rule.keep_state", reason, "rule.keep_state=false", rule.keep_state))
+        if rule.sharpness > 0:
+            reason = "the algorithm's local updates take one gradient each"
+            problems.append(Problem("rule.sharpness", reason, "rule.sharpness=0", rule.sharpness))
         if self.pair and (model.local.fields or model.buffers.fields):
             reason = "every client trains its own model besides the shared one, and norm layers would belong to both"
             remedy = "use a model without norm layers, or an algorithm without own models"

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import (
+    PREVIOUS,
     Clock,
     Cohort,
     Exchange,
@@ -28,6 +29,9 @@ from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.simulation import Learner, Simulation
 from fedradio.rounds.tiers import Tier
 from fedradio.transforms.chain import damping, lossy
+
+KEPT_PREVIOUS = "loss/previous"
+"""Client slot of the client's model after its last training, ``[C, d]``, where the loss compares with it."""
 
 RULE = "rule/"
 """Prefix of the client slots with the optimiser's kept memory."""
@@ -53,13 +57,14 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Training:
-    """Local training of a cohort: the clients, the result, the work done, and the loss's targets before it where they
-    are kept."""
+    """Local training of a cohort: the clients, the result, the work done; and where the loss needs them in the next
+    round, its targets before it, and the trained models ``previous [A, d]``."""
 
     cohort: Cohort
     trained: Trained
     work: Work
     targets: KeptTargets | None = None
+    previous: Tensor | None = None
 
 
 def client_slots(learner: Learner, row: Tensor, clients: int) -> Slots:
@@ -69,6 +74,8 @@ def client_slots(learner: Learner, row: Tensor, clients: int) -> Slots:
     slots: Slots = target_slots(learner.rule, learner.stream, row, clients)
     if len(row) > shared and not sends_norms(learner):
         slots[LOCAL] = row[shared:].clone().expand(clients, -1)
+    if _keeps_previous(learner.rule):
+        slots[KEPT_PREVIOUS] = row[:shared].clone().expand(clients, -1)
     if learner.rule.keep_state:
         width = shared + learner.model.local.size
         for name in learner.rule.state_names:
@@ -109,6 +116,8 @@ def train_assigned(learner: Learner, given: Assignment) -> Training:
         ids=ids,
         slots={name.removeprefix(RULE): rows for name, rows in slots.items() if name.startswith(RULE)},
     )
+    if _keeps_previous(rule):
+        start = replace(start, rows=start.rows | {PREVIOUS: slots[KEPT_PREVIOUS]})
     updates = steps * rule.updates_per_step
     rng = learner.rng.child("train", clock.t, clock.e)
     batches = draw(rule, learner.stream, given.stream, ids, updates, rng.child("batches"))
@@ -116,7 +125,13 @@ def train_assigned(learner: Learner, given: Assignment) -> Training:
     job = TrainJob(learner.model, rule, clock.t, start, batches, updates, rng, learner.precision)
     trained = train_by_steps(learner, job, steps) if rule.lr_per_step else _train(learner, job)
     _refuse_divergence(trained, clock, ids)
-    return Training(cohort, trained, work_of(rule, steps, clock.t), start.targets)
+    previous = start.w[start.group] + trained.delta if _keeps_previous(rule) else None
+    return Training(cohort, trained, work_of(rule, steps, clock.t), start.targets, previous)
+
+
+def _keeps_previous(rule: LocalRule) -> bool:
+    """Whether clients keep the model after their last training."""
+    return rule.loss is not None and PREVIOUS in rule.loss.anchors
 
 
 def work_of(rule: LocalRule, steps: Tensor, t: int) -> Work:
@@ -154,6 +169,8 @@ def kept_slots(learner: Learner, training: Training, heard: Tensor, acked: Tenso
     slots |= {RULE + name: rows for name, rows in trained.slots.items()}
     if trained.local is not None and not sends_norms(learner):
         slots[LOCAL] = trained.local
+    if training.previous is not None:
+        slots[KEPT_PREVIOUS] = training.previous
     if training.targets is not None and trained.targets is not None:
         slots |= kept(training.targets, trained.targets)
     return slots

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import re
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import torch
+from torch import Tensor
 
 from fedradio.algorithms.fedavg import is_plain_averaging
 from fedradio.algorithms.ledger import published_names, start_memory
 from fedradio.core.contracts import (
     SUPERPOSITION,
     VARIATE,
+    Batch,
     Ensemble,
     Fading,
     Hop,
     Link,
+    Loss,
     Memory,
+    Outputs,
     Piece,
     SingleHop,
     Work,
 )
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
+from fedradio.core.part_files import reason_in
 from fedradio.core.registry import parts
 from fedradio.core.units import show
 from fedradio.engine.layers import dense_layers, head_of
@@ -367,7 +374,39 @@ def loss_problems(sim: Simulation) -> list[Problem]:
     if problems := _target_problems(sim):
         return problems
     loss = sim.rule.loss
-    return [] if loss is None else loss.check(sim.rule, sim.model) + loss_note_problems(sim) + _feature_problems(sim)
+    if loss is None:
+        return []
+    problems = loss.check(sim.rule, sim.model) + loss_note_problems(sim) + _feature_problems(sim)
+    return problems or _trial_problems(loss, sim.model.classes)
+
+
+def _trial_problems(loss: Loss, classes: int) -> list[Problem]:
+    """Trial of a loss on outputs that know nothing, of two clients with three samples each."""
+    y = torch.zeros(2, 3) if loss.target == "value" else torch.zeros(2, 3, dtype=torch.long)
+    unlabelled = torch.full((2, 1, classes), 1.0 / classes)
+    m = 1 if loss.unlabelled_batch else 0
+    batch = Batch(y, torch.full((2, 3), 1 / 3), unlabelled[:, :m], torch.ones(2, m), _AnyValue())
+    rows = {*loss.trains, *loss.anchors}
+    out = {name: Outputs(torch.zeros(2, 3 + m, classes), torch.ones(2, 3 + m, 4)) for name in sorted(rows)}
+    try:
+        cost, slopes = loss.slopes(out, batch)
+        wrong = [name for name in loss.trains if slopes[name].logits.shape != out[name].logits.shape]
+    except Exception as error:  # a loss of the user's own may raise anything
+        place = Path(inspect.getsourcefile(type(loss)) or "its file")
+        reason = f"{type(loss).__name__} failed in a trial, in {place.name}, {reason_in(error, place)}"
+        return [Problem("loss", reason, "fix the loss")]
+    if tuple(cost.shape) != (2,) or not bool(cost.isfinite().all()):
+        reason = f"{type(loss).__name__} gives costs of shape {tuple(cost.shape)}, or infinite ones, for 2 clients"
+        return [Problem("loss", reason, "return one finite cost per client, such as batch.mean(values)")]
+    reason = f"{type(loss).__name__} gives slopes of another shape than the logits"
+    return [Problem("loss", reason, "return one gradient per logit")] if wrong else []
+
+
+class _AnyValue(dict[str, Tensor]):
+    """Values per client of any name, for trials."""
+
+    def __missing__(self, name: str) -> Tensor:
+        return torch.full((2,), 0.5)
 
 
 PREDICTED = {"class": "classes", "value": "real values"}

@@ -111,7 +111,8 @@ class LocalRule:
     An update takes ``batch`` samples, a local step (the unit of policies) ``updates_per_step`` updates. An epoch runs
     over the samples that ``epochs_over`` says. With ``keep_state`` every client keeps its optimiser's memory across
     rounds and never sends it. With ``lr_per_step`` a client divides the rate by its own number of local steps of the
-    round. The cost is that of ``loss`` (None: cross entropy).
+    round. The cost is that of ``loss`` (None: cross entropy). With ``sharpness`` rho above 0 an update takes the
+    gradient at ``w + rho g/|g|``, ``g`` being that at ``w`` (sharpness-aware minimisation).
     """
 
     lr: float
@@ -126,6 +127,7 @@ class LocalRule:
     updates_per_step: int = 1
     schedule: Schedule = Constant()
     loss: Loss | None = None
+    sharpness: float = 0.0
     lr_per_step: bool = False
     epochs_over: EpochsOver = "labelled"
 
@@ -137,7 +139,7 @@ class LocalRule:
     @property
     def gradients(self) -> float:
         """Gradients of an update, each a pass forward and backward."""
-        return 1.0
+        return 2.0 if self.sharpness > 0.0 else 1.0
 
     def passes(self, t: int = 0, labelled: bool = True, unlabelled: bool = True) -> float:
         """Training passes per labelled sample of a mini-batch in round ``t``, a factor of CPU cycles, seconds and
