@@ -167,10 +167,21 @@ def _client(job: TrainJob, row: int) -> Trained:
                 out[MODEL] = _outputs(model, modules[MODEL], leaf, buffers, x, loss)
                 (gradients[MODEL],) = torch.autograd.grad(loss.costs(out, batch)[MODEL].sum(), leaf)
         gradients[MODEL] = _with_prox_and_shift(job.rule, start, row, rows[MODEL], w0, gradients[MODEL])
+        resting = job.rule.rests(j, len(w0))
+        held = (
+            {}
+            if resting is None
+            else {name: each[resting].clone() for name, each in states[MODEL].items() if each.ndim}
+        )
+        here = rows[MODEL]
         rows = {
             name: _update(rules[name], rates[name][j], values, gradients[name], states[name])
             for name, values in rows.items()
         }
+        if resting is not None:
+            rows[MODEL][resting] = here[resting]
+            for name, values in held.items():
+                states[MODEL][name][resting] = values
     w = rows.pop(MODEL)
     share = torch.cat(hits).to(w).mean() if loss.makes_targets else w.new_full((), math.nan)
     return Trained(

@@ -12,6 +12,12 @@ MOST_BATCH = 1_000_000
 SHARPNESS = Arg(
     "radius rho of sharpness-aware minimisation (FedSAM): gradients at w + rho g/|g|, two passes; 0: off", ge=0, le=1e4
 )
+PERSONAL_STEPS = Arg(
+    "first local steps of a round, in which only the personal parameters train, and only the others afterwards "
+    "(FedRep); 0: all train together (FedPer)",
+    ge=0,
+    le=1_000_000,
+)
 EPOCHS = Arg("samples that count towards an epoch: labelled, unlabelled, or the total number of both")
 
 
@@ -30,6 +36,7 @@ def sgd(
     ] = False,
     epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
     sharpness: Annotated[float, SHARPNESS] = 0.0,
+    personal_steps: Annotated[int, PERSONAL_STEPS] = 0,
 ) -> LocalRule:
     """Stochastic gradient descent: ``v = gamma v + g + mu (w - w0) + shift;  w -= lr v``.
 
@@ -46,6 +53,7 @@ def sgd(
         lr_per_step=lr_per_step,
         epochs_over=epochs_over,
         sharpness=sharpness,
+        personal_steps=personal_steps,
     )
 
 
@@ -61,6 +69,7 @@ def adam(
     updates_per_step: Annotated[int, Arg("mini-batches per local step", ge=1, le=10_000)] = 1,
     epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
     sharpness: Annotated[float, SHARPNESS] = 0.0,
+    personal_steps: Annotated[int, PERSONAL_STEPS] = 0,
 ) -> LocalRule:
     """Adam with bias correction on ``g + mu (w - w0) + shift``."""
     return LocalRule(
@@ -74,4 +83,5 @@ def adam(
         updates_per_step=updates_per_step,
         epochs_over=epochs_over,
         sharpness=sharpness,
+        personal_steps=personal_steps,
     )

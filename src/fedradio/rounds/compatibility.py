@@ -374,6 +374,8 @@ def loss_problems(sim: Simulation) -> list[Problem]:
     if problems := _target_problems(sim):
         return problems
     loss = sim.rule.loss
+    if problems := _personal_problems(sim):
+        return problems
     if loss is None:
         return []
     problems = loss.check(sim.rule, sim.model) + loss_note_problems(sim) + _feature_problems(sim)
@@ -411,6 +413,20 @@ class _AnyValue(dict[str, Tensor]):
 
 PREDICTED = {"class": "classes", "value": "real values"}
 """Targets in words."""
+
+
+def _personal_problems(sim: Simulation) -> list[Problem]:
+    """Parts that cannot do with parameters that each client has of its own."""
+    problems = []
+    if sim.rule.personal_steps and not sim.model.personal:
+        reason = "no parameter is personal, so that nothing would train in these steps"
+        problems.append(
+            Problem("rule.personal_steps", reason, "name some in personal, or use 0", sim.rule.personal_steps)
+        )
+    if sim.model.personal and sim.cache is not None:
+        reason = "caches are filled by the forecasts of one shared model, but some parameters are personal"
+        problems.append(Problem("personal", reason, "leave out personal, or the cache"))
+    return problems
 
 
 def _target_problems(sim: Simulation) -> list[Problem]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedradio.algorithms.mixture_weights import learned_weights
 from fedradio.algorithms.variates import variate_measures
 from fedradio.core.contracts import MODEL, VARIATE, Ensemble, EvalJob, Scores, SimState
-from fedradio.rounds.norm_layers import global_norms, without_norms
+from fedradio.rounds.norm_layers import LOCAL, global_norms, without_norms
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.simulation import Simulation
 
@@ -30,12 +30,11 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     several groups (one per client), ``accuracy_spread`` is the standard deviation over them; likewise ``mixture`` and
     ``mixture_spread`` of learned weights. With ``sim.eval_top`` above 1, ``top_m_accuracy`` counts the label among the
     ``m`` likeliest classes; ``sim.metrics`` add their own scores, and so do control variates. The global model has the
-    averaged norm layers or, where these stay with the clients, their mean. Of predicted values ``rmse`` takes the place
-    of the accuracy.
+    averaged norm layers or, where these stay with the clients, their mean; personal parameters are each client's. Of
+    predicted values ``rmse`` takes the place of the accuracy.
     """
     shared = {name: vector.unsqueeze(0) for name, vector in without_norms(state.memory.shared).items()}
-    norms = global_norms(state.memory)
-    local = None if norms is None else norms.unsqueeze(0)
+    local = _local_parts(sim, state)
     result = Evaluation()
     test = sim.stream.test()
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
@@ -65,6 +64,15 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
         result.metrics.update({f"{prefix}{score}": value for score, value in scores.metrics.items()})
     result.metrics.update(_measures(sim, state) | sim.stream.reference(recall(state.parts, STREAM)))
     return result
+
+
+def _local_parts(sim: Simulation, state: SimState) -> Tensor | None:
+    """Local parts ``[1 or C, d_local]`` of the models that predict: each client's own where some parameters are
+    personal."""
+    if sim.model.personal:
+        return state.memory.client[LOCAL]
+    norms = global_norms(state.memory)
+    return None if norms is None else norms.unsqueeze(0)
 
 
 def _add_rmse(result: Evaluation, prefix: str, scores: Scores, group_rmse: Tensor, groups: int) -> None:

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,6 +109,8 @@ def build(
     if topology is not None:
         data = stream(topology.clients) if stream else _stream(builder, plain["data"], topology, world, device)
     model = None if data is None else _model(builder, plain["model"], data, Rng(spec.seed))
+    if model is not None and plain["personal"]:
+        model = builder.attempt("personal", "personal", partial(model.personalised, plain["personal"]))
     if data is not None and (refusal := data.lasts(spec.rounds, spec.edge_rounds)):
         builder.problems.append(Problem("data", refusal))
     cache = None if data is None else _cache(builder, plain["cache"], data.classes, world.child("cache"))

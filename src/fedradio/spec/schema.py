@@ -101,6 +101,11 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         hops=_field(_some(hop), (hop(),), "one entry per hop, starting at the clients"),
         data=_field(data, data(), "samples, their split and their arrival"),
         model=_part_field("model", "mlp", "what is learned"),
+        personal=_field(
+            tuple[str, ...],
+            (),
+            "parameters that train but never travel, by their names, such as [fc2.*]; each client has its own",
+        ),
         rule=_part_field("rule", "sgd", "one local update"),
         loss=_part_field("loss", None, "cost of local training; null: the algorithm's own, cross entropy for most"),
         schedule=_part_field("schedule", "constant", "the learning rate over time"),

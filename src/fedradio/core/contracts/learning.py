@@ -43,6 +43,11 @@ class Model(Protocol):
     def norms(self) -> Literal["local", "shared"]: ...
 
     @property
+    def personal(self) -> frozenset[str]:
+        """Names of parameters that train and never travel; they are part of ``local``."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, ...]: ...
 
     @property
@@ -112,7 +117,9 @@ class LocalRule:
     over the samples that ``epochs_over`` says. With ``keep_state`` every client keeps its optimiser's memory across
     rounds and never sends it. With ``lr_per_step`` a client divides the rate by its own number of local steps of the
     round. The cost is that of ``loss`` (None: cross entropy). With ``sharpness`` rho above 0 an update takes the
-    gradient at ``w + rho g/|g|``, ``g`` being that at ``w`` (sharpness-aware minimisation).
+    gradient at ``w + rho g/|g|``, ``g`` being that at ``w`` (sharpness-aware minimisation). In the first
+    ``personal_steps`` local steps of a round personal parameters alone are trained, then the shared ones alone (0: all
+    together).
     """
 
     lr: float
@@ -128,6 +135,7 @@ class LocalRule:
     schedule: Schedule = Constant()
     loss: Loss | None = None
     sharpness: float = 0.0
+    personal_steps: int = 0
     lr_per_step: bool = False
     epochs_over: EpochsOver = "labelled"
 
@@ -157,6 +165,12 @@ class LocalRule:
         if self.optimiser == "adam":
             return ("adam_m", "adam_v", "adam_n")
         return ("momentum",) if self.momentum > 0 else ()
+
+    def rests(self, j: int, shared: int) -> slice | None:
+        """The part of a trainable row ``[shared | local]`` that rests in local update ``j``; None for no part."""
+        if self.personal_steps == 0:
+            return None
+        return slice(shared) if j < self.personal_steps * self.updates_per_step else slice(shared, None)
 
     def rates(self, t: int, updates: int) -> list[float]:
         """Learning rates of the local updates of round ``t``."""
