@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.commands import invoke
 
 from fedradio.core.contracts import EvaluationRecord
+from fedradio.core.errors import DataError, SpecError
 from fedradio.report.charts.chart import Chart, Group
 from fedradio.report.charts.costs import costs
 from fedradio.report.style import SOLID, Style
@@ -17,6 +19,9 @@ from fedradio.results.digest import digest
 from fedradio.results.quantities import QUANTITIES
 from fedradio.results.run import open_run
 from fedradio.runs.records import read_records
+from fedradio.runs.run import run as run_spec
+from fedradio.spec.build import build
+from fedradio.spec.spec import check_spec
 from fedradio.sweeps.result import open_sweep
 
 SPEC = """
@@ -89,6 +94,45 @@ def test_figures_and_reports_are_drawn(swept: Path, tmp_path: Path) -> None:
     head = (tmp_path / "tables" / "evaluations.csv").read_text().splitlines()[0].split(",")
     assert "best_rmse" in head
     assert not [name for name in head if "accuracy" in name]
+
+
+@pytest.mark.parametrize("kind", ["csv", "npz", "parquet"])
+def test_values_of_files_are_read_where_the_spec_asks_for_them(kind: str, tmp_path: Path) -> None:
+    """Without the key, decimals are refused as labels; with it, a run learns them."""
+    g = np.random.default_rng(1)
+    x = g.normal(size=(60, 2))
+    y = x @ np.array([1.0, -2.0]) + 0.5
+    place = tmp_path / f"table.{kind}"
+    if kind == "npz":
+        np.savez(place, x=x, y=y)
+    elif kind == "csv":
+        np.savetxt(place, np.column_stack([x, y]), delimiter=",", header="a,b,y", comments="")
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({"a": x[:, 0], "b": x[:, 1], "y": y}), place)
+    label = {} if kind == "npz" else {"label": "y"}
+    plain = {
+        "rounds": 8,
+        "topology": {"kind": "flat", "clients": 3},
+        "data": {"source": {"kind": kind, "path": str(place), **label}, "target": "value"},
+        "model": "logistic",
+        "rule": {"kind": "sgd", "lr": 0.1, "batch": 4},
+    }
+    done = run_spec(check_spec(plain), tmp_path / "run")
+    assert done.metrics["rmse"] < 0.1
+    with pytest.raises(DataError, match="labels are classes"):
+        build(check_spec(plain | {"data": {"source": {"kind": kind, "path": str(place), **label}}}))
+
+
+def test_a_target_that_the_source_does_not_have_is_refused() -> None:
+    for source, target in (("digits", "value"), ("synthetic_regression", "class")):
+        with pytest.raises(SpecError, match="targets of this source") as refused:
+            build(
+                check_spec({"data": {"source": source, "target": target}, "topology": {"kind": "flat", "clients": 2}})
+            )
+        assert refused.value.problems[0].path == "data.target"
 
 
 def test_a_single_run_prints_its_rmse(tmp_path: Path) -> None:

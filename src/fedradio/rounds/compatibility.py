@@ -478,7 +478,7 @@ def _label_problem(sim: Simulation) -> Problem | None:
     return Problem(
         "data.unlabelled",
         reason,
-        "use a value below 1, or an algorithm with a cost for unlabelled samples, such as fedcpsl",
+        "use a value below 1, or an algorithm with a cost for unlabelled samples",
     )
 
 

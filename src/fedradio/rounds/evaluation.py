@@ -47,7 +47,9 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
             EvalJob(sim.model, ensemble, test, local, sim.eval_top, sim.metrics, sim.stream.target)
         )
         if scores.group_rmse is not None:
-            _add_rmse(result, prefix, scores, scores.group_rmse, test.groups)
+            values = _value_scores(prefix, scores, test.groups)
+            result.metrics.update(values.metrics)
+            result.groups.update(values.groups)
             continue
         seen = scores.group_top[scores.group_top.isfinite().all(dim=1)]  # groups with samples
         spread = seen.std(dim=0, unbiased=False).tolist()
@@ -75,17 +77,15 @@ def _local_parts(sim: Simulation, state: SimState) -> Tensor | None:
     return None if norms is None else norms.unsqueeze(0)
 
 
-def _add_rmse(result: Evaluation, prefix: str, scores: Scores, group_rmse: Tensor, groups: int) -> None:
-    """Add the scores of predicted values: the root mean square error, mean over groups, and the mean squared error."""
-    known = group_rmse[group_rmse.isfinite()]
-    result.metrics[f"{prefix}rmse"] = float(known.mean())
-    if groups > 1:
-        result.metrics[f"{prefix}rmse_spread"] = float(known.std(unbiased=False))
-    if len(group_rmse) > 1:
-        rounded = [round(value, 6) if math.isfinite(value) else None for value in group_rmse.tolist()]
-        result.groups[f"{prefix}rmse"] = rounded
-    result.metrics[f"{prefix}loss"] = scores.loss
-    result.metrics.update({f"{prefix}{score}": value for score, value in scores.metrics.items()})
+def _value_scores(prefix: str, scores: Scores, groups: int) -> Evaluation:
+    """Scores of predicted values: the root mean square error, mean over groups, and the mean squared error."""
+    assert scores.group_rmse is not None
+    known = scores.group_rmse[scores.group_rmse.isfinite()]
+    spread = {f"{prefix}rmse_spread": float(known.std(unbiased=False))} if groups > 1 else {}
+    each = [round(value, 6) if math.isfinite(value) else None for value in scores.group_rmse.tolist()]
+    further = {f"{prefix}{score}": value for score, value in scores.metrics.items()}
+    metrics = {f"{prefix}rmse": float(known.mean())} | spread | {f"{prefix}loss": scores.loss} | further
+    return Evaluation(metrics, {f"{prefix}rmse": each} if len(each) > 1 else {})
 
 
 def fitted(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:
