@@ -42,7 +42,7 @@ def first_some(*, clients: Annotated[int, Arg("updates that receivers wait for",
 def main() -> None:
     for gather, rounds in (("all", 10), ("first_some", 40)):
         made = run(load_spec("digits_flat", [*SPEC, f"hops.0.gather={gather}", f"rounds={rounds}"]))
-        print(f"{gather:10}  {rounds} rounds  {made.time_s:.3f} s  accuracy {made.accuracy:.3f}")
+        print(f"{gather:10}  {rounds} rounds  {made.time_s:.2f} s  accuracy {made.accuracy:.3f}")
 
 
 if __name__ == "__main__":

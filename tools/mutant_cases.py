@@ -43,6 +43,8 @@ DIAGNOSIS = (
     "results/test_diagnosis.py::test_divergence_of_edges_by_hand",
 )
 LATENESS = ("rounds/test_lateness.py",)
+GATHER = ("rounds/test_gather.py",)
+BROADCAST = ("rounds/test_broadcast.py",)
 MERGE = ("rounds/test_merge.py",)
 RANDOMNESS = ("rounds/test_round.py::test_no_two_parts_share_a_generator_and_none_draws_twice_from_one",)
 PROGRAMME = ("policies/test_joint_dc.py::test_the_programme_is_that_of_cvxpy",)
@@ -260,10 +262,45 @@ MUTANTS = (
     ),
     Mutant(
         "rounds/planning.py",
-        "reasons of clients without data and of edges without news are swapped",
-        "Reason.NO_DATA if view.hop == 0 else Reason.NO_NEWS",
-        "Reason.NO_NEWS if view.hop == 0 else Reason.NO_DATA",
+        "edges without news have the reason of clients without data",
+        "torch.where(silent, int(Reason.NO_NEWS)",
+        "torch.where(silent, int(Reason.NO_DATA)",
         MERGE,
+    ),
+    Mutant(
+        "rounds/planning.py",
+        "senders without the model take part",
+        "torch.where(down.reached | (unable != 0), unable",
+        "torch.where(down.reached | (unable == 0), unable",
+        BROADCAST,
+    ),
+    Mutant(
+        "fleet/costs.py",
+        "clients begin before they have the model",
+        "computing_s + view.down.start_s.where(view.down.reached, 0.0)",
+        "computing_s",
+        BROADCAST,
+    ),
+    Mutant(
+        "rounds/gather.py",
+        "the seconds of an exchange do not bring updates in flight nearer",
+        "tasks.due_s - seconds",
+        "tasks.due_s + 0 * seconds",
+        GATHER,
+    ),
+    Mutant(
+        "rounds/gather.py",
+        "updates in flight do not age",
+        "staleness=tasks.staleness + 1",
+        "staleness=tasks.staleness",
+        GATHER,
+    ),
+    Mutant(
+        "rounds/merge.py",
+        "late updates have the weight of fresh ones",
+        "weight * sim.hops[x.hop].gather.weight(updates.staleness)",
+        "weight * sim.hops[x.hop].gather.weight(0 * updates.staleness)",
+        GATHER,
     ),
     Mutant(
         "rounds/planning.py",

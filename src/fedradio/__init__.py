@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         policies as policies,
     )
     from fedradio._version import __version__ as __version__
+    from fedradio.algorithms.averaging import add_total as add_total, shares_of_arrived as shares_of_arrived
     from fedradio.algorithms.fedavg import FedAvg as FedAvg, fedavg as fedavg
     from fedradio.core.contracts import (
         Airtime as Airtime,
@@ -35,13 +36,16 @@ if TYPE_CHECKING:
         CacheView as CacheView,
         Channel as Channel,
         ChannelState as ChannelState,
+        ClientSide as ClientSide,
         Clock as Clock,
         Coded as Coded,
         Cohort as Cohort,
         Delivery as Delivery,
+        Ensemble as Ensemble,
         EvaluationRecord as EvaluationRecord,
         Exchange as Exchange,
         ExchangeRecord as ExchangeRecord,
+        Fleet as Fleet,
         Gather as Gather,
         Held as Held,
         Hop as Hop,
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
         Ledger as Ledger,
         Link as Link,
         LinkTrait as LinkTrait,
+        LocalRule as LocalRule,
         Loss as Loss,
         Memory as Memory,
         Merged as Merged,
@@ -56,22 +61,33 @@ if TYPE_CHECKING:
         Metric as Metric,
         Noted as Noted,
         Outputs as Outputs,
+        Phased as Phased,
         Piece as Piece,
         Placement as Placement,
         Policy as Policy,
+        Publishes as Publishes,
         Rates as Rates,
         Reason as Reason,
         ReceiverRule as ReceiverRule,
+        ReceiverSide as ReceiverSide,
+        Repeats as Repeats,
+        RequestStream as RequestStream,
         RoundRecord as RoundRecord,
         Samples as Samples,
         Sent as Sent,
+        SingleHop as SingleHop,
         Site as Site,
         Slots as Slots,
+        Spanned as Spanned,
+        Start as Start,
+        Stream as Stream,
         Trained as Trained,
         Transform as Transform,
         Updates as Updates,
         View as View,
         Work as Work,
+        join_updates as join_updates,
+        noted as noted,
     )
     from fedradio.core.errors import (
         DataError as DataError,
@@ -81,7 +97,8 @@ if TYPE_CHECKING:
         SpecError as SpecError,
         StoreError as StoreError,
     )
-    from fedradio.core.params import group_rank as group_rank
+    from fedradio.core.mapped import write_rows as write_rows
+    from fedradio.core.params import group_rank as group_rank, group_share as group_share, group_sum as group_sum
     from fedradio.core.part_files import load_part_file as load_part_file
     from fedradio.core.registry import Arg as Arg, part as part, register as register
     from fedradio.core.rng import Rng as Rng
@@ -90,7 +107,8 @@ if TYPE_CHECKING:
     from fedradio.data.streams import static as static
     from fedradio.data.tapes import make_tapes as make_tapes
     from fedradio.engine.rules import sgd as sgd
-    from fedradio.links.ideal import Ideal as Ideal, ideal as ideal
+    from fedradio.links.digital import Digital as Digital
+    from fedradio.links.ideal import Ideal as Ideal, ideal as ideal, weighted_total as weighted_total
     from fedradio.models import wrap as wrap
     from fedradio.models.model import FlatModel as FlatModel
     from fedradio.models.zoo import mlp as mlp

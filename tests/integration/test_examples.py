@@ -143,7 +143,7 @@ def test_the_bandit_finds_who_arrives(
         ("own_algorithm", 2, "my_fedavgm"),
         ("own_policy", 2, "highest_loss"),
         ("own_link", 4, "inverse"),
-        ("own_gather", 2, "first_some  40 rounds  0.494 s"),
+        ("own_gather", 2, "first_some  40 rounds  0.49 s"),
         ("own_loss", 2, "focal         accuracy 0.8"),
         ("own_metric", 2, "brier_score"),
         ("own_placement", 4, "borrowed       hits"),

@@ -165,8 +165,10 @@ def compare(
 
 
 def main_metric(runs: Iterable[Run]) -> str:
-    """The main score of these runs: that of the first one that was evaluated."""
-    return next((run.main_score for run in runs if run.last), "accuracy")
+    """The main score of these runs: that of the first one with a summary that was evaluated, or of the only one."""
+    every = list(runs)
+    told = [run for run in every if run.summary is not None]
+    return next((run.main_score for run in (told if len(every) > 1 else every) if run.last), "accuracy")
 
 
 def complete(variant: Variant) -> Variant:

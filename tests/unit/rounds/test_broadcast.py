@@ -1,30 +1,26 @@
 """The model's way down a hop: whoever has it late begins late, and whoever has it not stays silent."""
 
 from dataclasses import replace
+from functools import partial
 
 import torch
+from support.worlds import tiny
 
 from fedradio.core.contracts import Broadcast
 from fedradio.core.contracts.reasons import Reason
+from fedradio.fleet.profile import cellular
+from fedradio.links.digital import digital
+from fedradio.network.channel import urban_macro
+from fedradio.network.topology import flat
 from fedradio.rounds.accounts import receiver_times
 from fedradio.rounds.planning import Observation, Planned, broadcast, decide, finalise, observe
 from fedradio.rounds.round import begin, next_clock, open_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.spec.build import build
-from fedradio.spec.spec import load_spec
-
-RADIO = (
-    "hops.0.link=digital",
-    "hops.0.channel=urban_macro",
-    "hops.0.fleet=cellular",
-    "hops.0.policy={kind: fixed, steps: 4}",
-    "topology.clients=3",
-    "data.partition=iid",
-)
 
 
 def seen() -> tuple[Simulation, Observation]:
-    sim = build(load_spec("digits_flat", RADIO))
+    three = partial(flat, clients=3)
+    sim = tiny(link=digital(), channel=urban_macro(), fleet=cellular, topology=three)
     now = open_round(sim, begin(sim))
     return sim, observe(sim, now.state, now.tiers, 0, next_clock(sim, now, 0))[0]
 

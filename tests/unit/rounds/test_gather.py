@@ -1,31 +1,39 @@
 """When receivers merge: updates are cut, joined and carried, and what is in flight is part of the state."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from support.worlds import cells, tiny
 from torch import Tensor
 
-from fedradio import Observer, resume, run
-from fedradio.core.contracts import Gather, GatherAll, RoundRecord, SimState, Updates, join_updates
-from fedradio.core.errors import OwnCodeError, SpecError
+from fedradio.algorithms.fedavg import fedavg
+from fedradio.algorithms.fednova import fednova
+from fedradio.algorithms.osafl import osafl
+from fedradio.algorithms.scaffold import scaffold
+from fedradio.core.contracts import (
+    Algorithm,
+    Gather,
+    GatherAll,
+    Policy,
+    RoundRecord,
+    SimState,
+    Updates,
+    join_updates,
+)
+from fedradio.core.errors import OwnCodeError
+from fedradio.fleet.profile import cellular
+from fedradio.links.digital import digital
 from fedradio.links.over_the_air import over_the_air
+from fedradio.network.channel import urban_macro
+from fedradio.policies.sampling import sampling
 from fedradio.rounds.compatibility import problems_of
 from fedradio.rounds.gather import IN_FLIGHT
 from fedradio.rounds.parts import TASKS
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
-from fedradio.spec.build import build
-from fedradio.spec.spec import load_spec
-
-RADIO = (
-    "hops.0.link=digital",
-    "hops.0.channel=urban_macro",
-    "hops.0.fleet=cellular",
-    "hops.0.policy={kind: fixed, steps: 4}",
-    "topology.clients=6",
-)
+from fedradio.transforms.quantise import quantise
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,9 @@ class Hasty(Gather):
         return torch.ones(len(ids), dtype=torch.bool), 0.0
 
 
-def simulation(gather: Gather, *changes: str) -> Simulation:
-    sim = build(load_spec("digits_flat", [*RADIO, *changes]))
+def simulation(gather: Gather, *, erasure: float = 0.0, policy: Policy | None = None, **world: Any) -> Simulation:
+    """Six clients with a radio; everybody takes part, unless a policy says otherwise."""
+    sim = tiny(link=digital(erasure=erasure), channel=urban_macro(), fleet=cellular, policy=policy, **world)
     return replace(sim, hops=(replace(sim.hops[0], gather=gather),))
 
 
@@ -99,11 +108,11 @@ def test_updates_are_cut_and_joined_by_hand() -> None:
     assert join_updates(both.rows(both.ids < 0), some).ids.tolist() == [2, 5]
 
 
-@pytest.mark.parametrize("algorithm", ["fedavg", "scaffold", "fednova"])
-def test_waiting_for_the_last_update_is_the_synchronous_run(algorithm: str) -> None:
+@pytest.mark.parametrize("algorithm", [fedavg(), scaffold(), fednova()])
+def test_waiting_for_the_last_update_is_the_synchronous_run(algorithm: Algorithm) -> None:
     """Models, seconds, joules, bits and losses, bit for bit, though every update goes through the state."""
-    changes = (f"algorithm={algorithm}", "hops.0.link.erasure=0.2", "hops.0.policy={kind: sampling, clients: 3}")
-    (one, a), (two, b) = (rounds(simulation(gather, *changes), 4) for gather in (GatherAll(), Waiting()))
+    world: dict[str, Any] = {"algorithm": algorithm, "erasure": 0.2, "policy": sampling(clients=3, steps=3)}
+    (one, a), (two, b) = (rounds(simulation(gather, **world), 4) for gather in (GatherAll(), Waiting()))
     assert torch.equal(one.memory.shared["w"], two.memory.shared["w"])
     assert a == b
     assert not bool(two.parts[TASKS][IN_FLIGHT].any())
@@ -123,6 +132,19 @@ def test_what_is_in_flight_stays_away_and_is_merged_later() -> None:
     assert all(busy == "busy" for _, busy in seen[1:])
     stale = state.parts[TASKS]["staleness"][state.parts[TASKS][IN_FLIGHT]]
     assert int(stale.max()) >= 2
+
+
+def test_the_seconds_of_an_exchange_bring_updates_nearer() -> None:
+    """What is due after ``d`` seconds is due after ``d - t`` once an exchange of ``t`` seconds is over."""
+    sim = simulation(First(2))
+    state, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert exchange.seconds is not None
+    assert record.time_s is not None
+    tasks = state.parts[TASKS]
+    left_s = [each - record.time_s for each in exchange.seconds]
+    assert tasks["due_s"][tasks[IN_FLIGHT]].tolist() == [each for each in left_s if each > 0]
+    assert sum(each > 0 for each in left_s) == 4
+    assert min(exchange.seconds) < record.time_s < max(exchange.seconds)
 
 
 def test_merges_are_as_old_as_their_updates_by_hand() -> None:
@@ -158,29 +180,6 @@ def test_a_late_update_has_the_weight_of_its_age() -> None:
     assert float(wanted.abs().max()) > 1e-3
 
 
-class Last(Observer):
-    """The state after every round."""
-
-    def __init__(self) -> None:
-        self.states: list[SimState] = []
-
-    def advanced(self, state: SimState, record: RoundRecord) -> None:
-        self.states.append(state)
-
-
-def test_a_run_goes_on_with_updates_in_flight(tmp_path: Path) -> None:
-    sim, last = simulation(First(2), "algorithm=scaffold"), Last()
-    whole, records = rounds(sim, 5)
-    run(sim, tmp_path / "run", rounds=2, observer=last)
-    assert int(last.states[-1].parts[TASKS][IN_FLIGHT].sum()) == 4
-    resume(tmp_path / "run", simulation=sim, rounds=5, observer=last)
-    after = last.states[-1]
-    assert (after.t, after.time_s, after.energy_j) == (5, whole.time_s, whole.energy_j)
-    assert len(records) == 5
-    assert torch.equal(after.memory.shared["w"], whole.memory.shared["w"])
-    assert torch.equal(after.parts[TASKS]["payload"], whole.parts[TASKS]["payload"])
-
-
 def test_nothing_is_merged_before_it_is_due() -> None:
     with pytest.raises(OwnCodeError, match=r"hops\.0\.gather, Hasty: merges the update of client 0 before it is due"):
         rounds(simulation(Hasty()), 1)
@@ -191,21 +190,15 @@ def test_what_cannot_stay_in_flight_is_refused() -> None:
         return [one.reason for one in problems_of(sim) if one.path == "hops.0.gather"]
 
     assert refusals(simulation(First(2))) == []
-    sim = simulation(First(2), "hops.0.transforms=[quantise]")
-    assert refusals(sim) == ["an update is decoded in the exchange that it was coded in"]
-    on_air = replace(sim, hops=(replace(sim.hops[0], link=over_the_air(), transforms=(), fleet=None),))
+    (hop,) = simulation(First(2)).hops
+    coded = replace(simulation(First(2)), hops=(replace(hop, transforms=(quantise(),)),))
+    assert refusals(coded) == ["an update is decoded in the exchange that it was coded in"]
+    on_air = replace(coded, hops=(replace(hop, link=over_the_air(), fleet=None),))
     assert refusals(on_air) == [
         "without a fleet nobody knows when an update arrives",
         "this link delivers all payloads of an exchange at once",
     ]
-    assert refusals(simulation(First(2), "algorithm=osafl"))[-1].startswith("the algorithm already merges")
-    two = build(load_spec("demo"))
+    assert refusals(simulation(First(2), algorithm=osafl()))[-1].startswith("the algorithm already merges")
+    two = cells()
     two = replace(two, hops=(replace(two.hops[0], gather=First(2)), two.hops[1]))
-    assert "updates can stay in flight in a network with one hop only" in refusals(two)
-
-
-def test_the_neutral_key_leaves_no_trace_in_a_fingerprint() -> None:
-    plain, said = load_spec("demo"), load_spec("demo", ["hops.0.gather=all"])
-    assert plain.sha256() == said.sha256()
-    with pytest.raises(SpecError, match="gather"):
-        load_spec("demo", ["hops.0.gather=nobody"])
+    assert refusals(two) == ["updates can stay in flight in a network with one hop only"]

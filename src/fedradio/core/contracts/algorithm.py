@@ -140,7 +140,17 @@ Sends = Literal["change", "memory"]
 
 
 class ClientSide(Protocol):
-    """What a client computes. It never sees what receivers know, and a device of a federation has nothing else."""
+    """What a client computes. It never sees what receivers know, and a device of a federation has nothing else.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import ClientSide
+        >>> class Plain(ClientSide):
+        ...     pass
+        >>> Plain().init(torch.zeros(3), clients=2, receivers=1).shared
+        {'w': tensor([0., 0., 0.])}
+    """
 
     def rule(self, rule: LocalRule) -> LocalRule:
         """The local update rule as this algorithm changes it; refuses one that it cannot use."""
@@ -169,7 +179,14 @@ class ClientSide(Protocol):
 
 
 class ReceiverSide(Protocol):
-    """What receivers do with updates: on hop 0 as the algorithm says, on outer hops a mean of changes."""
+    """What receivers do with updates: on hop 0 as the algorithm says, on outer hops a mean of changes.
+
+    Example:
+
+        >>> from fedradio import FedAvg
+        >>> FedAvg().importance({"samples": torch.tensor([30, 10])}, 2)
+        tensor([30., 10.], dtype=torch.float64)
+    """
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
         """Relative aggregation mass of each client, ``[n]`` for ``known`` vectors of length ``n``."""
@@ -194,6 +211,23 @@ class Algorithm(ClientSide, ReceiverSide, Protocol):
 
     What only some algorithms have is a protocol of its own: :class:`Pools`, :class:`Phased`, :class:`Publishes`,
     :class:`SingleHop`.
+
+    Example:
+
+        >>> from fedradio import Algorithm, Ledger, add_total, build, load_spec, run, shares_of_arrived
+        >>> class Mean(Algorithm):
+        ...     def weights(self, held, info):
+        ...         return shares_of_arrived(self.importance(info.known, len(info.ids)), info)
+        ...     def merge(self, held, delivery, info):
+        ...         return add_total(held, delivery)
+        >>> class MeanOfAll(Mean):  # absent clients count with their last change
+        ...     ledger = Ledger()
+        >>> from dataclasses import replace
+        >>> sim = build(load_spec("digits_flat"))
+        >>> for algorithm in (Mean(), MeanOfAll()):
+        ...     print(f"{run(replace(sim, algorithm=algorithm), rounds=10, eval_every=10).accuracy:.1f}")
+        0.6
+        0.7
     """
 
     sends: tuple[Sends, ...] = ("change",)
@@ -243,7 +277,14 @@ class Pooling:
 
 @runtime_checkable
 class Phased(Protocol):
-    """An algorithm that ends by itself after some rounds."""
+    """An algorithm that ends by itself after some rounds.
+
+    Example:
+
+        >>> from fedradio import parts
+        >>> parts.apfl(phases={"global": 3, "own": 4}).lasts(8)
+        'its two phases have 7 rounds in total, but the run has 8'
+    """
 
     def lasts(self, rounds: int) -> str:
         """Why a run of so many rounds is too long for it; empty if it is not."""
@@ -252,7 +293,16 @@ class Phased(Protocol):
 
 @runtime_checkable
 class Publishes(Protocol):
-    """An algorithm whose merge publishes signals ``[C]`` to policies and records, beside those of a ledger."""
+    """An algorithm whose merge publishes signals ``[C]`` to policies and records, beside those of a ledger.
+
+    Example:
+
+        >>> from fedradio import FedAvg, Publishes
+        >>> class Trusting(FedAvg):  # its merge returns Merged(..., published={"trust": ...})
+        ...     publishes = frozenset({"trust"})
+        >>> isinstance(Trusting(), Publishes), isinstance(FedAvg(), Publishes)
+        (True, False)
+    """
 
     @property
     def publishes(self) -> frozenset[str]: ...
@@ -260,7 +310,14 @@ class Publishes(Protocol):
 
 @runtime_checkable
 class SingleHop(Protocol):
-    """An algorithm that is defined for clients and a single receiver (``single_hop`` is true)."""
+    """An algorithm that is defined for clients and a single receiver (``single_hop`` is true).
+
+    Example:
+
+        >>> from fedradio import SingleHop, parts
+        >>> isinstance(parts.feddyn(), SingleHop), isinstance(parts.fedavg(), SingleHop)
+        (True, False)
+    """
 
     @property
     def single_hop(self) -> bool: ...
@@ -268,7 +325,14 @@ class SingleHop(Protocol):
 
 @runtime_checkable
 class Pools(Protocol):
-    """An algorithm that trains on the union of all data instead of a network's."""
+    """An algorithm that trains on the union of all data instead of a network's.
+
+    Example:
+
+        >>> from fedradio import parts
+        >>> parts.central(epochs=2).pooling
+        Pooling(steps=None, epochs=2)
+    """
 
     @property
     def pooling(self) -> Pooling: ...

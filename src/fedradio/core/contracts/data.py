@@ -34,7 +34,14 @@ TRIALS = 64
 
 @runtime_checkable
 class Repeats(Protocol):
-    """What a :data:`Fetch` of inputs that repeat may offer besides: equal inputs then go through a model once."""
+    """What a :data:`Fetch` of inputs that repeat may offer besides: equal inputs then go through a model once.
+
+    Example:
+
+        >>> from fedradio import Repeats, build, load_spec
+        >>> isinstance(build(load_spec("digits_flat")).stream.test().fetch, Repeats)
+        False
+    """
 
     def key(self, index: Tensor) -> Tensor:
         """Key of every sample's input, int64 ``[*index]``; equal keys: the inputs are equal bit for bit."""
@@ -47,7 +54,14 @@ class Repeats(Protocol):
 
 @runtime_checkable
 class Spanned(Repeats, Protocol):
-    """A :data:`Fetch` of inputs that span few dimensions: ``x = c Q``, flattened, with orthonormal rows ``Q``."""
+    """A :data:`Fetch` of inputs that span few dimensions: ``x = c Q``, flattened, with orthonormal rows ``Q``.
+
+    Example:
+
+        >>> from fedradio import Spanned, build, load_spec
+        >>> isinstance(build(load_spec("digits_flat")).stream.test().fetch, Spanned)
+        False
+    """
 
     @property
     def rank(self) -> int:
@@ -324,6 +338,14 @@ class Stream(Protocol):
     """The clients' data sets over time: a moving window ``[lo, hi)`` on every tape.
 
     Static, growing and first-in-first-out streams differ only in the rule that moves the window.
+
+    Example:
+
+        >>> from fedradio import build, load_spec
+        >>> stream = build(load_spec("digits_flat")).stream
+        >>> state = stream.start()
+        >>> stream.clients, stream.shape, int(stream.stats(state)["samples"].sum())
+        (20, (1, 8, 8), 1438)
     """
 
     @property
@@ -389,6 +411,12 @@ class RequestStream(Protocol):
 
     ``law`` is that of the labels, None where samples are no requests; ``fetch`` loads samples; ``request_rate [C]`` is
     each client's probability to use a slot.
+
+    Example:
+
+        >>> from fedradio import RequestStream, build, load_spec
+        >>> isinstance(build(load_spec("rawhfl_cache")).stream, RequestStream)
+        True
     """
 
     @property

@@ -25,6 +25,13 @@ class Model(Protocol):
     ``shared`` is sent; ``local`` (norm layers) and ``buffers`` (running statistics) never enter a payload: with
     ``norms`` "local" they stay with the client, with "shared" they are averaged on a side channel without error.
     ``module`` is the torch network that engines read the structure of.
+
+    Example:
+
+        >>> from fedradio import Rng, mlp
+        >>> model = mlp((1, 8, 8), 10, hidden=[16])
+        >>> model.shared.size, model.init(Rng(1)).shape
+        (1210, torch.Size([1210]))
     """
 
     @property
@@ -255,8 +262,19 @@ class Metric(Protocol):
     """Judgement of predictions on test samples, beside accuracy and loss. It has no state and draws nothing.
 
     ``names`` are those of its scores in the records, whatever the data; each is in ``unit`` (empty for shares and other
-    plain numbers) and ``better`` when it is more, or when it is less. It judges predictions of a ``target``:
-    classes or values.
+    plain numbers) and ``better`` when it is more, or when it is less. It judges predictions of a ``target``: classes
+    or values.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import Metric
+        >>> class Doubt(Metric):
+        ...     names, better = ("doubt",), "less"
+        ...     def score(self, logits, y, client):
+        ...         return {"doubt": float(1 - logits.exp().amax(dim=1).mean())}
+        >>> round(Doubt().score(torch.tensor([[0.75, 0.25]]).log(), torch.tensor([0]), torch.tensor([0]))["doubt"], 3)
+        0.25
     """
 
     @property
@@ -322,7 +340,15 @@ class Scores:
 
 
 class Backend(Protocol):
-    """Trainer and evaluator; every implementation equals the reference loop of ``engine/reference.py``."""
+    """Trainer and evaluator; every implementation equals the reference loop of ``engine/reference.py``.
+
+    Example:
+
+        >>> from fedradio import build, load_spec
+        >>> sim = build(load_spec("digits_flat"), workers=1)
+        >>> type(sim.backend).__name__, sim.grouping
+        ('Engine', 'auto')
+    """
 
     def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
         """Train the cohort; a client without updates has a delta and loss of 0.

@@ -67,19 +67,24 @@ class Loss(Protocol):
 
     ``costs`` is all that a loss must have: the costs ``[k]`` of the clients, under the name of every row that it
     ``trains``. ``out`` has the outputs of these rows and of the ``anchors``, which are evaluated only: ``received``,
-    ``previous``. With ``target`` "value" the labels are real numbers and the network has one output. Example: a loss
-    that pulls towards the received model's logits, ``f = CE(y, h) + mean |z - z_received|^2``::
-
-        class Near(Loss):
-            anchors = ("received",)
-
-            def costs(self, out, batch):
-                z, before = out["w"].logits, out["received"].logits
-                ce = torch.nn.functional.cross_entropy(z.transpose(1, 2), batch.y, reduction="none")
-                return {"w": batch.mean(ce + (z - before).square().sum(-1))}
+    ``previous``. With ``target`` "value" the labels are real numbers and the network has one output.
 
     The rest has defaults: ``slopes`` by autograd on outputs; no unlabelled samples (``unlabelled_batch`` of them in an
     update, drawn from the labelled ones with ``stand_in``) and no targets of these.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import Batch, Loss, Outputs
+        >>> class Near(Loss):  # pulls towards the received model's logits
+        ...     anchors = ("received",)
+        ...     def costs(self, out, batch):
+        ...         return {"w": batch.mean((out["w"].logits - out["received"].logits).square().sum(-1))}
+        >>> z = torch.tensor([[[1.0, 2.0]]])
+        >>> batch = Batch(torch.tensor([[0]]), torch.ones(1, 1), z[:, :0], z[:, :0, 0])
+        >>> cost, slopes = Near().slopes({"w": Outputs(z), "received": Outputs(0 * z)}, batch)
+        >>> cost.tolist(), slopes["w"].logits.tolist()
+        ([5.0], [[[2.0, 4.0]]])
     """
 
     anchors: tuple[str, ...] = ()

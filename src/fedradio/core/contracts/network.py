@@ -99,7 +99,21 @@ class ChannelState:
 
 
 class Channel(Protocol):
-    """Propagation model: power gains of all pairs of nodes; parts subclass it."""
+    """Propagation model: power gains of all pairs of nodes; parts subclass it.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import Channel, ChannelState, Clock, Rng, Site
+        >>> class InverseSquare(Channel):
+        ...     def realise(self, site, state, rng):
+        ...         distance_m = torch.cdist(site.receivers_m, site.senders_m)
+        ...         return ChannelState(distance_m**-2, noise_w_hz=4e-21), state
+        >>> site = Site(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([0]), Clock(0))
+        >>> channel, _ = InverseSquare().realise(site, {}, Rng(0))
+        >>> round(float(channel.gain), 3)
+        0.04
+    """
 
     @property
     def fading(self) -> Fading:

@@ -83,6 +83,17 @@ class Transform(Protocol):
     A hop has a tuple of them, in the order of the sender; receivers undo them backwards. Both sides get the same
     ``rng``: a sender's own draws come from ``rng.child(id)``, so that they do not depend on who else is active, common
     ones from ``rng.child("common")``, the receivers' from ``rng.child("receiver")``. Rows are never written in place.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import Coded, Sent, Transform
+        >>> class Whole(Transform):  # numbers are rounded, receivers read them as they are
+        ...     def encode(self, x, sent, mine, rng):
+        ...         return Coded(sent.payload.round())
+        >>> sent = Sent(torch.tensor([0]), torch.tensor([0]), torch.tensor([[[0.4, 1.6]]]), torch.ones(1))
+        >>> Whole().encode(None, sent, {}, None).payload
+        tensor([[[0., 2.]]])
     """
 
     @property
@@ -143,7 +154,18 @@ class Transform(Protocol):
 
 
 class ReceiverRule(Protocol):
-    """Optimiser of a tier: turns the merged change of the model into a step. Its memory is never sent or counted."""
+    """Optimiser of a tier: turns the merged change of the model into a step. Its memory is never sent or counted.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import Clock, ReceiverRule
+        >>> class Half(ReceiverRule):
+        ...     def step(self, change, heard, state, clock):
+        ...         return 0.5 * change, state
+        >>> Half().step(torch.tensor([[2.0, 4.0]]), torch.tensor([True]), {}, Clock(0))
+        (tensor([[1., 2.]]), {})
+    """
 
     def start(self, receivers: int, w: Tensor) -> Slots:
         """Memory ``[R, ...]`` before the first round, for the model ``w [d]``."""

@@ -96,6 +96,20 @@ class Placement(Protocol):
     Files are held and moved by their scores. ``move_cost`` is the price of moving a file ahead, in requests that would
     be missed; None: nothing is prefetched, an edge keeps what passes it. With ``recency`` an edge keeps every file
     that passes, and the one that was requested least recently leaves; scores are not asked for.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import CacheView, Placement, Rng
+        >>> class Counted(Placement):
+        ...     name = "counted"
+        ...     def scores(self, view):
+        ...         return view.counts.double()
+        >>> clients = {"parent": torch.tensor([0]), "rate": torch.ones(1), "activity": torch.ones(1)}
+        >>> asked = {"counts": torch.tensor([[3, 1]]), "used": torch.tensor([[4, 2]]), "recent": torch.zeros(1, 0)}
+        >>> view = CacheView(receivers=1, foresee=None, rng=Rng(0), **clients, **asked)
+        >>> Counted().scores(view)
+        tensor([[3., 1.]], dtype=torch.float64)
     """
 
     @property

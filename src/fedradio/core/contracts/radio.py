@@ -180,7 +180,24 @@ class Exchange(View):
 
 
 class Policy(Protocol):
-    """Client selection and resource allocation; parts subclass it, and override what differs from its defaults."""
+    """Client selection and resource allocation; parts subclass it, and override what differs from its defaults.
+
+    Example:
+
+        >>> from dataclasses import replace
+        >>> import torch
+        >>> from fedradio import Policy, Reason, at_full_power, begin, build, load_spec, run_round
+        >>> class Even(Policy):
+        ...     def decide(self, view, state, rng):
+        ...         active = torch.arange(view.senders) % 2 == 0
+        ...         reason = torch.where(active, int(Reason.NONE), int(Reason.NOT_SELECTED))
+        ...         return at_full_power(view, active, torch.full((view.senders,), 5), reason), state
+        >>> sim = build(load_spec("digits_flat"))
+        >>> even = replace(sim, hops=(replace(sim.hops[0], policy=Even()),))
+        >>> _, _, (exchange,) = run_round(even, begin(even))
+        >>> exchange.ids[:4], exchange.rest
+        ([0, 2, 4, 6], 'not_selected')
+    """
 
     @property
     def needs(self) -> frozenset[LinkTrait | Piece]:
@@ -257,6 +274,17 @@ class Gather(Protocol):
 
     A part sees numbers only. What is not due yet stays in flight: it is kept in the run's state, its clients do not
     take part until it has been merged, and it is merged in a later exchange.
+
+    Example:
+
+        >>> import torch
+        >>> from fedradio import Gather
+        >>> class FirstTwo(Gather):
+        ...     def due(self, due_s, ids):
+        ...         end_s = float(due_s.sort().values[:2][-1])
+        ...         return due_s <= end_s, end_s
+        >>> FirstTwo().due(torch.tensor([5.0, 1.0, 2.0]), torch.arange(3))
+        (tensor([False,  True,  True]), 2.0)
     """
 
     @property
@@ -288,7 +316,23 @@ class GatherAll(Gather):
 
 
 class Link(Protocol):
-    """Uplink of a hop: turns the senders' payloads into one weighted sum per receiver; parts subclass it."""
+    """Uplink of a hop: turns the senders' payloads into one weighted sum per receiver; parts subclass it.
+
+    Example:
+
+        >>> from dataclasses import replace
+        >>> import torch
+        >>> from fedradio import Ideal, begin, build, load_spec, run_round
+        >>> class Lucky(Ideal):  # what client 0 sends is lost
+        ...     def plan(self, x, state, rng):
+        ...         airtime = super().plan(x, state, rng)
+        ...         return replace(airtime, arrived=airtime.arrived & (torch.arange(x.senders) > 0))
+        >>> sim = build(load_spec("digits_flat", ["hops.0.policy={kind: fixed, steps: 1}"]))
+        >>> lucky = replace(sim, hops=(replace(sim.hops[0], link=Lucky(32.0)),))
+        >>> _, _, (exchange,) = run_round(lucky, begin(lucky))
+        >>> exchange.arrived[:3]
+        [False, True, True]
+    """
 
     @property
     def offers(self) -> frozenset[LinkTrait]:

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TimeElapsedColumn, TimeRe
 from rich.table import Table
 from rich.text import Text
 
+from fedradio.core.contracts.records import MAIN_SCORES
 from fedradio.core.errors import StoreError
 from fedradio.core.units import show_seconds
 from fedradio.report.terminal.columns import Column, bare, bare_title, means, variant_tables
@@ -185,7 +186,9 @@ def _line(outcome: Outcome) -> str:
     details = (outcome.error or "").strip().splitlines()[-1:] or [""]
     if outcome.status == "complete":
         try:
-            details = [score_text(read_summary(outcome.task.folder)["metrics"])]
+            summary = read_summary(outcome.task.folder)
+            known = {name: value for name in MAIN_SCORES if (value := summary.get(name)) is not None}
+            details = [score_text(known)]
         except StoreError:
             details = []
     return ", ".join([f"{outcome.task.label}: {outcome.status}", *(detail for detail in details if detail)])
