@@ -502,6 +502,7 @@ def _memory_problems(sim: Simulation) -> list[Problem]:
     in_memory = [values for values in slots if 4 * values < LARGE or sim.device.type != "cpu"]
     state_values = sum(in_memory) + sum(rows.numel() for rows in (memory.ledger | memory.receiver).values())
     blocks = len(sim.algorithm.sends)
+    state_values += clients * width * blocks if sim.hops[0].gather.carries else 0
     rows = 1 + (3 * blocks if blocks > 1 else 0)
     round_values = rows * clients * width if sim.hops[0].policy.everyone else 0
     need = 4.0 * (state_values + round_values)

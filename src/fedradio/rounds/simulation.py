@@ -281,8 +281,9 @@ def _timed(simulation: Simulation) -> Simulation:
 
 
 def _unused(hops: Sequence[Hop]) -> list[str]:
-    """A warning about transforms and receiver rules that central training leaves out."""
+    """A warning about transforms, receiver rules and ways to gather that central training leaves out."""
     keys = [f"hops.{h}.{key}" for h, hop in enumerate(hops) for key in ("transforms", "receiver") if getattr(hop, key)]
+    keys += [f"hops.{h}.gather" for h, hop in enumerate(hops) if hop.gather.carries]
     return [f"{', '.join(keys)}: not used, because central training has no network"] if keys else []
 
 

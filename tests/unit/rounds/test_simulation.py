@@ -9,7 +9,7 @@ from support.worlds import cells, tiny
 
 from fedradio.algorithms.fedavg import central
 from fedradio.algorithms.scaffold import scaffold
-from fedradio.core.contracts import Clock, EvalJob, Hop, Message, Scores, Trained, TrainJob
+from fedradio.core.contracts import Clock, EvalJob, Gather, Hop, Message, Scores, Trained, TrainJob
 from fedradio.core.errors import SpecError
 from fedradio.engine import Engine
 from fedradio.engine.rules import sgd
@@ -50,6 +50,12 @@ def test_central_says_what_it_leaves_out() -> None:
     (warning,) = cells(algorithm=central(steps=7), above=above).warnings
     assert warning == "hops.1.transforms, hops.1.receiver: not used, because central training has no network"
     assert cells(algorithm=central(steps=7)).warnings == ()
+
+    class Waiting(Gather):
+        """Updates could stay in flight."""
+
+    (warning,) = cells(algorithm=central(steps=7), above=Hop(ideal(), fixed(), gather=Waiting())).warnings
+    assert warning.startswith("hops.1.gather: not used")
 
 
 def test_central_is_one_node_with_everything() -> None:

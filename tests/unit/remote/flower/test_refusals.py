@@ -4,8 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 from support.federations import spec_of
 
+from fedradio.core.contracts import Gather
 from fedradio.core.errors import SpecError
 from fedradio.remote.flower.refusals import refuse_simulation, refuse_spec
 from fedradio.remote.flower.worlds import announced_stream
@@ -65,6 +67,19 @@ def test_a_transform_that_needs_the_others_payloads_is_refused() -> None:
     hop = replace(sim.hops[0], transforms=(Together(1.0),))
     with pytest.raises(SpecError, match=r"hops\.0\.transforms\.0: a device cannot code its payload alone"):
         refuse_simulation(replace(sim, hops=(hop,)), own=False)
+
+
+def test_updates_that_stay_in_flight_are_refused() -> None:
+    """A device works in rounds: what comes late is lost."""
+
+    class Waiting(Gather):
+        def due(self, due_s: torch.Tensor, ids: torch.Tensor) -> tuple[torch.Tensor, float]:
+            return due_s <= due_s.min(), float(due_s.min())
+
+    sim = build(spec_of())
+    refuse_simulation(sim, own=False)
+    with pytest.raises(SpecError, match=r"hops\.0\.gather: devices work in rounds"):
+        refuse_simulation(replace(sim, hops=(replace(sim.hops[0], gather=Waiting()),)), own=False)
 
 
 def test_two_tiers_and_the_air_are_refused() -> None:
