@@ -16,9 +16,11 @@ from fedradio.core.errors import Problem
 if TYPE_CHECKING:
     from fedradio.core.contracts.learning import LocalRule, Model
 
-RECEIVED, PREVIOUS = "received", "previous"
-"""Anchors that the framework provides: the received model, and the client's own model after its last training (the
-initial model before the first)."""
+RECEIVED = "received"
+"""Anchor that the framework provides: the received model."""
+
+PREVIOUS = "previous"
+"""Anchor that the framework provides: the client's own model after its last training, the initial one before it."""
 
 NO_SAMPLE = 2**63 - 1
 """A sample number that stands for none, behind all others."""
