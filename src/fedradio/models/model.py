@@ -116,7 +116,8 @@ class FlatModel:
         """What it is made of: the network, and the values that no seed draws. Those of networks of this package are all
         drawn."""
         fixed = _fixed(self.module) if self.own else []
-        return {
+        personal = {"personal": sorted(self.personal)} if self.personal else {}
+        return personal | {
             "network": repr(self.module),
             "layers": list(dict.fromkeys(type(layer) for layer in self.module.modules())),
             "shape": self.shape,
