@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.page_commands import OPTION, PAGES, PLACEHOLDER, ROOT, fenced, inline, options, trouble
 
-OWN = ("bursts",)
+OWN = ("bursts", "deadline_greedy")
 """Words of commands that use a part which the page itself makes; other tests run them."""
 
 WRONG = ("model.hiden=",)

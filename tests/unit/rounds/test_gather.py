@@ -1,6 +1,6 @@
 """When receivers merge: updates are cut, joined and carried, and what is in flight is part of the state."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -178,6 +178,23 @@ def test_a_late_update_has_the_weight_of_its_age() -> None:
     wanted = (whole.memory.shared["w"] - start) / 2
     assert torch.allclose(half.memory.shared["w"] - start, wanted, atol=1e-6)
     assert float(wanted.abs().max()) > 1e-3
+
+
+def test_weights_are_those_of_the_age_of_each_update() -> None:
+    """Six updates, two a merge: the last two of the first six have been passed over twice."""
+
+    @dataclass(frozen=True)
+    class Noting(First):
+        seen: list[list[int]] = field(default_factory=list)
+
+        def weight(self, staleness: Tensor) -> Tensor:
+            self.seen.append(staleness.tolist())
+            return super().weight(staleness)
+
+    gather = Noting(2)
+    rounds(simulation(gather), 4)
+    assert gather.seen[0] == [0, 0]
+    assert max(max(ages) for ages in gather.seen) >= 1
 
 
 def test_nothing_is_merged_before_it_is_due() -> None:

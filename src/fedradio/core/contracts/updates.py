@@ -13,9 +13,14 @@ from fedradio.core.contracts.state import Slots
 if TYPE_CHECKING:
     from fedradio.core.contracts.radio import Noted
 
-PAYLOADS, LOSS, BITS = "payloads", "loss", "bits"
-"""Columns of updates: client payloads that a sender stands for; mean training loss (NaN: the client was not heard of);
-bits of the payload, where they are fewer than foreseen."""
+PAYLOADS = "payloads"
+"""Column of updates: client payloads that a sender stands for."""
+
+LOSS = "loss"
+"""Column of updates: mean training loss; NaN: the client was not heard of."""
+
+BITS = "bits"
+"""Column of updates: bits of the payload, where they are fewer than foreseen."""
 
 
 @dataclass(frozen=True)
