@@ -300,7 +300,7 @@ def cut(picks: Picks, mine: slice) -> Picks:
 @some("model", ["mlp", "residual"])
 def test_inputs_stay_as_they_were(pairs: Make, model: FlatModel) -> None:
     work = pairs(model, shift=True)
-    given = [work.start.w, work.start.shift, work.start.rows["own"], work.start.mixture]
+    given = [work.start.w, work.start.shift, work.start.rows["own"], work.start.known["mixture"]]
     before = [t.clone() for t in given]
     state = torch.get_rng_state()
     work.run(Engine(2))
