@@ -20,17 +20,18 @@ from rich.table import Table
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from fedradio.core.contracts import Batches, LocalRule, Objective, Picks, Start, TrainJob
+from fedradio.core.contracts import Batches, LocalRule, Picks, Start, TrainJob
 from fedradio.core.rng import Rng
 from fedradio.engine.backend import Engine
 from fedradio.engine.groups import cut
+from fedradio.losses.fedcpsl import FedCpslLoss
 from fedradio.models import FlatModel, cnn5x5, mlp
 
 SAMPLES = 2000
 BATCH = 32
 MIXTURE = 0.75
-OBJECTIVE = Objective(alpha_p=0.1, alpha_r=0.1, unlabelled_batch=BATCH, pair=True, lr_factor=2.0, momentum_own=0.8)
-RULE = LocalRule(lr=0.005, batch=BATCH, momentum=0.8, objective=OBJECTIVE)
+LOSS = FedCpslLoss(alpha_p=0.1, alpha_r=0.1, unlabelled_batch=BATCH, pair=True, lr_factor=2.0, momentum_own=0.8)
+RULE = LocalRule(lr=0.005, batch=BATCH, momentum=0.8, loss=LOSS)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class Work:
         row = self.model.init(Rng(0))
         self.shift = torch.randn(case.clients, len(row), generator=g) * 1e-3
         group, b = torch.zeros(case.clients, dtype=torch.long), torch.full((case.clients,), MIXTURE)
-        self.start = Start(row[None], group, self.shift, own=row.repeat(case.clients, 1), mixture=b)
+        own = row.repeat(case.clients, 1)
+        self.start = Start(row[None], group, self.shift, rows={"own": own}, known={"mixture": b})
         self.updates = torch.full((case.clients,), case.steps)
         self.usual = case.usual()
 
@@ -93,7 +95,7 @@ class Work:
         sizes = [p.numel() for p in common.parameters()]
         shifts = [s.view_as(p) for s, p in zip(torch.split(shift, sizes), common.parameters(), strict=True)]
         moves = torch.optim.SGD(common.parameters(), lr=RULE.lr, momentum=RULE.momentum)
-        own_moves = torch.optim.SGD(own.parameters(), lr=2 * RULE.lr, momentum=OBJECTIVE.momentum_own)
+        own_moves = torch.optim.SGD(own.parameters(), lr=2 * RULE.lr, momentum=LOSS.momentum_own)
         lit, dark = self.lit[client], self.dark[client]
         with torch.no_grad():
             labels = [common(self.batches.fetch(picks)[0]).softmax(1) for picks in dark]
@@ -119,7 +121,7 @@ def _cost(log_p: Tensor, y: Tensor, nu: Tensor) -> Tensor:
     """The cost (4); log-probabilities are their own log-softmax. The constant KL(nu, 1/C) is left out."""
     lit, dark = log_p[: len(y)], log_p[len(y) :]
     entropy = (dark.exp() * dark).sum(1).mean()
-    return cross_entropy(lit, y) + OBJECTIVE.alpha_p * cross_entropy(dark, nu) + OBJECTIVE.alpha_r * entropy
+    return cross_entropy(lit, y) + LOSS.alpha_p * cross_entropy(dark, nu) + LOSS.alpha_r * entropy
 
 
 def _take(samples: Tensor, index: Tensor) -> Tensor:

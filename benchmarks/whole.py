@@ -21,9 +21,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
-from fedradio.core.contracts import Backend, EvalJob, Model, Objective, Scores, SimState, Trained, TrainJob
+from fedradio.core.contracts import Backend, EvalJob, Model, Scores, SimState, Trained, TrainJob
 from fedradio.engine import coordinates, distinct, memo
 from fedradio.engine.evaluate import models
+from fedradio.losses.fedcpsl import FedCpslLoss
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.folder import RunFolder
@@ -113,43 +114,43 @@ def train(job: TrainJob) -> list[nn.Module]:
     for row, updates in enumerate(job.updates.tolist()):
         start = job.start.w[int(job.start.group[row])]
         rates = job.rule.rates(job.t, updates)
-        if job.rule.objective is None:
+        loss = job.rule.loss
+        if loss is None:
             module, optimiser = _trainee(job.model, start, job.rule.momentum)
             for j, rate in enumerate(rates):
                 x, y = _samples(job, row, j)
                 _step(optimiser, rate, cross_entropy(module(x), y))
         else:
-            module = _train_pair(job, job.rule.objective, row, start, rates)
+            assert isinstance(loss, FedCpslLoss)
+            module = _train_pair(job, loss, row, start, rates)
         trained.append(module)
     return trained
 
 
-def _train_pair(job: TrainJob, objective: Objective, row: int, start: Tensor, rates: list[float]) -> nn.Module:
+def _train_pair(job: TrainJob, loss: FedCpslLoss, row: int, start: Tensor, rates: list[float]) -> nn.Module:
     """The updates of a client's pair of models, with pseudo-labels of the received one; the shared model."""
-    assert job.start.own is not None
-    assert job.start.mixture is not None
-    b = float(job.start.mixture[row])
+    b = float(job.start.known["mixture"][row])
     common, moves = _trainee(job.model, start, job.rule.momentum)
-    own, own_moves = _trainee(job.model, job.start.own[row], objective.momentum_own)
+    own, own_moves = _trainee(job.model, job.start.rows["own"][row], loss.momentum_own)
     received = copy.deepcopy(common)
     for j, rate in enumerate(rates):
         x, y = _samples(job, row, j)
         dark = _unlabelled(job, row, j)
         with torch.no_grad():
-            nu = (objective.alpha_p / objective.alpha_r * received(dark)).softmax(1)
+            nu = (loss.alpha_p / loss.alpha_r * received(dark)).softmax(1)
         samples = torch.cat([x, dark])
         z = common(samples)
         moved = (1 - b) * z.detach().softmax(1) + b * own(samples).softmax(1)
-        _step(moves, rate, _cost(objective, z.log_softmax(1), y, nu))
-        _step(own_moves, objective.lr_factor * rate, _cost(objective, moved.log(), y, nu))
+        _step(moves, rate, _cost(loss, z.log_softmax(1), y, nu))
+        _step(own_moves, loss.lr_factor * rate, _cost(loss, moved.log(), y, nu))
     return common
 
 
-def _cost(objective: Objective, log_p: Tensor, y: Tensor, nu: Tensor) -> Tensor:
+def _cost(loss: FedCpslLoss, log_p: Tensor, y: Tensor, nu: Tensor) -> Tensor:
     """The semi-supervised cost but for what does not depend on the model."""
     lit, dark = log_p[: len(y)], log_p[len(y) :]
     entropy = (dark.exp() * dark).sum(1).mean()
-    return cross_entropy(lit, y) + objective.alpha_p * cross_entropy(dark, nu) + objective.alpha_r * entropy
+    return cross_entropy(lit, y) + loss.alpha_p * cross_entropy(dark, nu) + loss.alpha_r * entropy
 
 
 def evaluate(job: EvalJob) -> int:

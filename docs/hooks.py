@@ -35,6 +35,7 @@ SUBJECTS = {
     "reasons": "reasons",
     "data": "data",
     "learning": "learning",
+    "loss": "losses",
     "algorithm": "algorithm",
     "placement": "caches",
     "records": "records",

@@ -22,12 +22,14 @@ from fedradio import begin, build, load_spec, plan_slots, run, run_round
 from fedradio.cli import app
 from fedradio.core import registry
 from fedradio.core.contracts import (
+    Batch,
     Clock,
     Delivery,
     EvaluationRecord,
     ExchangeRecord,
     Header,
     Held,
+    Outputs,
     RoundRecord,
     Site,
 )
@@ -142,6 +144,7 @@ def test_the_bandit_finds_who_arrives(
         ("own_policy", 2, "highest_loss"),
         ("own_link", 4, "inverse"),
         ("own_gather", 2, "first_some  40 rounds  0.49 s"),
+        ("own_loss", 2, "focal         accuracy 0.8"),
         ("own_metric", 2, "brier_score"),
         ("own_placement", 4, "borrowed       hits"),
         ("own_transform", 3, "rounded"),
@@ -156,6 +159,27 @@ def test_examples_run(example: Load, capsys: pytest.CaptureFixture[str], name: s
     printed = capsys.readouterr().out
     assert len(printed.splitlines()) == lines
     assert word in printed
+
+
+def test_the_focal_loss_by_hand(example: Load) -> None:
+    """h_y = .8, gamma 2: .2^2 * .223144 = .008926; gamma 0 is cross entropy."""
+    z = torch.tensor([[[0.8, 0.2]]]).log()
+    batch = Batch(torch.tensor([[0]]), torch.ones(1, 1), z[:, :0], z[:, :0, 0])
+    focal = example("own_loss").focal
+    costs = [float(focal(gamma=gamma).costs({"w": Outputs(z)}, batch)["w"]) for gamma in (2.0, 0.0)]
+    assert costs == pytest.approx([0.008926, 0.223144], abs=1e-6)
+
+
+def test_local_training_is_compared_in_pairs(example: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every spec of the folder runs; finished runs are read again."""
+    module = example("local_training/compare")
+    for _ in range(2):
+        module.main(["--seeds", "2", "--rounds", "1", "--out", str(tmp_path / "runs")])
+        *_, moon, _, _, _, _, _, regression = capsys.readouterr().out.splitlines()
+        assert moon.startswith("| moon | ")
+        assert regression.endswith("| RMSE |")
+        assert "±" in regression
+    assert len(list((tmp_path / "runs").iterdir())) == 4 * len(module.CASES)
 
 
 def test_mixed_precision_is_compared_in_pairs_and_resumed(

@@ -9,9 +9,9 @@ import torch
 from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.errors import SpecError
 from fedradio.data.streams import Window
+from fedradio.losses.kept_targets import draw
 from fedradio.papers.items import Row
 from fedradio.papers.published import published
-from fedradio.rounds.pseudo_labels import draw
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.resume import resume
@@ -215,7 +215,7 @@ def test_the_control_of_the_study_semi_uses_labelled_inputs(row: Row) -> None:
     extra, tapes = sim.rule.unlabelled_batch, sim.stream.tapes
     assert extra == (0 if row.label.startswith("APFL") or "alpha=0" in row.label.split(", ") else 32)
     ids, updates = torch.arange(20), torch.full((20,), 4)
-    picks = draw(sim, sim.stream.start(), ids, updates, sim.rng).unlabelled
+    picks = draw(sim.rule, sim.stream, sim.stream.start(), ids, updates, sim.rng).unlabelled
     if extra == 0:
         assert picks is None
         return

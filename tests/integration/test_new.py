@@ -47,6 +47,7 @@ name: together
 rounds: 2
 algorithm: my_algorithm
 data: {source: my_source}
+loss: my_loss
 metrics: [my_metric]
 hops: [{policy: my_policy, link: my_link, transforms: [my_transform], receiver: my_receiver}]
 """

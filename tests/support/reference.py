@@ -5,24 +5,25 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
-from torch.nn.functional import cross_entropy
 
 from fedradio.core.contracts import (
+    MODEL,
     NO_SAMPLE,
+    RECEIVED,
     Backend,
-    Batches,
+    Batch,
     EvalJob,
+    KeptTargets,
     LocalRule,
+    Loss,
     Model,
-    Objective,
-    PseudoLabels,
+    Outputs,
     Scores,
     Slots,
     Start,
@@ -32,8 +33,9 @@ from fedradio.core.contracts import (
 from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
 from fedradio.engine.evaluate import judge, models
-from fedradio.engine.local import check_objective, own_rule
-from fedradio.engine.objective import pseudo_labels
+from fedradio.engine.layers import head_of
+from fedradio.engine.local import check_loss
+from fedradio.losses.cross_entropy import CrossEntropy
 from fedradio.models.dropout import set_generator
 
 
@@ -42,31 +44,31 @@ class Reference(Backend):
 
     def train(self, job: TrainJob, groups: list[list[int]]) -> Trained:
         """Train one client after the other, whatever the groups."""
-        model, rule, start, batches = job.model, job.rule, job.start, job.batches
-        if rule.objective is not None:
-            check_objective(rule.objective, rule, model, start, batches)
-        rows = [(model, rule, job.t, start, batches, int(n), job.rng, row) for row, n in enumerate(job.updates)]
-        results = [_client(*row) if rule.objective is None else _pair(rule.objective, *row) for row in rows]
-        slots = {n: torch.stack([r.slots[n] for r in results]) for n in rule.state_names} if rule.keep_state else {}
+        rule, start = job.rule, job.start
+        if rule.loss is not None:
+            check_loss(rule.loss, rule, job.model, start, job.batches)
+        results = [_client(job, row) for row in range(len(job.updates))]
         return Trained(
             torch.stack([r.delta for r in results]),
             None if start.local is None else _stack([r.local for r in results]),
             torch.stack([r.loss for r in results]),
-            slots,
-            _stack([r.own for r in results]),
-            _stack([r.pseudo for r in results]),
-            _stack([r.nu for r in results]),
+            _by_name([r.slots for r in results]) if rule.keep_state else {},
+            _by_name([r.rows for r in results]),
+            _by_name([r.notes for r in results]),
+            _stack([r.targets for r in results]),
         )
 
     def evaluate(self, job: EvalJob) -> Scores:
         """One sample after the other through its models; labels are looked up in the sorted classes."""
         test, count = job.test, models(job)
         own = count > 1 and not test.per_client
-        seen: list[tuple[int, Tensor, int]] = []  # group, probabilities, label
+        seen: list[tuple[int, Tensor, Any]] = []  # group, probabilities, label
         for client in range(count if own else 1):
             for number, at in zip(test.index, test.group.tolist(), strict=True):
                 group = client if own else at
                 seen.append((group, *_probabilities(job, group if count > 1 else 0, number)))
+        if job.target == "value":
+            return _value_scores(job, seen, count if own else test.groups)
         by_group = [[(p, y) for g, p, y in seen if g == group] for group in range(count if own else test.groups)]
         loss = _double([_plain_mean([-float(p[y].log()) for p, y in rows]) for rows in by_group])
         ranks = [[p.argsort(descending=True, stable=True).tolist().index(y) for p, y in rows] for rows in by_group]
@@ -86,9 +88,24 @@ def _plain_mean(values: Sequence[float]) -> float:
     return fmean(values) if values else math.nan
 
 
-def _probabilities(job: EvalJob, client: int, number: Tensor) -> tuple[Tensor, int]:
-    """Mixture ``sum_m a_m softmax(z_m)`` of a client's models for one sample, and its label."""
+def _value_scores(job: EvalJob, seen: list[tuple[int, Tensor, Any]], groups: int) -> Scores:
+    """Errors of predicted values, one sample after the other."""
+    errors = [[float((p[0] - y) ** 2) for g, p, y in seen if g == group] for group in range(groups)]
+    loss = _double([_plain_mean(each) for each in errors])
+    logits, y = torch.stack([p for _, p, _ in seen]), torch.stack([y for _, _, y in seen])
+    metrics = judge(job.metrics, logits, y, torch.tensor([group for group, _, _ in seen]))
+    none, empty = torch.full_like(loss, math.nan), loss.new_zeros(0)
+    return Scores(math.nan, float(loss.nanmean()), none, empty, loss.new_zeros(groups, 0), metrics, loss.sqrt())
+
+
+def _probabilities(job: EvalJob, client: int, number: Tensor) -> tuple[Tensor, Any]:
+    """Mixture ``sum_m a_m softmax(z_m)`` of a client's models for one sample, and its label; of values, the model's
+    output."""
     x, y = job.test.fetch(number[None])
+    if job.target == "value":
+        row = job.ensemble.members[0][client if len(job.ensemble.members[0]) > 1 else 0]
+        local = torch.zeros(0) if job.local is None else job.local[client if len(job.local) > 1 else 0]
+        return job.model.apply(torch.cat([row, local]), x)[0], y[0]
     mixed = torch.zeros(job.model.classes)
     for member, weight in zip(job.ensemble.members, job.ensemble.weight, strict=True):
         row = member[client if len(member) > 1 else 0]
@@ -99,107 +116,106 @@ def _probabilities(job: EvalJob, client: int, number: Tensor) -> tuple[Tensor, i
     return mixed, int(y)
 
 
-def _client(
-    model: Model, rule: LocalRule, t: int, start: Start, batches: Batches, updates: int, rng: Rng, row: int
-) -> Trained:
-    """Supervised training of one client; the result has no client axis."""
+def _client(job: TrainJob, row: int) -> Trained:
+    """Training of one client and all rows of its loss, every gradient by autograd at the rows before the update; the
+    result has no client axis."""
+    model, start, batches, updates = job.model, job.start, job.batches, int(job.updates[row])
+    loss = job.rule.loss or CrossEntropy()
     w0, w, buffers = _initial(model, start, row)
-    state = _state(rule, start, row, w)
-    module = _module(model, rng.child("dropout", start.client(row)), w)
-    losses = []
-    for j, rate in enumerate(rule.rates(t, updates)):
-        count = int(batches.labelled.count[row, j])
-        gradient = torch.zeros_like(w)
-        if count > 0:
-            x, y = batches.fetch(batches.labelled.index[row, j, :count])
-            leaf = w.clone().requires_grad_(True)
-            loss = cross_entropy(_logits(model, module, leaf, buffers, x), y)
-            (gradient,) = torch.autograd.grad(loss, leaf)
-            losses.append(loss.detach())
-        w = _update(rule, rate, w, _with_prox_and_shift(rule, start, row, w, w0, gradient), state)
-    return Trained(w[: len(w0)] - w0, torch.cat([w[len(w0) :], buffers]), _mean(losses, w), state)
-
-
-def _pair(
-    objective: Objective,
-    model: Model,
-    rule: LocalRule,
-    t: int,
-    start: Start,
-    batches: Batches,
-    updates: int,
-    rng: Rng,
-    row: int,
-) -> Trained:
-    """Semi-supervised training of one client, or of its pair of models (FedCPSL, Algorithm 1): costs (4) and (6c) of
-    plain probabilities, both gradients at the models before the update; the result has no client axis."""
-    w0, w, buffers = _initial(model, start, row)
-    state = _state(rule, start, row, w)
-    module = _module(model, rng.child("dropout", start.client(row)), w)
     received = torch.cat([w, buffers])
-    second = own_rule(rule, objective)
-    own = w if start.own is None else start.own[row].clone()
-    b = 0.0 if start.mixture is None else float(start.mixture[row])
-    own_state = _state(second, start, row, own)
-    own_module = _module(model, rng.child("dropout_own", start.client(row)), w)
-    kept = _kept_labels(objective, model, start, batches, received, row) if updates > 0 else start.labels
-    losses, hits = [], [torch.zeros(0)]
-    for j, (rate, own_rate) in enumerate(zip(rule.rates(t, updates), second.rates(t, updates), strict=True)):
+    rows = {MODEL: w} | {name: start.rows[name][row].clone() for name in loss.trains if name != MODEL}
+    anchors = {
+        name: received if name == RECEIVED else torch.cat([start.rows[name][row], received[len(w0) :]])
+        for name in loss.anchors
+    }
+    rules = {name: job.rule if name == MODEL else loss.row_rule(name, job.rule) for name in rows}
+    states = {name: _state(rules[name], start, row, rows[name]) for name in rows}
+    modules = {
+        name: _module(model, job.rng.child(_dropout(name), start.client(row)), received) for name in rows | anchors
+    }
+    kept = _kept_targets(loss, job, received, row) if updates > 0 else start.targets
+    known = {name: values[row : row + 1].to(w) for name, values in start.known.items()}
+    rates = {name: rule.rates(job.t, updates) for name, rule in rules.items()}
+    costs, hits = [], [torch.zeros(0)]
+    for j in range(updates):
         index, n = batches.labelled.index[row, j], int(batches.labelled.count[row, j])
         index = index[:n]
-        if batches.unlabelled is not None and objective.unlabelled_batch > 0:
+        if batches.unlabelled is not None and loss.unlabelled_batch > 0:
             index = torch.cat([index, batches.unlabelled.index[row, j, : int(batches.unlabelled.count[row, j])]])
-        gradient, own_gradient = torch.zeros_like(w), torch.zeros_like(own)
+        gradients = {name: torch.zeros_like(values) for name, values in rows.items()}
         if len(index) > 0:
             x, y = batches.fetch(index)
-            nu = w.new_zeros(0, model.classes)
-            if len(index) > n:
-                nu = pseudo_labels(objective, model.apply(received, x[n:]))
-                if objective.keeps_labels and kept is not None:
-                    nu = torch.stack([kept.nu[row][kept.number[row] == number].squeeze(0) for number in index[n:]])
-                hits.append((nu.argmax(1) == y[n:]).float())
-            leaf = w.clone().requires_grad_(True)
-            h = _logits(model, module, leaf, buffers, x).softmax(1)
-            f = _cost(objective, h, y[:n], nu)
-            (gradient,) = torch.autograd.grad(f, leaf, retain_graph=True)
-            losses.append(f.detach())
-            if objective.pair:
-                leaf = own.clone().requires_grad_(True)
-                p = b * _logits(model, own_module, leaf, buffers, x).softmax(1) + (1 - b) * h.detach()
-                (own_gradient,) = torch.autograd.grad(_cost(objective, p, y[:n], nu), leaf)
-        w = _update(rule, rate, w, _with_prox_and_shift(rule, start, row, w, w0, gradient), state)
-        own = _update(second, own_rate, own, own_gradient, own_state)
-    pseudo = torch.cat(hits).to(w).mean() if objective.alpha_p > 0 else w.new_full((), math.nan)
-    result = Trained(w[: len(w0)] - w0, torch.cat([w[len(w0) :], buffers]), _mean(losses, w), state)
-    result = replace(result, own=own if objective.pair else None, pseudo=pseudo)
-    return replace(result, nu=kept.nu[row]) if objective.keeps_labels and kept is not None else result
+            targets = w.new_full((len(index) - n, model.classes), 1.0 / model.classes)
+            if len(index) > n and loss.makes_targets:
+                targets = loss.targets(model.apply(received, x[n:]))
+                if loss.keeps_targets and kept is not None:
+                    places = [kept.number[row] == number for number in index[n:]]
+                    targets = torch.stack([kept.value[row][place].squeeze(0) for place in places])
+                hits.append((targets.argmax(1) == y[n:]).float())
+            batch = Batch(y[None, :n], _equal(n, w), targets[None], _equal(len(index) - n, w), known)
+            leaves = {name: values.clone().requires_grad_(True) for name, values in rows.items()}
+            out = {name: _outputs(model, modules[name], leaf, buffers, x, loss) for name, leaf in leaves.items()}
+            for name, values in anchors.items():
+                out[name] = _outputs(model, modules[name].eval(), values[: len(w)], values[len(w) :], x, loss)
+            cost = loss.costs(out, batch)
+            for name, leaf in leaves.items():
+                (gradients[name],) = torch.autograd.grad(cost[name].sum(), leaf, retain_graph=True)
+            costs.append(cost[MODEL][0].detach())
+            if job.rule.sharpness > 0 and float(gradients[MODEL].norm()) > 0:
+                higher = rows[MODEL] + job.rule.sharpness * gradients[MODEL] / gradients[MODEL].norm()
+                leaf = higher.requires_grad_(True)
+                out[MODEL] = _outputs(model, modules[MODEL], leaf, buffers, x, loss)
+                (gradients[MODEL],) = torch.autograd.grad(loss.costs(out, batch)[MODEL].sum(), leaf)
+        gradients[MODEL] = _with_prox_and_shift(job.rule, start, row, rows[MODEL], w0, gradients[MODEL])
+        resting = job.rule.rests(j, len(w0))
+        held = (
+            {}
+            if resting is None
+            else {name: each[resting].clone() for name, each in states[MODEL].items() if each.ndim}
+        )
+        here = rows[MODEL]
+        rows = {
+            name: _update(rules[name], rates[name][j], values, gradients[name], states[name])
+            for name, values in rows.items()
+        }
+        if resting is not None:
+            rows[MODEL][resting] = here[resting]
+            for name, values in held.items():
+                states[MODEL][name][resting] = values
+    w = rows.pop(MODEL)
+    share = torch.cat(hits).to(w).mean() if loss.makes_targets else w.new_full((), math.nan)
+    return Trained(
+        w[: len(w0)] - w0,
+        torch.cat([w[len(w0) :], buffers]),
+        _mean(costs, w),
+        states[MODEL],
+        rows,
+        {loss.target_note: share} if loss.target_note else {},
+        kept.value[row] if loss.keeps_targets and kept is not None else None,
+    )
 
 
-def _kept_labels(
-    objective: Objective, model: Model, start: Start, batches: Batches, received: Tensor, row: int
-) -> PseudoLabels | None:
-    """The kept labels after one step (10) of every sample of a client."""
-    if start.labels is None:
+def _dropout(name: str) -> str:
+    """Name of the generator of a row's dropout masks."""
+    return "dropout" if name == MODEL else f"dropout_{name}"
+
+
+def _equal(count: int, like: Tensor) -> Tensor:
+    """Equal weights ``[1, count]`` of so many samples."""
+    return like.new_full((1, count), 1.0 / max(count, 1))
+
+
+def _kept_targets(loss: Loss, job: TrainJob, received: Tensor, row: int) -> KeptTargets | None:
+    """The kept targets of a client after the loss has made new ones of every sample."""
+    kept = job.start.targets
+    if kept is None:
         return None
-    number, nu = start.labels.number, start.labels.nu.clone()
+    number, value = kept.number, kept.value.clone()
     for place, sample in enumerate(number[row].tolist()):
         if sample != NO_SAMPLE:
-            x, _ = batches.fetch(torch.tensor([sample]))
-            nu[row, place] = pseudo_labels(objective, model.apply(received, x)[0], nu[row, place])
-    return PseudoLabels(number, nu)
-
-
-def _cost(objective: Objective, p: Tensor, y: Tensor, nu: Tensor) -> Tensor:
-    """The cost (4) of probabilities ``p [n_L + n_U, C]``."""
-    labelled, unlabelled, uniform = p[: len(y)], p[len(y) :], math.log(p.shape[1])
-    total = p.new_zeros(())
-    if len(y):
-        total = total - labelled.log().gather(1, y[:, None]).mean()
-    if len(nu):
-        fit = -(nu * unlabelled.log()).sum(1).mean()
-        divergence = (torch.xlogy(nu, nu) + unlabelled * unlabelled.log()).sum(1).mean() + 2 * uniform
-        total = total + objective.alpha_p * fit + objective.alpha_r * divergence
-    return total
+            x, _ = job.batches.fetch(torch.tensor([sample]))
+            value[row, place] = loss.targets(job.model.apply(received, x)[0], value[row, place])
+    return KeptTargets(number, value)
 
 
 def _initial(model: Model, start: Start, row: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -224,6 +240,17 @@ def _logits(model: Model, module: nn.Module, w: Tensor, buffers: Tensor, x: Tens
     return logits
 
 
+def _outputs(model: Model, module: nn.Module, w: Tensor, buffers: Tensor, x: Tensor, loss: Loss) -> Outputs:
+    """Outputs of a forward pass in the module's mode, with a client axis of 1."""
+    head = head_of(module, model.classes) if loss.reads_features else None
+    if head is None:
+        return Outputs(_logits(model, module, w, buffers, x)[None])
+    noted: list[Tensor] = []
+    with module.get_submodule(head).register_forward_pre_hook(lambda _, inputs: noted.append(inputs[0])):
+        z = _logits(model, module, w, buffers, x)
+    return Outputs(z[None], noted[0].flatten(1)[None])
+
+
 def _with_prox_and_shift(rule: LocalRule, start: Start, row: int, w: Tensor, w0: Tensor, gradient: Tensor) -> Tensor:
     """Gradient with proximal term and shift, ``g + mu*(w - w0) + shift``; both act on the shared part."""
     d = len(w0)
@@ -240,6 +267,10 @@ def _mean(losses: list[Tensor], like: Tensor) -> Tensor:
 def _stack(rows: list[Tensor | None]) -> Tensor | None:
     present = [row for row in rows if row is not None]
     return torch.stack(present) if present else None
+
+
+def _by_name(results: list[Slots]) -> Slots:
+    return {name: torch.stack([each[name] for each in results]) for name in results[0]}
 
 
 def _named(shared: Layout, local: Layout, row: Tensor) -> dict[str, Tensor]:

@@ -24,7 +24,6 @@ from fedradio.core.contracts import (
     LocalRule,
     Memory,
     Merged,
-    Objective,
     Schedule,
     Slots,
     Start,
@@ -33,6 +32,7 @@ from fedradio.core.contracts import (
 )
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.registry import Arg, register
+from fedradio.losses.fedcpsl import MIXED, OWN, FedCpslLoss
 
 Pseudo = Literal["closed", "gradient"]
 PseudoOn = Literal["unlabelled", "labelled"]
@@ -41,19 +41,19 @@ Phases = dict[Literal["global", "own"], int]
 Mixture = float | tuple[float, ...]
 """Weight of own models in the prediction: one for all clients, or one per client."""
 
-PAIR = Objective(pair=True)
+PAIR = FedCpslLoss(pair=True)
 """Labelled cross entropy of both models, at the same rate and without momentum."""
 
 
-OWN, MIXED, BEGUN = "own", "mixture", "begun"
-"""Client slots of pairs: the own models ``[C, d]``, their weights in the mixture ``[C]``, and, of two-phase training,
-whether a client's own model has begun (1) or not (0), ``[C]``."""
+BEGUN = "begun"
+"""Client slot of two-phase training: whether a client's own model has begun (1) or not (0), ``[C]``. Pairs have the
+slots ``OWN``, the own models ``[C, d]``, and ``MIXED``, their weights in the mixture ``[C]``."""
 
 
 @dataclass(frozen=True)
 class Personal(Algorithm):
     """Federated averaging with personal models: ``client`` has ``own [C, d]``, which are never sent (if
-    ``objective.pair``).
+    ``loss.pair``).
 
     ``mixture [C]`` is the weight b of the own model in training and in the prediction ``b softmax(z_own) + (1-b)
     softmax(z)`` (5); with ``learn_mixture`` the weight of predictions is fitted to validation labels first. The other
@@ -65,7 +65,7 @@ class Personal(Algorithm):
     """
 
     weighting: Weighting = "samples"
-    objective: Objective = PAIR
+    loss: FedCpslLoss = PAIR
     momentum: float = 0.0
     mixture: Mixture = 0.75
     learn_mixture: bool = False
@@ -83,19 +83,19 @@ class Personal(Algorithm):
         return f"its two phases have {sum(self.phases)} rounds in total, but the run has {rounds}"
 
     def rule(self, rule: LocalRule) -> LocalRule:
-        """The rule with the algorithm's objective and momentum; none without unlabelled costs and own models."""
+        """The rule with the algorithm's loss and momentum; cross entropy without unlabelled costs and own models."""
         refuse_rule(rule)
-        cost = self.objective
+        cost = self.loss
         unlabelled = 0 if cost.alpha_p == cost.alpha_r == 0 else self.unlabelled_batch or rule.batch
-        objective = replace(cost, unlabelled_batch=unlabelled) if cost.pair or unlabelled else None
-        rule = replace(rule, momentum=self.momentum, objective=objective)
+        loss = replace(cost, unlabelled_batch=unlabelled) if cost.pair or unlabelled else None
+        rule = replace(rule, momentum=self.momentum, loss=loss)
         if self.phases is not None:
             return finetuned(rule, self.phases[0], begin=self.phases[0])
         return rule if self.finetune_after is None else finetuned(rule, self.finetune_after)
 
     def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
         """Own models start at the shared one, ``theta_lc^0 = theta^0``: one expanded row until ``make_room``."""
-        if not self.objective.pair:
+        if not self.loss.pair:
             return Memory(shared={MODEL: w})
         b = weights_of(self.mixture, clients).to(w)
         begun = {} if self.phases is None else {BEGUN: torch.zeros_like(b)}
@@ -103,21 +103,20 @@ class Personal(Algorithm):
 
     def start(self, cohort: Cohort) -> Start:
         start = super().start(cohort)
-        if not self.objective.pair:
+        if not self.loss.pair:
             return start
         own = begun_models(cohort.mine, cohort.got[MODEL][cohort.row])
-        return replace(start, own=own, mixture=cohort.mine[MIXED])
+        return replace(start, rows={OWN: own}, known={MIXED: cohort.mine[MIXED]})
 
     def keep(self, cohort: Cohort, trained: Trained, work: Work, heard: Tensor, acked: Tensor) -> Slots:
         """The client keeps its new own model, whether the upload arrived or not."""
-        if not self.objective.pair:
+        if not self.loss.pair:
             return {}
-        assert trained.own is not None
         if self.phases is None:
-            return {OWN: trained.own}
+            return {OWN: trained.rows[OWN]}
         if cohort.clock.t < self.phases[0]:
             return {}
-        return {OWN: trained.own, BEGUN: torch.ones_like(cohort.mine[BEGUN])}
+        return {OWN: trained.rows[OWN], BEGUN: torch.ones_like(cohort.mine[BEGUN])}
 
     def importance(self, known: Mapping[str, Tensor], clients: int) -> Tensor:
         return sizes(self.weighting, known, clients)
@@ -131,7 +130,7 @@ class Personal(Algorithm):
     def predict(self, shared: Slots, client: Slots) -> dict[str, Ensemble]:
         """The mixture first, then each of the two models alone; for all clients, even those never sampled."""
         common = super().predict(shared, client)
-        if not self.objective.pair:
+        if not self.loss.pair:
             return common
         own, b, kept = begun_models(client, shared[MODEL]), client[MIXED], BEGUN not in client
         personal = Ensemble((own, shared[MODEL]), (b, 1.0 - b), self.learn_mixture, kept=(kept, False))
@@ -148,6 +147,9 @@ def begun_models(client: Slots, shared: Tensor) -> Tensor:
 def refuse_rule(rule: LocalRule) -> None:
     """Refuse a local rule other than SGD, with kept state, or with a momentum, which the algorithm sets itself."""
     problems = []
+    if rule.loss is not None:
+        reason = "this algorithm trains with a cost of its own"
+        problems.append(Problem("loss", reason, "set loss: null, or use another algorithm"))
     if rule.optimiser != "sgd":
         reason = "pair training and control variates are defined only for SGD, with or without momentum"
         problems.append(Problem("rule.kind", reason, "use sgd", rule.optimiser))
@@ -240,22 +242,22 @@ def costs(
     pseudo_on: PseudoOn = "unlabelled",
     lr_factor: float | None,
     momentum: float = 0.0,
-) -> Objective:
-    """Objective with the costs (4) and (6c); without an ``lr_factor`` there is no own model."""
+) -> FedCpslLoss:
+    """Loss with the costs (4) and (6c); without an ``lr_factor`` there is no own model."""
     if pseudo_rate is not None and pseudo == "closed":
         reason = "pseudo-labels in closed form take no gradient steps"
         raise SpecError(Problem("algorithm.pseudo_rate", reason, "algorithm.pseudo=gradient", pseudo_rate))
-    objective = Objective(alpha_p, alpha_r, pseudo=pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on)
+    loss = FedCpslLoss(alpha_p, alpha_r, pseudo=pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on)
     if lr_factor is None:
-        return objective
-    return replace(objective, pair=True, lr_factor=lr_factor, momentum_own=momentum)
+        return loss
+    return replace(loss, pair=True, lr_factor=lr_factor, momentum_own=momentum)
 
 
 def finetuned(rule: LocalRule, after: int, begin: int = 0) -> LocalRule:
     """The rule with rate 0 for the shared model from round ``after`` on, and for own models before ``begin``."""
-    assert rule.objective is not None
+    assert isinstance(rule.loss, FedCpslLoss)
     own: Schedule = rule.schedule if begin == 0 else From(rule.schedule, begin)
-    return replace(rule, schedule=Until(rule.schedule, after), objective=replace(rule.objective, schedule=own))
+    return replace(rule, schedule=Until(rule.schedule, after), loss=replace(rule.loss, schedule=own))
 
 
 @dataclass(frozen=True)
@@ -317,10 +319,10 @@ def apfl_tuned(
 ) -> Personal:
     """APFL with the momentum and doubled own-model rate that the published comparison gives only to FedCPSL."""
     check_mixture(mixture, learn_mixture)
-    objective = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum)
+    loss = costs(0.0, 0.0, lr_factor=lr_factor, momentum=momentum)
     return Personal(
         weighting,
-        objective=objective,
+        loss=loss,
         momentum=momentum,
         mixture=mixture,
         learn_mixture=learn_mixture,
@@ -346,10 +348,10 @@ def apsfl(
 ) -> Personal:
     """APFL with semi-supervised costs: pseudo-labels for unlabelled data; equals APFL if both alphas are 0."""
     check_mixture(mixture, learn_mixture)
-    objective = costs(alpha_p, alpha_r, pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on, lr_factor=1.0)
+    loss = costs(alpha_p, alpha_r, pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on, lr_factor=1.0)
     return Personal(
         weighting,
-        objective=objective,
+        loss=loss,
         mixture=mixture,
         learn_mixture=learn_mixture,
         unlabelled_batch=unlabelled_batch,

@@ -202,7 +202,7 @@ def fedcpsl(
     variates and unlabelled data.
     """
     check_mixture(mixture, learn_mixture)
-    objective = costs(
+    loss = costs(
         alpha_p,
         alpha_r,
         pseudo,
@@ -213,7 +213,7 @@ def fedcpsl(
     )
     return FedCpsl(
         weighting,
-        objective=objective,
+        loss=loss,
         momentum=momentum,
         mixture=mixture,
         learn_mixture=learn_mixture,
@@ -240,5 +240,5 @@ def fedshvr(
 
     With both alphas 0, equal weights and equal steps it is SCAFFOLD with a single vector sent.
     """
-    objective = costs(alpha_p, alpha_r, pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on, lr_factor=None)
-    return FedCpsl(weighting, objective=objective, unlabelled_batch=unlabelled_batch, global_rate=global_rate)
+    loss = costs(alpha_p, alpha_r, pseudo, pseudo_rate=pseudo_rate, pseudo_on=pseudo_on, lr_factor=None)
+    return FedCpsl(weighting, loss=loss, unlabelled_batch=unlabelled_batch, global_rate=global_rate)

@@ -21,7 +21,9 @@ app = one_command()
 @app.command()
 def compare(
     folders: FolderArguments,
-    metric: Annotated[str, typer.Option(help="evaluation metric to compare, such as loss")] = "accuracy",
+    metric: Annotated[
+        str | None, typer.Option(help="evaluation metric to compare, such as loss; default: accuracy, or rmse")
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(help="variant to compare with, by its label or part of it, such as fedavg; default: the first"),
@@ -51,7 +53,9 @@ def compare(
         if figures is not None:
             from fedradio.report.figures.gallery import curve_drawings, write  # plotting is slow to import
 
-            curves = curve_drawings([complete(variant) for variant in variants(undamaged(runs))], metric, target=target)
+            curves = curve_drawings(
+                [complete(variant) for variant in variants(undamaged(runs))], comparison.metric, target=target
+            )
             files = write(curves, figures, FORMATS, progress)
     if as_json:
         typer.echo(json.dumps(asdict(comparison), indent=2, allow_nan=False))

@@ -26,6 +26,7 @@ USES = {
     "model": "model: my_part",
     "transform": "hops: [{transforms: [my_part]}]",
     "receiver": "hops: [{receiver: my_part}]",
+    "loss": "loss: my_part",
     "metric": "metrics: [my_part]",
     "placement": "rounds: 4\ncache: {placements: [my_part, cell_popular, oracle]}",
 }
@@ -98,7 +99,20 @@ def _named(text: str, name: str) -> str:
     return text.replace("my_part", name).replace("MyPart", "".join(word.capitalize() for word in name.split("_")))
 
 
-OURS = ("Clock", "ExchangeRecord", "Rng", "Sent", "Site", "load_part_file", "load_spec", "part", "read_records", "run")
+OURS = (
+    "Batch",
+    "Clock",
+    "ExchangeRecord",
+    "Outputs",
+    "Rng",
+    "Sent",
+    "Site",
+    "load_part_file",
+    "load_spec",
+    "part",
+    "read_records",
+    "run",
+)
 
 
 def _imports(test: str) -> str:

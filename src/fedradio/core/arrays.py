@@ -87,8 +87,28 @@ def labels(given: Mapping[str, Any], classes: int | None, relabel: bool) -> tupl
     return {name: torch.from_numpy(array.astype(np.int64)) for name, array in arrays.items()}, count
 
 
+def values(given: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The real-valued targets of every array of ``given`` as float32 ``[n]``; all are finite."""
+    found = {}
+    for name, value in given.items():
+        array = _numbers(as_array(value, name), name)
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim != 1:
+            raise DataError(f"{name} has shape {array.shape}: one value per sample is needed")
+        with np.errstate(over="ignore"):
+            single = np.array(array, dtype=np.float32)
+        bad = ~np.isfinite(single)
+        if bad.any():
+            raise DataError(f"{name} is {array[bad][0]} at {_place(bad)}: every sample needs a finite value")
+        found[name] = torch.from_numpy(single)
+    return found
+
+
 def drawn_test(y: Tensor, fraction: float, rng: Rng) -> Tensor:
-    """Which of the samples ``[n]`` are the test part: ``fraction`` of every class, rounded, but never its last one."""
+    """Which of the samples ``[n]`` are the test part: ``fraction`` of every class, rounded, but never its last one; of
+    samples with values, ``fraction`` of all."""
+    y = torch.zeros_like(y, dtype=torch.long) if y.is_floating_point() else y
     if not 0 <= fraction < 1:
         raise DataError(f"test_fraction must be at least 0 and below 1, but is {fraction}")
     count = torch.bincount(y)
@@ -117,8 +137,9 @@ def check_arrays(x: Tensor, y: Tensor, classes: int, prefix: str = "", *, pixels
         raise DataError(
             f"{prefix}x has {len(x)} samples and {prefix}y has {len(y)} labels: one label per sample is needed"
         )
-    if y.ndim != 1 or y.dtype != torch.int64:
-        raise DataError(f"{prefix}y is {y.dtype} of shape {tuple(y.shape)}: int64 of shape [n] is needed")
+    if y.ndim != 1 or y.dtype not in (torch.int64, torch.float32):
+        needed = "int64 of shape [n] is needed, or float32 for values"
+        raise DataError(f"{prefix}y is {y.dtype} of shape {tuple(y.shape)}: {needed}")
     if x.ndim < 2:
         raise DataError(f"{prefix}x has shape {tuple(x.shape)}: one row per sample is needed")
     if pixels and x.dtype != torch.uint8:
@@ -129,18 +150,22 @@ def check_arrays(x: Tensor, y: Tensor, classes: int, prefix: str = "", *, pixels
         return
     if not pixels:
         _check_finite(x, prefix)
-    if not 0 <= int(y.min()) <= int(y.max()) < classes:
+    if y.is_floating_point():
+        _check_finite(y, prefix, "y")
+        if classes != 1:
+            raise DataError(f"{prefix}y has values, for which a model has one output: classes must be 1, not {classes}")
+    elif not 0 <= int(y.min()) <= int(y.max()) < classes:
         outside = ((y < 0) | (y >= classes)).cpu().numpy()
         found = int(y[int(outside.argmax())])
         raise DataError(f"{prefix}y is {found} at {_place(outside)}: labels must be 0 to {classes - 1}")
 
 
-def _check_finite(x: Tensor, prefix: str) -> None:
+def _check_finite(x: Tensor, prefix: str, name: str = "x") -> None:
     low, high = x.aminmax()
     if not bool(torch.isfinite(low + high)):
         bad = ~torch.isfinite(x).cpu().numpy()
         if bad.any():
-            raise DataError(f"{prefix}x is not finite at {_place(bad)}: the data is wrong, not the training")
+            raise DataError(f"{prefix}{name} is not finite at {_place(bad)}: the data is wrong, not the training")
 
 
 def sample_bits(array: Array) -> float:

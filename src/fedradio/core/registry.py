@@ -32,6 +32,7 @@ FAMILIES: dict[str, str] = {
     "stream": "how samples arrive over time",
     "model": "what is learned, as a flat vector",
     "rule": "one local update",
+    "loss": "the cost of local training",
     "schedule": "the learning rate over time",
     "algorithm": "what clients send and receivers do with it",
     "metric": "how predictions are scored",

@@ -198,7 +198,7 @@ class Buffers(Fifo):
         self.remove = remove
         self._index: Ints = self.tapes.index.cpu().numpy()
         # a class of its own for samples whose labels the client does not know
-        self._label: Ints = np.where(self.tapes.labelled.cpu().numpy(), self.tapes.label.cpu().numpy(), -1)
+        self._label: Ints = np.where(self.tapes.labelled.cpu().numpy(), self.tapes.class_numbers.cpu().numpy(), -1)
 
     def start(self) -> Slots:
         place = np.arange(int(self.capacity.max()))

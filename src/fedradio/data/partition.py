@@ -177,6 +177,9 @@ def _check_gaps(classes: int, edges: int, missing: int, labels: Gaps) -> None:
 
 def _by_label(labels: Tensor, classes: int, rng: Rng) -> tuple[Ints, Ints]:
     """Sample numbers sorted by label, in random order inside a label, and the samples of every class ``[classes]``."""
+    if labels.is_floating_point():
+        reason = "the targets are values, and values have no classes to divide by"
+        raise SpecError(Problem("data.partition", reason, "use iid or owners"))
     order = rng.numpy().permutation(len(labels))
     label = labels.cpu().numpy()
     return order[np.argsort(label[order], kind="stable")], np.bincount(label, minlength=classes).astype(np.int64)

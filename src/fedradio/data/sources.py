@@ -14,6 +14,7 @@ from typing import Annotated
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import interpolate
 
@@ -89,6 +90,41 @@ def synthetic_images(
         white = torch.from_numpy(rng.child("noise").numpy().standard_normal(tuple(x.shape), dtype=np.float32))
         x = white.mul_(noise).add_(x).div_(math.sqrt(1 + noise**2))
     return _samples(x[:samples], y[:samples], x[samples:], y[samples:], classes)
+
+
+@register("source", "synthetic_regression", paper="Friedman, Annals of Statistics, 1991, section 4.3")
+def synthetic_regression(
+    clients: int,
+    rng: Rng,
+    /,
+    *,
+    samples: Annotated[int, Arg("training samples", ge=1, le=1_000_000)] = 2000,
+    test_samples: Annotated[int, Arg("test samples", ge=1, le=1_000_000)] = 500,
+    features: Annotated[int, Arg("inputs; five of them matter", ge=5, le=1000)] = 10,
+    noise: Annotated[float, Arg("standard deviation of the noise; 1 leaves 4 % of the variance", ge=0, le=100)] = 1.0,
+) -> Samples:
+    """Regression on Friedman's function of five uniform inputs: real values to predict, nothing to download.
+
+    ``y = 10 sin(pi u_1 u_2) + 20 (u_3 - 1/2)^2 + 10 u_4 + 5 u_5 + noise n`` with ``u`` uniform on [0, 1] and standard
+    normal ``n``. Inputs are ``x = sqrt(12) (u - 1/2)``; the values have mean 0 and deviation 1 on the training samples,
+    so that an RMSE of 1 is that of the mean.
+    """
+    total, draws = samples + test_samples, rng.child("inputs").numpy()
+    if total * features > MAX_VALUES:
+        reason = f"{total} samples of {features} values exceed {MAX_VALUES} values"
+        raise SpecError(Problem("data.source.samples", reason, "use fewer samples or features", samples))
+    u = draws.random((total, features))
+    y = friedman(u) + noise * rng.child("noise").numpy().standard_normal(total)
+    mean, deviation = float(y[:samples].mean()), float(y[:samples].std()) or 1.0
+    values = torch.from_numpy(((y - mean) / deviation).astype(np.float32))
+    x = torch.from_numpy((math.sqrt(12.0) * (u - 0.5)).astype(np.float32))
+    return Samples(x[:samples], values[:samples], x[samples:], values[samples:], 1, 32.0 * features)
+
+
+def friedman(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Friedman's function ``[n]`` of ``u [n, 5 or more]``. By hand: 10 + 0 + 0 + 5 = 15 at (1/2, 1, 1/2, 0, 1)."""
+    found: NDArray[np.float64] = 10.0 * np.sin(np.pi * u[:, 0] * u[:, 1]) + 20.0 * (u[:, 2] - 0.5) ** 2
+    return found + 10.0 * u[:, 3] + 5.0 * u[:, 4]
 
 
 @register("source", "mnist")

@@ -32,6 +32,7 @@ class Window:
         self.clients = tapes.clients
         self.shape = tapes.shape
         self.classes = tapes.classes
+        self.target = tapes.target
         self.sample_bits = tapes.sample_bits
         self.tapes = tapes
         labelled = tapes.labelled.cpu().numpy()
@@ -41,7 +42,7 @@ class Window:
         self._before: Ints = np.concatenate([[0], np.cumsum(labelled)])
         self._labelled: Ints = index[labelled] if labelled.any() else index[:1]
         self._unlabelled: Ints = index[~labelled] if not labelled.all() else index[:1]
-        self._labels: Ints = tapes.label.cpu().numpy()[labelled]
+        self._labels: Ints = tapes.class_numbers.cpu().numpy()[labelled]
         self._counted: tuple[Slots, Slots] | None = None
 
     def start(self) -> Slots:
@@ -153,6 +154,7 @@ class Pooled:
         self.clients = 1
         self.shape = stream.shape
         self.classes = stream.classes
+        self.target = stream.target
         self.sample_bits = stream.sample_bits
         self.stream = stream
         self._counted: tuple[Slots, Slots] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from fedradio.core.contracts import Backend, EvalJob, Model, Precision, Scores, Trained, TrainJob
+from fedradio.engine.any_loss import LossAutograd, LossDense
 from fedradio.engine.coordinates import in_coordinates
 from fedradio.engine.dense import Dense
 from fedradio.engine.evaluate import evaluate
@@ -14,8 +15,8 @@ from fedradio.engine.local import Kernel, finish, prepare
 from fedradio.engine.memo import Memo
 from fedradio.engine.memory import keep_freed_memory
 from fedradio.engine.module import Autograd
-from fedradio.engine.pair import PairAutograd, PairDense
 from fedradio.engine.threads import cores, one_torch_thread, parallel_map
+from fedradio.losses.cross_entropy import is_plain
 
 
 class Engine(Backend):
@@ -38,7 +39,7 @@ class Engine(Backend):
         check_groups(job.updates.tolist(), groups)
         training = prepare(job)
         self.trained(job.start.ids)
-        kernel = self._kernel(job.model, job.rule.objective is not None, job.precision)
+        kernel = self._kernel(job.model, is_plain(job.rule), job.precision)
         workers = 1 if job.start.w.is_cuda else self.workers
         if isinstance(kernel, Dense):
             with one_torch_thread():
@@ -54,17 +55,17 @@ class Engine(Backend):
     def evaluate(self, job: EvalJob) -> Scores:
         return evaluate(job, self.workers, memo=self._memo)
 
-    def _kernel(self, model: Model, objective: bool, precision: Precision) -> Kernel:
+    def _kernel(self, model: Model, plain: bool, precision: Precision) -> Kernel:
         """The fastest kernel for this model's structure; kept, with its buffers, until the model, the kind of cost or
         the precision changes."""
         last = self._last
-        if last is not None and last[0] is model and last[1:3] == (objective, precision):
+        if last is not None and last[0] is model and last[1:3] == (plain, precision):
             return last[3]
         layers = dense_layers(model)
         kernel: Kernel
-        if objective:
-            kernel = PairAutograd(model, precision) if layers is None else PairDense(model, layers)
-        else:
+        if plain:
             kernel = Autograd(model, precision) if layers is None else Dense(layers)
-        self._last = (model, objective, precision, kernel)
+        else:
+            kernel = LossAutograd(model, precision) if layers is None else LossDense(model, layers)
+        self._last = (model, plain, precision, kernel)
         return kernel

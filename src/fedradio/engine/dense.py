@@ -15,7 +15,7 @@ from torch import Tensor
 from fedradio.engine.distinct import Shared, distinct
 from fedradio.engine.layers import Layer
 from fedradio.engine.local import Training, select
-from fedradio.engine.update import Update
+from fedradio.engine.update import Ascent, Update
 from fedradio.engine.workspace import LayerBuffers, Workspace
 
 SKINNY = 32
@@ -59,6 +59,7 @@ def _needed(training: Training) -> tuple[str, ...]:
     names += ["w0"] if training.rule.prox > 0 else []
     names += ["shift"] if training.start.shift is not None else []
     names += ["grad"] if training.rule.optimiser == "adam" else []
+    names += ["ascent"] if training.rule.sharpness > 0 else []
     return tuple(names)
 
 
@@ -196,14 +197,21 @@ def _output_gradient(view: LayerBuffers, y: Tensor, counts: list[int] | None) ->
     return likelihood.sum((-2, -1))
 
 
-def backward(view: LayerBuffers, x: Tensor, update: Update, scale: float) -> None:
-    """Backward pass with updates, last layer first: propagate the gradient, then update the layer with it."""
+def backward(
+    view: LayerBuffers, x: Tensor, update: Update | Ascent, scale: float, features: Tensor | None = None
+) -> None:
+    """Backward pass with updates, last layer first: propagate the gradient, then update the layer with it.
+
+    ``features`` is a gradient of the last layer's inputs that does not come from its outputs.
+    """
     product = torch.mm if x.dim() == 2 else torch.bmm
     for i in range(len(view.layers) - 1, -1, -1):
         layer = view.layers[i]
         below = view.layers[i - 1] if i > 0 else None
         if below is not None:
             product(layer.g, layer.weight.w, out=below.g)
+            if features is not None and i == len(view.layers) - 1:
+                below.g.add_(features)
             if below.relu:
                 relu_backward(below.g, below.z, 0, grad_input=below.g)
         update.apply(layer.weight, layer.g_t, x if below is None else below.z, scale)

@@ -59,7 +59,7 @@ def score(
 def summed(job: EvalJob, plan: Plan, results: Sequence[Scored]) -> Scores:
     """Scores of a job from those of all its parts, in the order of these: the same sums."""
     groups = models(job) if _everybody(job) else job.test.groups
-    total = torch.zeros(groups, 1 + job.top, dtype=torch.float64)
+    total = torch.zeros(groups, 1 if job.target == "value" else 1 + job.top, dtype=torch.float64)
     count = torch.zeros(groups, dtype=torch.float64)
     for scored in results:
         total += group_sum(scored.losses_and_hits, scored.group, groups)
@@ -67,6 +67,9 @@ def summed(job: EvalJob, plan: Plan, results: Sequence[Scored]) -> Scores:
     mean = total / count[:, None]
     loss, hits = mean[:, 0], mean[:, 1:]
     metrics = _judged(job, plan, results) if job.metrics and results else {}
+    if job.target == "value":
+        nothing = torch.full((groups,), math.nan, dtype=torch.float64)
+        return Scores(math.nan, _mean(loss), nothing, hits.new_zeros(0), hits[:, :0], metrics, loss.sqrt())
     return Scores(_mean(hits[:, 0]), _mean(loss), hits[:, 0], hits.nanmean(dim=0), hits, metrics)
 
 
@@ -119,11 +122,12 @@ class _Networks:
         return x
 
     def likelihood(self, number: int, part: Part, x: Tensor) -> Tensor:
-        """Log-probabilities ``[inputs, C]`` of a part under a member of the ensemble."""
+        """Log-probabilities ``[inputs, C]`` of a part under a member of the ensemble; of values, the predictions."""
         job, member = self.job, self.job.ensemble.members[number]
         if self.narrow is not None:
             return self.narrow[number](x.to(member)).log_softmax(dim=1)
-        return job.model.apply(_row(member, job.local, part.client), x).log_softmax(dim=1)
+        z = job.model.apply(_row(member, job.local, part.client), x)
+        return z if job.target == "value" else z.log_softmax(dim=1)
 
 
 def _learn(networks: _Networks, plan: Plan, known: Likelihoods, part: Part) -> None:
@@ -149,6 +153,8 @@ def _score(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Par
     job, asked, chosen = networks.job, plan.asked, slice(part.lo, part.hi)
     weights = [_of(weight, part.client) for weight in job.ensemble.weight]
     mixed = _mix(_likelihoods(networks, plan, known, part), weights)
+    if job.target == "value":
+        return _value_scores(job, plan, part, mixed)
     likeliest = mixed.argmax(dim=1, keepdim=True)
     if asked is None:
         y, group, count, judged = plan.labels[part.lo, part.hi], job.test.group[chosen], None, mixed
@@ -164,6 +170,15 @@ def _score(networks: _Networks, plan: Plan, known: Likelihoods | None, part: Par
         scores *= count[:, None]
     group = torch.full_like(group, part.client) if _everybody(job) else group
     return Scored(scores, count, group.cpu(), mixed.cpu() if job.metrics else None, y[:, 0].cpu())
+
+
+def _value_scores(job: EvalJob, plan: Plan, part: Part, predicted: Tensor) -> Scored:
+    """Squared errors ``[n, 1]`` of a part whose targets are values."""
+    y = plan.labels[part.lo, part.hi].to(predicted.device)
+    group = job.test.group[part.lo : part.hi]
+    group = torch.full_like(group, part.client) if _everybody(job) else group
+    errors = (predicted[:, :1] - y[:, None]).double().square().cpu()
+    return Scored(errors, None, group.cpu(), predicted.cpu() if job.metrics else None, y.cpu())
 
 
 def _everybody(job: EvalJob) -> bool:

@@ -16,7 +16,8 @@ CHUNK = 2048
 
 
 def gradient(model: Model, row: Tensor, x: Tensor, y: Tensor, chunk: int = CHUNK) -> tuple[float, Tensor]:
-    """Mean cross entropy of the samples in nats and its gradient ``[d]`` in the shared parameters of ``row [D]``.
+    """Mean cross entropy of the samples in nats (of values: squared error) and its gradient ``[d]`` in the shared
+    parameters of ``row [D]``.
 
     Norm layers keep the values of ``row``. Without samples both are 0. Threads may call this at the same time.
     """
@@ -29,10 +30,17 @@ def gradient(model: Model, row: Tensor, x: Tensor, y: Tensor, chunk: int = CHUNK
         w = row[:d].detach().clone().requires_grad_(True)
         inputs = x[part].to(row.dtype) if x.is_floating_point() else x[part]
         logits = functional_call(module, {**shared.views(w), **fixed}, (inputs,))
-        cost = cross_entropy(logits, y[part], reduction="sum") / len(y)
+        cost = _summed_cost(logits, y[part]) / len(y)
         total += torch.autograd.grad(cost, w)[0]
         loss += float(cost.detach())
     return loss, total
+
+
+def _summed_cost(logits: Tensor, y: Tensor) -> Tensor:
+    """Cross entropy of labels, squared error of values, summed over samples."""
+    if y.is_floating_point():
+        return (logits[:, 0] - y).square().sum()
+    return cross_entropy(logits, y, reduction="sum")
 
 
 def squared_norm(vectors: Tensor) -> Tensor:

@@ -15,9 +15,10 @@ from itertools import chain, pairwise
 import torch
 from torch import Tensor
 
-from fedradio.core.contracts import Batches, Grouping, Picks, PseudoLabels, Trained, TrainJob
+from fedradio.core.contracts import Batches, Grouping, KeptTargets, Picks, Slots, Trained, TrainJob
 from fedradio.engine.layers import dense_layers
 from fedradio.engine.local import largest_batch
+from fedradio.losses.cross_entropy import is_plain
 
 STACK_BYTES = 4e6
 """Cache budget of a group's parameters and activations."""
@@ -31,13 +32,13 @@ def cut(job: TrainJob, grouping: Grouping = "auto") -> list[list[int]]:
 
 def stack(job: TrainJob) -> int:
     """Most clients of a group: ``clamp(4 MB / bytes of one client, 1, 64)``, counting parameters and activations of its
-    models (two under an objective); 1 for networks that are not Flatten/Linear/ReLU stacks."""
+    models (two under a loss without fused kernels); 1 for networks that are not Flatten/Linear/ReLU stacks."""
     layers = dense_layers(job.model)
     if layers is None:
         return 1
     parameters = sum(field.size for layer in layers for field in layer.fields)
     units = layers[0].inputs + sum(2 * layer.outputs for layer in layers)
-    models = 1 if job.rule.objective is None else 2
+    models = 1 if is_plain(job.rule) else 2
     each = models * (parameters + largest_batch(job) * units) * job.start.w.element_size()
     return int(min(max(STACK_BYTES / each, 1), MAX_STACK))
 
@@ -66,7 +67,7 @@ def check_groups(updates: Sequence[int], groups: Sequence[Sequence[int]]) -> Non
 
 def job_of_rows(job: TrainJob, rows: list[int]) -> TrainJob:
     """The job of some rows of a cohort, in this order; mini-batches that none of them uses are left out."""
-    start, labels, batches = job.start, job.start.labels, job.batches
+    start, targets, batches = job.start, job.start.targets, job.batches
     chosen = torch.tensor(rows, dtype=torch.long)
     most = max(job.updates[chosen].tolist(), default=0)
 
@@ -88,9 +89,9 @@ def job_of_rows(job: TrainJob, rows: list[int]) -> TrainJob:
             shift=maybe(start.shift),
             local=maybe(start.local),
             ids=chosen if start.ids is None else of(start.ids),
-            own=maybe(start.own),
-            mixture=maybe(start.mixture),
-            labels=None if labels is None else PseudoLabels(of(labels.number), of(labels.nu)),
+            rows={name: of(values) for name, values in start.rows.items()},
+            known={name: of(values) for name, values in start.known.items()},
+            targets=None if targets is None else KeptTargets(of(targets.number), of(targets.value)),
             slots={name: of(values) for name, values in start.slots.items()},
         ),
         batches=Batches(
@@ -104,17 +105,17 @@ def job_of_rows(job: TrainJob, rows: list[int]) -> TrainJob:
 
 def put_together(parts: Sequence[tuple[list[int], Trained]]) -> Trained:
     """The result of a cohort whose rows are those of the parts, each in one of them."""
-    first = parts[0][1]
+    delta, loss = (_joined([(rows, getattr(trained, name)) for rows, trained in parts]) for name in ("delta", "loss"))
 
-    def of(name: str) -> Tensor | None:
+    def maybe(name: str) -> Tensor | None:
         pieces = [(rows, getattr(trained, name)) for rows, trained in parts]
         return None if pieces[0][1] is None else _joined(pieces)
 
-    delta, loss = of("delta"), of("loss")
-    assert delta is not None
-    assert loss is not None
-    slots = {name: _joined([(rows, trained.slots[name]) for rows, trained in parts]) for name in first.slots}
-    return Trained(delta, of("local"), loss, slots, of("own"), of("pseudo"), of("nu"))
+    def each(name: str) -> Slots:
+        pieces = [(rows, getattr(trained, name)) for rows, trained in parts]
+        return {key: _joined([(rows, slots[key]) for rows, slots in pieces]) for key in pieces[0][1]}
+
+    return Trained(delta, maybe("local"), loss, each("slots"), each("rows"), each("notes"), maybe("targets"))
 
 
 def _joined(pieces: Sequence[tuple[list[int], Tensor]]) -> Tensor:

@@ -54,6 +54,12 @@ def dense_layers(model: Model) -> tuple[Layer, ...] | None:
     return tuple(layers) if layers and not fields else None
 
 
+def head_of(module: nn.Module, classes: int) -> str | None:
+    """Name of the last linear layer, whose outputs are the logits; None if the module has none."""
+    heads = [name for name, child in module.named_modules() if isinstance(child, nn.Linear)]
+    return heads[-1] if heads and module.get_submodule(heads[-1]).out_features == classes else None
+
+
 def _leaves(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
     """The layers of nested Sequentials, in order of execution."""
     for name, child in module._modules.items():

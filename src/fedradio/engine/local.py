@@ -10,41 +10,46 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import (
+    MODEL,
+    RECEIVED,
     Batches,
     Fetch,
     LocalRule,
+    Loss,
     Model,
-    Objective,
     Picks,
     Slots,
     Start,
     Trained,
     TrainJob,
 )
-from fedradio.core.errors import Problem, SpecError
+from fedradio.core.errors import SpecError
 from fedradio.core.params import Field
 from fedradio.core.rng import Rng
 from fedradio.engine.layers import Layer
+from fedradio.losses.cross_entropy import CrossEntropy, is_plain
 
 MEMORY = ("momentum", "adam_m", "adam_v")
 """Optimiser slots with one number per trainable parameter."""
 
 
 @dataclass(frozen=True)
-class Semi:
-    """Semi-supervised part: ``unlabelled`` mini-batches; for pair training the weights ``mixture [A]`` of the clients'
-    own models, and the training ``own`` of these, with a rule, rates and initial rows of its own.
+class LossPart:
+    """What a loss needs beside labelled mini-batches of the row ``w``.
 
-    Results: ``pseudo [A]``, the accuracy of the pseudo-labels; ``nu [A, M, C]``, those that are kept, of all samples;
-    in ``own.delta`` the own models themselves.
+    These are ``unlabelled`` mini-batches, values ``known [A, ...]`` of the clients, ``anchors [G or A, d]`` by name,
+    and the ``others``: trainings of the further rows, each with a rule, rates and initial rows of its own, in whose
+    ``delta`` the rows themselves are the result. Further results: ``hits [A]``, the share of targets that point at the
+    label; ``targets [A, M, C]``, those that are kept, of all samples.
     """
 
-    objective: Objective
+    loss: Loss
     unlabelled: Picks
-    mixture: Tensor
-    own: Training | None
-    pseudo: Tensor
-    nu: Tensor | None = None
+    known: Slots
+    anchors: Slots
+    others: dict[str, Training]
+    hits: Tensor
+    targets: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -71,10 +76,10 @@ class Training:
     """Training of a cohort under way; kernels fill the result rows of every client that has updates to make.
 
     ``index [A, T, B]``, ``count [A, T]``, ``updates [A]`` as given; ``batch`` the most samples of an update; ``rates
-    [T]`` the learning rate of each update; ``adam_n [A]`` updates made in earlier rounds; ``semi`` the objective's
-    part; ``coordinates``, where the first layer is trained in them (and ``fetch`` gives them). Results: ``delta [A,
-    d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses), ``memory`` (the optimiser's
-    ``[A, d_trainable]``, where it is kept).
+    [T]`` the learning rate of each update; ``adam_n [A]`` updates made in earlier rounds; ``part`` what a loss needs
+    besides (None for fused kernels); ``coordinates``, where the first layer is trained in them (and ``fetch`` gives
+    them). Results: ``delta [A, d]``, ``local [A, d_local + d_buffers]``, ``loss [A]`` (the sum of mini-batch losses),
+    ``memory`` (the optimiser's ``[A, d_trainable]``, where it is kept).
     """
 
     rule: LocalRule
@@ -91,7 +96,7 @@ class Training:
     local: Tensor | None
     loss: Tensor
     memory: Slots
-    semi: Semi | None = None
+    part: LossPart | None = None
     coordinates: Coordinates | None = None
 
     @property
@@ -140,13 +145,13 @@ def prepare(job: TrainJob) -> Training:
         loss=w.new_zeros(clients),
         memory=memory,
     )
-    return training if rule.objective is None else _with_objective(training, rule.objective, job, idle)
+    return training if is_plain(rule) else _with_loss(training, rule.loss or CrossEntropy(), job, idle)
 
 
 def finish(training: Training) -> Trained:
     """Result of a finished training: mean losses and the optimiser's update counts are completed here."""
     updates = torch.tensor(training.updates, device=training.count.device)
-    count = training.count if training.semi is None else training.count + training.semi.unlabelled.count
+    count = training.count if training.part is None else training.count + training.part.unlabelled.count
     due = torch.arange(count.shape[1], device=count.device) < updates[:, None]
     batches = ((count > 0) & due).sum(1).clamp(min=1)
     slots = dict(training.memory)
@@ -156,55 +161,41 @@ def finish(training: Training) -> Trained:
         )
         slots["adam_n"] = before + updates.to(before)
     trained = Trained(training.delta, training.local, training.loss / batches.to(training.loss), slots)
-    if training.semi is None:
+    part = training.part
+    if part is None:
         return trained
-    own = None if training.semi.own is None else training.semi.own.delta
-    return replace(trained, own=own, pseudo=training.semi.pseudo, nu=training.semi.nu)
-
-
-def check_objective(objective: Objective, rule: LocalRule, model: Model, start: Start, batches: Batches) -> None:
-    """Refuse rules and models that cannot be trained with an objective."""
-    problems = []
-    if rule.optimiser != "sgd":
-        problems.append(
-            Problem("rule.kind", "the algorithm's local updates are defined for sgd only", "rule.kind=sgd", "adam")
-        )
-    if rule.keep_state:
-        reason = "the algorithm resets momentum to 0 in every round"
-        problems.append(Problem("rule.keep_state", reason, "rule.keep_state=false", rule.keep_state))
-    if objective.pair and (model.local.fields or model.buffers.fields):
-        reason = "a client's own model shares no norm layers with the global one, but a row has room for one set only"
-        problems.append(Problem("model", reason, "use a model without norm layers, or an algorithm without own models"))
-    if problems:
-        raise SpecError(problems)
-    if objective.unlabelled_batch > 0 and batches.unlabelled is None:
-        raise ValueError("the objective needs unlabelled samples: Batches.unlabelled is missing")
-    if objective.keeps_labels and start.labels is None:
-        raise ValueError("the objective continues from stored pseudo-labels: Start.labels is missing")
-    if objective.pair and (start.own is None or start.mixture is None):
-        raise ValueError("the objective trains pairs of models: Start.own or Start.mixture is missing")
-
-
-def own_rule(rule: LocalRule, objective: Objective) -> LocalRule:
-    """Update rule of the clients' own models: another rate and momentum, no proximal term."""
+    notes = {part.loss.target_note: part.hits} if part.loss.target_note else {}
     return replace(
-        rule,
-        lr=rule.lr * objective.lr_factor,
-        momentum=objective.momentum_own,
-        prox=0.0,
-        schedule=objective.schedule or rule.schedule,
+        trained, rows={name: each.delta for name, each in part.others.items()}, notes=notes, targets=part.targets
     )
 
 
+def check_loss(loss: Loss, rule: LocalRule, model: Model, start: Start, batches: Batches) -> None:
+    """Refuse rules and models that cannot be trained with a loss, and a start without what it needs."""
+    if problems := loss.check(rule, model):
+        raise SpecError(problems)
+    if loss.unlabelled_batch > 0 and batches.unlabelled is None:
+        raise ValueError("the loss needs unlabelled samples: Batches.unlabelled is missing")
+    if loss.keeps_targets and start.targets is None:
+        raise ValueError("the loss continues from stored targets: Start.targets is missing")
+    if missing := set(further_rows(loss)) - start.rows.keys():
+        raise ValueError(f"the loss needs further rows: {', '.join(sorted(missing))} is missing in Start.rows")
+
+
+def further_rows(loss: Loss) -> list[str]:
+    """Rows that a loss needs beside the received ones, in ``Start.rows``."""
+    return [name for name in (*loss.trains, *loss.anchors) if name not in (MODEL, RECEIVED)]
+
+
 def largest_batch(job: TrainJob) -> int:
-    """Most samples of an update in the cohort, unlabelled ones included where the objective uses them."""
+    """Most samples of an update in the cohort, unlabelled ones included where the loss uses them."""
     return sum(int(picks.count.max()) for picks in (job.batches.labelled, unlabelled_of(job)) if picks.count.numel())
 
 
 def unlabelled_of(job: TrainJob) -> Picks:
-    """Unlabelled mini-batches that the objective uses; empty ones where it uses none."""
-    objective, unlabelled, labelled = job.rule.objective, job.batches.unlabelled, job.batches.labelled
-    if unlabelled is None or objective is None or objective.unlabelled_batch == 0:
+    """Unlabelled mini-batches that the loss uses; empty ones where it uses none."""
+    unlabelled, labelled = job.batches.unlabelled, job.batches.labelled
+    if unlabelled is None or job.rule.unlabelled_batch == 0:
         return Picks(labelled.index[:, :, :0], torch.zeros_like(labelled.count))
     return unlabelled
 
@@ -247,24 +238,32 @@ def adam(
         w.addcdiv_(m, root, value=-size)
 
 
-def _with_objective(training: Training, objective: Objective, job: TrainJob, idle: Tensor) -> Training:
-    """The training with its semi-supervised part: unlabelled mini-batches and the clients' own models."""
+def _with_loss(training: Training, loss: Loss, job: TrainJob, idle: Tensor) -> Training:
+    """The training with what its loss needs besides."""
     start, clients = training.start, len(training.updates)
-    check_objective(objective, job.rule, job.model, start, job.batches)
-    own = None
-    if objective.pair and start.own is not None:
-        rule = own_rule(training.rule, objective)
-        own = replace(
+    check_loss(loss, job.rule, job.model, start, job.batches)
+    others = {}
+    for name in loss.trains:
+        if name == MODEL:
+            continue
+        rule, rows = loss.row_rule(name, training.rule), start.rows[name]
+        others[name] = replace(
             training,
             rule=rule,
             rates=rule.rates(job.t, len(training.rates)),
-            start=Start(start.own, torch.arange(clients), ids=start.ids),
-            delta=_result(start.own, tuple(training.delta.shape), training.delta, idle),
+            start=Start(rows, torch.arange(clients), ids=start.ids),
+            delta=_result(rows, tuple(training.delta.shape), training.delta, idle),
         )
-    mixture = torch.zeros(clients) if start.mixture is None else start.mixture
-    pseudo = training.loss.new_full((clients,), math.nan)
-    nu = start.labels.nu.clone() if objective.keeps_labels and start.labels is not None else None
-    return replace(training, semi=Semi(objective, unlabelled_of(job), mixture.to(training.delta), own, pseudo, nu))
+    part = LossPart(
+        loss,
+        unlabelled_of(job),
+        {name: values.to(training.delta) for name, values in start.known.items()},
+        {name: start.w if name == RECEIVED else start.rows[name] for name in loss.anchors},
+        others,
+        training.loss.new_full((clients,), math.nan),
+        start.targets.value.clone() if loss.keeps_targets and start.targets is not None else None,
+    )
+    return replace(training, part=part)
 
 
 def _result(before: Tensor | None, shape: tuple[int, ...], like: Tensor, idle: Tensor) -> Tensor:

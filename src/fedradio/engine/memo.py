@@ -123,7 +123,8 @@ class Memo:
             for known in self._known:
                 if known.is_of(job.ensemble.members[0]) and self._takes_samples_alone(job.model):
                     return replace(known.plan, parts=[_alone(part, 1) for part in known.plan.parts])
-        key = clients, size, repeating(job.test.fetch) is not None and self._takes_samples_alone(job.model)
+        share = job.target == "class" and repeating(job.test.fetch) is not None and self._takes_samples_alone(job.model)
+        key = clients, size, share
         if key not in self._plans:
             self._plans[key] = _plan(job.test, clients, size, self._labels, share=key[2])
         return self._plans[key]

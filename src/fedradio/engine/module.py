@@ -155,6 +155,14 @@ class Network:
 
         ``gradients`` of the parameters; None where the loss does not depend on one, nothing at all without samples.
         """
+        resting = training.rule.rests(j, self.shared)
+        before = [] if resting is None else [(rows, rows[resting].clone()) for rows in (self.w, *self.memory.values())]
+        self._move(training, row, j, rate, gradients)
+        for rows, kept in before:
+            rows[resting] = kept
+
+    def _move(self, training: Training, row: int, j: int, rate: float, gradients: Sequence[Tensor | None]) -> None:
+        """The update of all parameters."""
         rule, own = training.rule, slice(self.shared)
         shift = None if training.start.shift is None else training.start.shift[row]
         if rule.optimiser == "adam":

@@ -9,6 +9,15 @@ from fedradio.core.registry import Arg, register
 
 MOST_BATCH = 1_000_000
 
+SHARPNESS = Arg(
+    "radius rho of sharpness-aware minimisation (FedSAM): gradients at w + rho g/|g|, two passes; 0: off", ge=0, le=1e4
+)
+PERSONAL_STEPS = Arg(
+    "first local steps of a round, in which only the personal parameters train, and only the others afterwards "
+    "(FedRep); 0: all train together (FedPer)",
+    ge=0,
+    le=1_000_000,
+)
 EPOCHS = Arg("samples that count towards an epoch: labelled, unlabelled, or the total number of both")
 
 
@@ -26,11 +35,14 @@ def sgd(
         bool, Arg("divide the rate by the client's number of local steps in the round (OSAFL, Remark 3)")
     ] = False,
     epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
+    sharpness: Annotated[float, SHARPNESS] = 0.0,
+    personal_steps: Annotated[int, PERSONAL_STEPS] = 0,
 ) -> LocalRule:
     """Stochastic gradient descent: ``v = gamma v + g + mu (w - w0) + shift;  w -= lr v``.
 
     With ``lr_per_step``, a client that takes ``kappa`` local steps in a round takes them at rate ``lr/kappa``, so that
-    more steps do not move it farther.
+    more steps do not move it farther. With ``sharpness`` rho, ``g`` is the gradient at ``w + rho g_0/|g_0|``, where
+    ``g_0`` is that at ``w``: flat minima are preferred, and an update costs twice the cycles.
     """
     return LocalRule(
         lr=lr,
@@ -40,6 +52,8 @@ def sgd(
         updates_per_step=updates_per_step,
         lr_per_step=lr_per_step,
         epochs_over=epochs_over,
+        sharpness=sharpness,
+        personal_steps=personal_steps,
     )
 
 
@@ -54,6 +68,8 @@ def adam(
     keep_state: Annotated[bool, Arg("keep each client's moments across rounds; they are never sent")] = True,
     updates_per_step: Annotated[int, Arg("mini-batches per local step", ge=1, le=10_000)] = 1,
     epochs_over: Annotated[EpochsOver, EPOCHS] = "labelled",
+    sharpness: Annotated[float, SHARPNESS] = 0.0,
+    personal_steps: Annotated[int, PERSONAL_STEPS] = 0,
 ) -> LocalRule:
     """Adam with bias correction on ``g + mu (w - w0) + shift``."""
     return LocalRule(
@@ -66,4 +82,6 @@ def adam(
         keep_state=keep_state,
         updates_per_step=updates_per_step,
         epochs_over=epochs_over,
+        sharpness=sharpness,
+        personal_steps=personal_steps,
     )

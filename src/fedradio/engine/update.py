@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,6 +23,24 @@ class Parameter:
     adam_m: Tensor | None = None
     adam_v: Tensor | None = None
     grad: Tensor | None = None
+    ascent: Tensor | None = None
+
+
+class Ascent:
+    """The step ``rho g/|g|`` to a point of higher cost, of a group of clients; it writes gradients ``g`` first."""
+
+    def apply(self, p: Parameter, left: Tensor, right: Tensor, scale: float) -> None:
+        """Keep the gradient ``scale * left @ right`` of a parameter."""
+        assert p.ascent is not None
+        _accumulate(p.ascent, left, right, 0.0, scale)
+
+    def climb(self, parameters: Sequence[Parameter], rho: float) -> None:
+        """Move all parameters by ``rho g/|g|``, with the norm of each client's whole gradient; not where that is 0."""
+        gradients = [p.ascent for p in parameters if p.ascent is not None]
+        squares = torch.stack([g.square().sum((-2, -1)) for g in gradients]).sum(0)
+        factor = torch.where(squares > 0, rho / squares.sqrt(), 0.0)[..., None, None]
+        for p, g in zip(parameters, gradients, strict=True):
+            p.w.add_(g.mul_(factor))
 
 
 class Update:
@@ -51,6 +70,8 @@ class Update:
         needs the gradient itself.
         """
         rule, rate = self.rule, self._rate
+        if p.ascent is not None:
+            p.w.sub_(p.ascent)  # back from where the gradient was taken
         if p.adam_m is not None and p.adam_v is not None and p.grad is not None:
             _accumulate(p.grad, left, right, 0.0, scale)
             add_prox_and_shift(p.grad, p.w, p.w0, p.shift, rule.prox)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedradio.core.contracts import ExchangeRecord, RoundRecord, Slots
+from fedradio.core.contracts.records import MAIN_SCORES, main_score
 from fedradio.core.errors import DivergenceError, Problem, SpecError
 from fedradio.engine.threads import one_torch_thread
 from fedradio.gym.spaces import (
@@ -46,7 +47,8 @@ MOST_SEED = 2**31
 class Step:
     """What a reward is made of: the record of the edge round, and of the round if it was its last one.
 
-    ``gain`` is the change of the test accuracy, 0 where there was no evaluation; the first one counts from 0.
+    ``gain`` is the change of the test accuracy (of minus the RMSE, where values are predicted), 0 where there was no
+    evaluation; the first one counts from 0.
     """
 
     exchange: ExchangeRecord
@@ -62,6 +64,12 @@ class Step:
 def accuracy_gain(step: Step) -> float:
     """The change of the test accuracy: the return of an episode is the accuracy at its end."""
     return step.gain
+
+
+def _score(metrics: Mapping[str, float]) -> float:
+    """The main score of an evaluation, larger where predictions are better: the accuracy, or minus the RMSE."""
+    name = main_score(metrics)
+    return metrics[name] if MAIN_SCORES[name] else -metrics[name]
 
 
 class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
@@ -173,7 +181,7 @@ class PolicyEnv(gymnasium.Env[Arrays, Arrays]):
         done = now.state.t + 1
         last = done == self._run_spec.rounds
         state, record, _ = close_round(self.simulation, now, last or done % self._run_spec.eval_every == 0)
-        accuracy = None if record.evaluation is None else record.evaluation.metrics["accuracy"]
+        accuracy = None if record.evaluation is None else _score(record.evaluation.metrics)
         if last:
             self._ended = True
         else:

@@ -7,12 +7,14 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from fedradio.core.errors import Problem, SpecError
 from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
 from fedradio.models.checks import check_module, check_size, trial
@@ -47,6 +49,7 @@ class FlatModel:
     floating-point buffers (running statistics). Offsets of each layout count from the start of its own part. Tied
     parameters appear once. Integer buffers (``num_batches_tracked``) and frozen parameters are not part of the row.
     ``given_sha256`` is the checksum of values that no spec tells, frozen ones and given start values; None without any.
+    ``personal``: names of parameters that are each client's own, see :meth:`personalised`; they are ``local`` too.
     ``own``: the module is the user's, and is tried on real samples before a run. ``given_start`` says that start values
     are those of the module, and why; None where they are drawn.
     """
@@ -70,6 +73,7 @@ class FlatModel:
         self.shape = tuple(shape)
         self.classes = classes
         self.shared, self.local, self.buffers = layouts(module)
+        self.personal: frozenset[str] = frozenset()
         self._row = _join(self.shared, self.local, self.buffers)
         self._initial = initial
         self._copies = threading.local()
@@ -81,11 +85,39 @@ class FlatModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _copies=threading.local())
 
+    def personalised(self, globs: Sequence[str]) -> FlatModel:
+        """The same network whose parameters of these names, such as ``fc2.*``, train and never travel: they belong to
+        the ``local`` part of a row, before norm layers. Those of the ``personal`` names are each client's own."""
+        names = [field.name for field in self.shared.fields]
+        chosen = [name for name in names if any(fnmatchcase(name, glob) for glob in globs)]
+        problems = []
+        for number, glob in enumerate(globs):
+            if not any(fnmatchcase(name, glob) for name in names):
+                reason = "no parameter has such a name"
+                problems.append(Problem(f"personal.{number}", reason, f"such as {', '.join(names[-4:])}", glob))
+        if len(chosen) == len(names):
+            reason = "every parameter would be personal, so that nothing is left to send"
+            problems.append(Problem("personal", reason, "leave some parameters out"))
+        if self.norms == "shared" and self.local.size + self.buffers.size:
+            reason = "norm layers are sent with norms: shared, but personal parameters are not"
+            problems.append(Problem("personal", reason, "set model.norms=local, or use a model without norm layers"))
+        if problems:
+            raise SpecError(problems)
+        fields = {field.name: field.shape for field in self.shared.fields}
+        model = copy.copy(self)
+        model.norms, model.personal = "local", frozenset(chosen)
+        model.shared = Layout.of({name: shape for name, shape in fields.items() if name not in model.personal})
+        model.local = _join(Layout.of({name: fields[name] for name in chosen}), self.local)
+        model._row = _join(model.shared, model.local, model.buffers)
+        model._initial = _Reordered(self)
+        return model
+
     def described(self) -> dict[str, Any]:
         """What it is made of: the network, and the values that no seed draws. Those of networks of this package are all
         drawn."""
         fixed = _fixed(self.module) if self.own else []
-        return {
+        personal = {"personal": sorted(self.personal)} if self.personal else {}
+        return personal | {
             "network": repr(self.module),
             "layers": list(dict.fromkeys(type(layer) for layer in self.module.modules())),
             "shape": self.shape,
@@ -199,6 +231,17 @@ class _Given:
 
     def __call__(self, model: FlatModel, rng: Rng) -> Tensor:
         return self.row.clone()
+
+
+@dataclass(frozen=True)
+class _Reordered:
+    """Initialisation of a model with personal parameters: the values of the ``base`` in the order of its own row."""
+
+    base: FlatModel
+
+    def __call__(self, model: FlatModel, rng: Rng) -> Tensor:
+        values = self.base.views(self.base.init(rng))
+        return model._row.flatten(values)
 
 
 def layouts(module: nn.Module) -> tuple[Layout, Layout, Layout]:

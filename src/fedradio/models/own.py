@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, mse_loss
 
 from fedradio.core.contracts import Model
 from fedradio.core.errors import FedradioError, OwnCodeError, Problem, SpecError
@@ -126,9 +126,9 @@ def _pass(probe: nn.Module, values: Mapping[str, Tensor], x: Tensor, y: Tensor |
     logits = functional_call(probe, held, (given,))
     changed = ["its inputs"] if not torch.equal(given, x) else []
     changed += [name for name, leaf in leaves.items() if not torch.equal(leaf.detach(), values[name])]
-    if y is None or not _is_logits(logits) or int(y.max()) >= logits.shape[-1]:  # refused elsewhere
+    if y is None or not _is_logits(logits) or int(y.max()) >= logits.shape[-1] > 1:  # refused elsewhere
         return _Pass(logits, {}, changed)
-    loss = cross_entropy(logits.float(), y)
+    loss = mse_loss(logits[:, 0], y) if y.is_floating_point() else cross_entropy(logits.float(), y)
     found: Sequence[Tensor | None] = [None] * len(leaves)
     if loss.requires_grad:
         found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)

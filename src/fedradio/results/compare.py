@@ -124,12 +124,12 @@ def spent_until(run: Curved, metric: str, target: float, rising: bool = True) ->
 
 def compare(
     runs: Sequence[Run],
-    metric: str = "accuracy",
+    metric: str | None = None,
     baseline: str | None = None,
     target: float | None = None,
     absent: Sequence[LeftOut] = (),
 ) -> Comparison:
-    """Group runs into variants and compare them.
+    """Group runs into variants and compare them, by default their main score.
 
     ``baseline`` is a label or a part of one (default: the first variant with a complete run); ``absent`` runs are
     listed as left out beside those that are not complete. A damaged run makes no variant: its spec may be wrong.
@@ -138,6 +138,7 @@ def compare(
     every = variants(undamaged(runs))
     done = [complete(variant) for variant in every]
     _refuse_nothing(done, damaged)
+    metric = metric or main_metric(run for variant in done for run in variant.runs.values())
     _check(done, metric, baseline, target)
     base = next(variant for variant in done if variant.runs) if baseline is None else matching(done, baseline)[0]
     others = [variant for variant in done if variant is not base]
@@ -161,6 +162,13 @@ def compare(
         notes=[*_notes(done, base), *_changed_files(done)],
         caches=cache_rows(done),
     )
+
+
+def main_metric(runs: Iterable[Run]) -> str:
+    """The main score of these runs: that of the first one with a summary that was evaluated, or of the only one."""
+    every = list(runs)
+    told = [run for run in every if run.summary is not None]
+    return next((run.main_score for run in (told if len(every) > 1 else every) if run.last), "accuracy")
 
 
 def complete(variant: Variant) -> Variant:

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedradio.core.contracts.records import CacheRecord, EvaluationRecord, ExchangeRecord, Record, RoundRecord
+from fedradio.core.contracts.records import (
+    MAIN_SCORES,
+    CacheRecord,
+    EvaluationRecord,
+    ExchangeRecord,
+    Record,
+    RoundRecord,
+    is_better,
+    main_score,
+)
 from fedradio.results.quantities import axes
 from fedradio.runs.records import OF_DEVICES
 
@@ -30,8 +39,8 @@ SENDER: Columns = {
 ROUND: Columns = {"time_s": float, "energy_j": float, "compute_j": float, "train_loss": float, "wall_s": float}
 """Columns of a round's record, beside the lists with one number per hop."""
 
-BEST: Columns = {"best_accuracy": float, "best_round": int}
-"""Columns of an evaluation beside its metrics: the best accuracy so far."""
+BEST: dict[str, Columns] = {name: {f"best_{name}": float, "best_round": int} for name in MAIN_SCORES}
+"""Columns of an evaluation beside its metrics: the best main score so far."""
 
 SHELF: Columns = {
     "hits": int,
@@ -99,7 +108,7 @@ def columns(shape: Shape) -> dict[str, Columns]:
     per_hop = {f"{name}_hop_{h}": float for name in ("tx_j", "wait_j", "bits") for h in range(shape.hops)}
     return {
         "rounds": {"t": int, **ROUND, **per_hop},
-        "evaluations": {"t": int, "rounds": int, **shape.metrics, **BEST, **TOTALS},
+        "evaluations": {"t": int, "rounds": int, **shape.metrics, **BEST[main_score(shape.metrics)], **TOTALS},
         "hops": {**PLACE, "active": int, "arrived": int, "bits": float, "uses": float},
         "exchanges": {**PLACE, "sender": int, "receiver": int, **SENDER, **shape.devices, **_notes(shape.sender_notes)},
         "receivers": {
@@ -159,10 +168,11 @@ class Rows:
         return [record.t, *(getattr(record, name) for name in ROUND), *per_hop]
 
     def _evaluation(self, record: EvaluationRecord) -> Iterator[tuple[str, list[Any]]]:
-        """The row of an evaluation with the best accuracy so far, and those of the clients."""
-        accuracy = record.metrics.get("accuracy")
-        if accuracy is not None and (self._best is None or accuracy > self._best[0]):
-            self._best = accuracy, record.round
+        """The row of an evaluation with the best main score so far, and those of the clients."""
+        name = main_score(record.metrics)
+        score = record.metrics.get(name)
+        if score is not None and (self._best is None or is_better(name, score, self._best[0])):
+            self._best = score, record.round
         best = self._best or (None, None)
         place, totals = [record.round - 1, record.round], [self._totals.get(each.name) for each in SPENT]
         yield "evaluations", [*place, *(record.metrics.get(name) for name in self.shape.metrics), *best, *totals]

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from fedradio.core.contracts.records import ExchangeRecord
+from fedradio.core.contracts.records import EvaluationRecord, ExchangeRecord
 from fedradio.core.errors import Problem, SpecError, suggest
 from fedradio.data.popular import popular_of
 from fedradio.results.quantities import QUANTITIES
@@ -117,6 +117,11 @@ def _metrics(run: Run, at: float | None) -> dict[str, float]:
     return records[-1].metrics if records else {}
 
 
+def _classified(run: Run) -> list[EvaluationRecord]:
+    """The evaluations that have an accuracy; none where values are predicted."""
+    return [record for record in run.evaluations if "accuracy" in record.metrics]
+
+
 def _metric(name: str, about: str, times: float = 1.0) -> MeasureKind:
     """Measure of a metric of an evaluation, times a factor."""
 
@@ -168,20 +173,20 @@ def _top(run: Run, guesses: float | None) -> float | None:
 
 def _rounds_to(run: Run, level: float | None) -> float | None:
     """The first evaluated round with that accuracy; None if it was never reached."""
-    reached = [record.round for record in run.evaluations if record.metrics["accuracy"] >= (level or 0.0)]
+    reached = [record.round for record in _classified(run) if record.metrics["accuracy"] >= (level or 0.0)]
     return float(min(reached)) if reached else None
 
 
 def _settled(run: Run, share: float | None) -> float | None:
     """The first evaluated round from which accuracy keeps a share of the best; None if that is the last one."""
-    records, enough = run.evaluations, (share or 0.0) * _best(run).get("accuracy", 0.0)
+    records, enough = _classified(run), (share or 0.0) * _best(run).get("accuracy", 0.0)
     below = max((number for number, record in enumerate(records) if record.metrics["accuracy"] < enough), default=-1)
     return float(records[below + 1].round) if below + 2 < len(records) else None
 
 
 def _late(run: Run, first: float | None) -> list[float]:
     """Accuracies in percent of all evaluations from round ``first`` on; empty if the run is shorter."""
-    return [100.0 * record.metrics["accuracy"] for record in run.evaluations if record.round >= (first or 0.0)]
+    return [100.0 * record.metrics["accuracy"] for record in _classified(run) if record.round >= (first or 0.0)]
 
 
 def _mean(run: Run, first: float | None) -> float | None:
@@ -218,13 +223,13 @@ def _top_popular(run: Run, guesses: float | None) -> float | None:
 
 def _second_half(run: Run) -> list[float]:
     """Accuracies of the evaluations after the first half of the rounds."""
-    records = run.evaluations
+    records = _classified(run)
     return [record.metrics["accuracy"] for record in records if 2 * record.round > records[-1].round]
 
 
 def _late_gain(run: Run, _: float | None) -> float | None:
     """Accuracy at the end minus that of the last evaluation in the first half; None without one."""
-    records = run.evaluations
+    records = _classified(run)
     before = [record.metrics["accuracy"] for record in records if 2 * record.round <= records[-1].round]
     return records[-1].metrics["accuracy"] - before[-1] if before else None
 
@@ -255,6 +260,8 @@ def _of_cache(name: str, about: str) -> MeasureKind:
 MEASURES: dict[str, MeasureKind] = {
     "accuracy": _metric("accuracy", "test accuracy"),
     "accuracy_percent": _metric("accuracy", "test accuracy in percent", times=100.0),
+    "rmse": _metric("rmse", "root mean square error, where values are predicted,"),
+    "best_rmse": _of_best("rmse", "lowest root mean square error over rounds"),
     "loss": _metric("loss", "test loss"),
     "spread": _metric("accuracy_spread", "standard deviation of the accuracy over clients"),
     "global_accuracy": _metric("global_accuracy", "accuracy of the shared model alone"),

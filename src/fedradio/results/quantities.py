@@ -17,7 +17,7 @@ from fedradio.results.quantity import Quantity
 if TYPE_CHECKING:
     from fedradio.results.run import Run
 
-FALLING = ("loss", "spread", "error", "norm")
+FALLING = ("loss", "spread", "error", "norm", "rmse")
 """Endings of metrics that are better when they are lower, unless the table says otherwise."""
 
 
@@ -91,6 +91,16 @@ METRICS = (
         title="best accuracy",
         total="best",
         field="best_accuracy",
+        shown="variants",
+        short="best",
+    ),
+    replace(_by_name("rmse"), title="RMSE", field="rmse", shown="variants", long="test RMSE"),
+    replace(
+        _by_name("rmse"),
+        name="best_rmse",
+        title="best RMSE",
+        total="best",
+        field="best_rmse",
         shown="variants",
         short="best",
     ),
@@ -256,7 +266,10 @@ QUANTITIES: dict[str, Quantity] = {each.name: each for each in (*METRICS, *SPENT
 
 
 def entry(name: str, runs: Iterable[Run] = ()) -> Quantity:
-    """The entry of that name; a metric without one is described by what one of the runs declares, and by its name."""
+    """The entry of that name; a metric without one is described by what one of the runs declares, and by its name. The
+    loss of predicted values, a squared error, is not in nats."""
+    if name == "loss" and any(run.main_score == "rmse" for run in runs):
+        return replace(QUANTITIES[name], unit="")
     if name in QUANTITIES:
         return QUANTITIES[name]
     told, declared = _by_name(name), next(filter(None, (run.declared(name) for run in runs)), None)

@@ -14,7 +14,15 @@ from typing import Any, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fedradio.core.contracts.records import CacheRecord, EvaluationRecord, ExchangeRecord, Record, RoundRecord
+from fedradio.core.contracts.records import (
+    MAIN_SCORES,
+    CacheRecord,
+    EvaluationRecord,
+    ExchangeRecord,
+    Record,
+    RoundRecord,
+    main_score,
+)
 from fedradio.core.errors import FormatError, StoreError
 from fedradio.core.lazy import offered
 from fedradio.results import frames, shown
@@ -90,7 +98,22 @@ class Run:
     @property
     def best_accuracy(self) -> float | None:
         """Test accuracy of the best evaluation."""
-        return None if self.best is None else self.best.metrics["accuracy"]
+        return None if self.best is None else self.best.metrics.get("accuracy")
+
+    @property
+    def rmse(self) -> float | None:
+        """Root mean square error of the last evaluation, where values are predicted."""
+        return self.last.get("rmse")
+
+    @property
+    def best_rmse(self) -> float | None:
+        """Root mean square error of the best evaluation, where values are predicted."""
+        return None if self.best is None else self.best.metrics.get("rmse")
+
+    @property
+    def main_score(self) -> str:
+        """Name of its main score: ``accuracy``, or ``rmse`` where values are predicted."""
+        return main_score(self.last)
 
     @property
     def loss(self) -> float | None:
@@ -146,8 +169,10 @@ class Run:
 
     @property
     def best(self) -> EvaluationRecord | None:
-        """The first evaluation with the best accuracy; None without any."""
-        return max(self.evaluations, key=lambda record: record.metrics["accuracy"], default=None)
+        """The first evaluation with the best main score; None without any."""
+        name = self.main_score
+        sign = 1.0 if MAIN_SCORES[name] else -1.0
+        return max(self.evaluations, key=lambda record: sign * record.metrics[name], default=None)
 
     @property
     def last(self) -> Mapping[str, float]:
@@ -246,7 +271,7 @@ class Run:
         return rounds
 
     def _of_rounds(self, evaluations: list[EvaluationRecord], rounds: int) -> list[EvaluationRecord]:
-        """The evaluations, which must be of rounds on record, in their order, and have an accuracy.
+        """The evaluations, which must be of rounds on record, in their order, and have the same main score.
 
         Those without any metric are left out: no device of a federation could be asked.
         """
@@ -254,8 +279,8 @@ class Run:
         if at != sorted(set(at)) or not all(0 < done <= rounds for done in at):
             raise StoreError(f"{self.folder / RECORDS_FILE}: the evaluations are not in order")
         scored = [record for record in evaluations if record.metrics]
-        if not all("accuracy" in record.metrics for record in scored):
-            raise StoreError(f"{self.folder / RECORDS_FILE}: an evaluation has no accuracy")
+        if not any(all(name in record.metrics for record in scored) for name in MAIN_SCORES):
+            raise StoreError(f"{self.folder / RECORDS_FILE}: an evaluation has neither accuracy nor RMSE")
         return scored
 
     def read(self, exchanges: bool = False) -> int:
@@ -280,9 +305,10 @@ class Run:
         """What had been spent after each round, ``[rounds]``: rounds, seconds, joules ...; None where undefined."""
         return QUANTITIES[against].totals(self)
 
-    def curve(self, metric: str = "accuracy", against: str = "rounds") -> Curve | None:
-        """A metric at every evaluation against what had been spent by then; None where either is undefined."""
-        totals = self.totals(against)
+    def curve(self, metric: str | None = None, against: str = "rounds") -> Curve | None:
+        """A metric (by default the main score) at every evaluation against what had been spent by then; None where
+        either is undefined."""
+        totals, metric = self.totals(against), metric or self.main_score
         points = [(record.round, record.metrics[metric]) for record in self.evaluations if metric in record.metrics]
         if totals is None or not points:
             return None
@@ -295,13 +321,13 @@ class Run:
 
     def plot(
         self,
-        metric: str = "accuracy",
+        metric: str | None = None,
         against: str = "rounds",
         target: float | None = None,
         **options: Unpack[FigureOptions],
     ) -> Any:
-        """The curve of a metric against rounds, seconds, joules or bits, as a matplotlib figure; ``options`` are
-        those of :func:`fedradio.figures`, such as ``labels``."""
+        """The curve of a metric (by default the main score) against rounds, seconds, joules or bits, as a matplotlib
+        figure; ``options`` are those of :func:`fedradio.figures`, such as ``labels``."""
         return offered("plot")([self], metric, against, target, **options)
 
 

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fedradio.core.contracts.records import main_score
 from fedradio.core.text import harmless, short_path
 from fedradio.results.quantities import QUANTITIES, of_runs
 
 if TYPE_CHECKING:
     from fedradio.results.run import Run
 
-HEADLINE = ("accuracy", "seconds", "joules", "bits")
+HEADLINE = ("accuracy", "rmse", "seconds", "joules", "bits")
 """Quantities in the line of a run; those that are undefined are left out."""
+
+
+SCORE_WORDS = {"accuracy": "accuracy", "rmse": "RMSE"}
+"""Main scores in words."""
 
 
 def run_text(run: Run) -> str:
     """A run in two lines: name, seed, status and headline, all from its summary; and its folder."""
     summary = run.summary or {}
     told = {name: summary.get(QUANTITIES[name].field) for name in HEADLINE}
-    numbers = [QUANTITIES[name].text(value) for name, value in told.items() if value is not None]
-    numbers[:1] = [f"accuracy {text}" for text in numbers[:1]] if told["accuracy"] is not None else numbers[:1]
+    known = {name: QUANTITIES[name].text(value) for name, value in told.items() if value is not None}
+    numbers = [f"{SCORE_WORDS[name]} {text}" if name in SCORE_WORDS else text for name, text in known.items()]
     rounds = f"{run.status}, {summary['rounds']} of {run.spec.rounds} rounds" if summary else run.status
     return harmless(f"Run {run.name}, seed {run.seed}: {', '.join([rounds, *numbers])}\n  in {short_path(run.folder)}")
+
+
+def score_text(metrics: Mapping[str, float]) -> str:
+    """The main score of an evaluation with its name; empty if there is none."""
+    name = main_score(metrics)
+    return f"{SCORE_WORDS[name]} {QUANTITIES[name].text(metrics[name])}" if name in metrics else ""
 
 
 def run_html(run: Run) -> str:

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from fedradio.core.contracts import (
+    PREVIOUS,
     Clock,
     Cohort,
     Exchange,
+    KeptTargets,
     LocalRule,
-    PseudoLabels,
     SimState,
     Slots,
     Trained,
@@ -22,12 +23,15 @@ from fedradio.core.contracts import (
 )
 from fedradio.core.errors import DivergenceError
 from fedradio.engine.groups import cut, job_of_rows, put_together
+from fedradio.losses.kept_targets import draw, kept, recalled, target_slots
 from fedradio.rounds.norm_layers import LOCAL, sends_norms
 from fedradio.rounds.parts import STREAM, recall
-from fedradio.rounds.pseudo_labels import draw, kept, label_slots, recalled
 from fedradio.rounds.simulation import Learner, Simulation
 from fedradio.rounds.tiers import Tier
 from fedradio.transforms.chain import damping, lossy
+
+KEPT_PREVIOUS = "loss/previous"
+"""Client slot of the client's model after its last training, ``[C, d]``, where the loss compares with it."""
 
 RULE = "rule/"
 """Prefix of the client slots with the optimiser's kept memory."""
@@ -53,22 +57,25 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Training:
-    """Local training of a cohort: the clients, the result, the work done, and the pseudo-labels before it where they
-    are kept."""
+    """Local training of a cohort: the clients, the result, the work done; and where the loss needs them in the next
+    round, its targets before it, and the trained models ``previous [A, d]``."""
 
     cohort: Cohort
     trained: Trained
     work: Work
-    labels: PseudoLabels | None = None
+    targets: KeptTargets | None = None
+    previous: Tensor | None = None
 
 
 def client_slots(learner: Learner, row: Tensor, clients: int) -> Slots:
-    """Client slots of pseudo-labels, norm layers and optimiser memory, beside the algorithm's, as one row for all
+    """Client slots of kept targets, norm layers and optimiser memory, beside the algorithm's, as one row for all
     ``clients`` each; ``row [D]`` is the initial model."""
     shared = learner.model.shared.size
-    slots: Slots = label_slots(learner, row, clients)
+    slots: Slots = target_slots(learner.rule, learner.stream, row, clients)
     if len(row) > shared and not sends_norms(learner):
         slots[LOCAL] = row[shared:].clone().expand(clients, -1)
+    if _keeps_previous(learner.rule):
+        slots[KEPT_PREVIOUS] = row[:shared].clone().expand(clients, -1)
     if learner.rule.keep_state:
         width = shared + learner.model.local.size
         for name in learner.rule.state_names:
@@ -109,14 +116,22 @@ def train_assigned(learner: Learner, given: Assignment) -> Training:
         ids=ids,
         slots={name.removeprefix(RULE): rows for name, rows in slots.items() if name.startswith(RULE)},
     )
+    if _keeps_previous(rule):
+        start = replace(start, rows=start.rows | {PREVIOUS: slots[KEPT_PREVIOUS]})
     updates = steps * rule.updates_per_step
     rng = learner.rng.child("train", clock.t, clock.e)
-    batches = draw(learner, given.stream, ids, updates, rng.child("batches"))
-    start = replace(start, labels=recalled(learner, given.stream, ids, slots, rng.child("labels")))
+    batches = draw(rule, learner.stream, given.stream, ids, updates, rng.child("batches"))
+    start = replace(start, targets=recalled(rule, learner.stream, given.stream, ids, slots, rng.child("labels")))
     job = TrainJob(learner.model, rule, clock.t, start, batches, updates, rng, learner.precision)
     trained = train_by_steps(learner, job, steps) if rule.lr_per_step else _train(learner, job)
     _refuse_divergence(trained, clock, ids)
-    return Training(cohort, trained, work_of(rule, steps, clock.t), start.labels)
+    previous = start.w[start.group] + trained.delta if _keeps_previous(rule) else None
+    return Training(cohort, trained, work_of(rule, steps, clock.t), start.targets, previous)
+
+
+def _keeps_previous(rule: LocalRule) -> bool:
+    """Whether clients keep the model after their last training."""
+    return rule.loss is not None and PREVIOUS in rule.loss.anchors
 
 
 def work_of(rule: LocalRule, steps: Tensor, t: int) -> Work:
@@ -154,15 +169,17 @@ def kept_slots(learner: Learner, training: Training, heard: Tensor, acked: Tenso
     slots |= {RULE + name: rows for name, rows in trained.slots.items()}
     if trained.local is not None and not sends_norms(learner):
         slots[LOCAL] = trained.local
-    if training.labels is not None and trained.nu is not None:
-        slots |= kept(training.labels, trained.nu)
+    if training.previous is not None:
+        slots[KEPT_PREVIOUS] = training.previous
+    if training.targets is not None and trained.targets is not None:
+        slots |= kept(training.targets, trained.targets)
     return slots
 
 
 def _refuse_divergence(trained: Trained, clock: Clock, ids: Tensor) -> None:
     """Refuse NaN and infinities: the sum of a row is finite only if the row is; needs no mask of the cohort's size."""
     healthy = torch.isfinite(trained.loss) & torch.isfinite(trained.delta.sum(dim=1))
-    for rows in (trained.own, trained.local):  # own models; params and statistics of norm layers
+    for rows in (*trained.rows.values(), trained.local):  # further rows; params and statistics of norm layers
         if rows is not None:
             healthy &= torch.isfinite(rows.sum(dim=1))
     if not bool(healthy.all()):

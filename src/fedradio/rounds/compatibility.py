@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import re
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import torch
+from torch import Tensor
 
 from fedradio.algorithms.fedavg import is_plain_averaging
 from fedradio.algorithms.ledger import published_names, start_memory
 from fedradio.core.contracts import (
     SUPERPOSITION,
     VARIATE,
+    Batch,
     Ensemble,
     Fading,
     Hop,
     Link,
+    Loss,
     Memory,
+    Outputs,
     Piece,
     SingleHop,
     Work,
 )
 from fedradio.core.errors import Problem, SpecError
 from fedradio.core.mapped import LARGE
+from fedradio.core.part_files import reason_in
 from fedradio.core.registry import parts
 from fedradio.core.units import show
-from fedradio.engine.layers import dense_layers
+from fedradio.engine.layers import dense_layers, head_of
 from fedradio.engine.precision import has_bf16_units
 from fedradio.models.model import FlatModel, as_input
 from fedradio.models.own import sample_problems
@@ -37,8 +44,7 @@ from fedradio.network.trace import Trace
 from fedradio.rounds.cache_rules import cache_problems
 from fedradio.rounds.coding import coding_problems, coding_warnings
 from fedradio.rounds.label_drift import START_COUNTS, START_SEEN
-from fedradio.rounds.notes import DATA_SIGNALS, note_problems, signal_problems
-from fedradio.theory.fedcpsl import reinforcement
+from fedradio.rounds.notes import DATA_SIGNALS, loss_note_problems, note_problems, signal_problems
 
 if TYPE_CHECKING:
     from fedradio.rounds.simulation import Simulation
@@ -75,20 +81,17 @@ def problems_of(sim: Simulation) -> list[Problem]:
 def warnings_of(sim: Simulation) -> list[str]:
     """Warnings about combinations that can run but may not be intended."""
     warnings = []
-    objective = sim.rule.objective
-    if objective is not None and objective.unlabelled_batch > 0:
+    loss = sim.rule.loss
+    if loss is not None and loss.unlabelled_batch > 0:
         stats = sim.stream.stats(sim.stream.start())
-        if bool((stats["samples"] == stats["labelled"]).all()) and objective.pseudo_on == "unlabelled":
+        if bool((stats["samples"] == stats["labelled"]).all()) and not loss.stand_in:
             warnings.append("data: every sample is labelled, so the terms for unlabelled samples have no effect")
         elif bool((stats["samples"] > 0).all() and (stats["labelled"] == 0).all()):
             warnings.append(
                 "data: no client has a labelled sample; pseudo-labels only repeat the model's own predictions"
             )
-        elif (growth := reinforcement(objective.alpha_p, objective.alpha_r)) > 1:
-            warnings.append(
-                f"algorithm: pseudo-labels multiply their own errors by {growth:.3g} per round; "
-                "a larger alpha_r or a smaller alpha_p keeps them in check"
-            )
+        elif loss.warning:
+            warnings.append(loss.warning)
     for h, hop in enumerate(sim.hops):
         if hop.deadline_s is not None and not hop.policy.meets_deadline:
             warnings.append(f"hops.{h}: the policy ignores the deadline; late payloads are lost")
@@ -330,9 +333,10 @@ def _learning_problems(sim: Simulation) -> list[Problem]:
 def _metric_problems(sim: Simulation) -> list[Problem]:
     """Trial of every metric on predictions that know nothing; scores that have the name of another one."""
     test, classes, problems = sim.stream.test(), max(sim.model.classes, sim.stream.classes), []
+    target = sim.stream.target
     _, y = test.fetch(test.index[:2])
     logits = torch.full((len(y), classes), -math.log(classes))
-    taken = {"accuracy": "accuracy", "loss": "loss"}
+    taken = {"accuracy": "accuracy", "loss": "loss"} | ({"rmse": "rmse"} if target == "value" else {})
     taken |= {f"top_{m}_accuracy": f"eval_top={sim.eval_top}" for m in range(2, sim.eval_top + 1)}
     taken |= {} if sim.cache is None else dict.fromkeys(("hit_ratio", "net_bits"), "cache")
     for number, metric in enumerate(sim.metrics):
@@ -341,6 +345,12 @@ def _metric_problems(sim: Simulation) -> list[Problem]:
             reason = f"the score {known[0]} is already produced by {taken[known[0]]}"
             problems.append(Problem(path, reason, "leave one of them out"))
         taken |= dict.fromkeys(metric.names, path)
+        if metric.target != target:
+            reason = (
+                f"it judges predictions of {PREDICTED[metric.target]}, but the data's targets are {PREDICTED[target]}"
+            )
+            problems.append(Problem(path, reason, "leave it out"))
+            continue
         try:
             scores = metric.score(logits, y.cpu(), torch.zeros(len(y), dtype=torch.long))
         except SpecError as error:
@@ -354,24 +364,112 @@ def _metric_problems(sim: Simulation) -> list[Problem]:
     return problems
 
 
-def objective_problems(sim: Simulation) -> list[Problem]:
-    """Problems of the algorithm's objective; ``sim.rule`` is already the algorithm's."""
-    objective, norms = sim.rule.objective, sim.model.local.size + sim.model.buffers.size
+def loss_problems(sim: Simulation) -> list[Problem]:
+    """Problems of the loss; ``sim.rule`` is already the algorithm's."""
     if sim.stream.validation() is None and any(ensemble.learned for ensemble in _predictions(sim)):
         reason = "there are no labels to learn the mixture from"
         return [Problem("data.held_out", reason, "set data.held_out=0.1, or algorithm.learn_mixture=false", 0.0)]
     if problem := _label_problem(sim):
         return [problem]
-    if objective is None or not objective.pair or norms == 0:
+    if problems := _target_problems(sim):
+        return problems
+    loss = sim.rule.loss
+    if problems := _personal_problems(sim):
+        return problems
+    if loss is None:
         return []
-    reason = "every client trains its own model besides the shared one, and norm layers would belong to both"
-    return [Problem("model", reason, "use a model without norm layers, or an algorithm without own models")]
+    problems = loss.check(sim.rule, sim.model) + loss_note_problems(sim) + _feature_problems(sim)
+    return problems or _trial_problems(loss, sim.model.classes)
+
+
+def _trial_problems(loss: Loss, classes: int) -> list[Problem]:
+    """Trial of a loss on outputs that know nothing, of two clients with three samples each."""
+    y = torch.zeros(2, 3) if loss.target == "value" else torch.zeros(2, 3, dtype=torch.long)
+    unlabelled = torch.full((2, 1, classes), 1.0 / classes)
+    m = 1 if loss.unlabelled_batch else 0
+    batch = Batch(y, torch.full((2, 3), 1 / 3), unlabelled[:, :m], torch.ones(2, m), _AnyValue())
+    rows = {*loss.trains, *loss.anchors}
+    out = {name: Outputs(torch.zeros(2, 3 + m, classes), torch.ones(2, 3 + m, 4)) for name in sorted(rows)}
+    try:
+        cost, slopes = loss.slopes(out, batch)
+        wrong = [name for name in loss.trains if slopes[name].logits.shape != out[name].logits.shape]
+    except Exception as error:  # a loss of the user's own may raise anything
+        place = Path(inspect.getsourcefile(type(loss)) or "its file")
+        reason = f"{type(loss).__name__} failed in a trial, in {place.name}, {reason_in(error, place)}"
+        return [Problem("loss", reason, "fix the loss")]
+    if tuple(cost.shape) != (2,) or not bool(cost.isfinite().all()):
+        reason = f"{type(loss).__name__} gives costs of shape {tuple(cost.shape)}, or infinite ones, for 2 clients"
+        return [Problem("loss", reason, "return one finite cost per client, such as batch.mean(values)")]
+    reason = f"{type(loss).__name__} gives slopes of another shape than the logits"
+    return [Problem("loss", reason, "return one gradient per logit")] if wrong else []
+
+
+class _AnyValue(dict[str, Tensor]):
+    """Values per client of any name, for trials."""
+
+    def __missing__(self, name: str) -> Tensor:
+        return torch.full((2,), 0.5)
+
+
+PREDICTED = {"class": "classes", "value": "real values"}
+"""Targets in words."""
+
+
+def _personal_problems(sim: Simulation) -> list[Problem]:
+    """Parts that cannot do with parameters that each client has of its own."""
+    problems = []
+    if sim.rule.personal_steps and not sim.model.personal:
+        reason = "no parameter is personal, so that nothing would train in these steps"
+        problems.append(
+            Problem("rule.personal_steps", reason, "name some in personal, or use 0", sim.rule.personal_steps)
+        )
+    if sim.model.personal and sim.cache is not None:
+        reason = "caches are filled by the forecasts of one shared model, but some parameters are personal"
+        problems.append(Problem("personal", reason, "leave out personal, or the cache"))
+    return problems
+
+
+def _target_problems(sim: Simulation) -> list[Problem]:
+    """Parts that are defined for classes where values are predicted, or for values where classes are."""
+    wanted, loss, problems = sim.stream.target, sim.rule.loss, []
+    if loss is not None and loss.target != wanted:
+        path = "algorithm" if loss.unlabelled_batch or len(loss.trains) > 1 else "loss"
+        what = "pseudo-labels and mixtures of probabilities are" if path == "algorithm" else "this loss is"
+        reason = f"{what} defined for {PREDICTED[loss.target]}, but the data's targets are {PREDICTED[wanted]}"
+        remedy = "use fedavg or another algorithm without them" if path == "algorithm" else "set loss: null"
+        problems.append(Problem(path, reason, remedy))
+    if wanted == "value":
+        if any(len(ensemble.members) > 1 for ensemble in _predictions(sim)):
+            reason = "it predicts with a mixture of probabilities, which real values do not have"
+            problems.append(Problem("algorithm", reason, "use an algorithm with a single model, such as fedavg"))
+        if known := sim.algorithm.reveals & {"label_counts", START_COUNTS}:
+            reason = f"it weighs clients by {_names(known)}, but the data's targets are real values"
+            problems.append(Problem("algorithm", reason, "use fedavg"))
+        if sim.cache is not None:
+            reason = "caches need forecasts of files, which are classes, but the data's targets are real values"
+            problems.append(Problem("cache", reason, "leave the cache out"))
+    elif loss is None and sim.stream.classes < 2:
+        problems.append(
+            Problem("data", "there is a single class, so there is nothing to classify", "data.target=value")
+        )
+    return problems
+
+
+def _feature_problems(sim: Simulation) -> list[Problem]:
+    """Losses of features on models that have none."""
+    loss, layers = sim.rule.loss, dense_layers(sim.model)
+    if loss is None or not loss.reads_features:
+        return []
+    if head_of(sim.model.module, sim.model.classes) is not None and (layers is None or len(layers) > 1):
+        return []
+    reason = "this loss compares features, the inputs of the last linear layer, but the model has no hidden layer"
+    return [Problem("model", reason, "use a model with a hidden layer that ends in a linear layer, such as mlp")]
 
 
 def _label_problem(sim: Simulation) -> Problem | None:
     """Refusal of data without any label where the cost needs labelled samples."""
-    objective = sim.rule.objective
-    if objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled":
+    loss = sim.rule.loss
+    if loss is not None and loss.unlabelled_batch > 0 and not loss.stand_in:
         return None
     stats = sim.stream.stats(sim.stream.start())
     if bool((stats["samples"] == 0).any() or (stats["labelled"] > 0).any()):
@@ -380,7 +478,7 @@ def _label_problem(sim: Simulation) -> Problem | None:
     return Problem(
         "data.unlabelled",
         reason,
-        "use a value below 1, or an algorithm with a cost for unlabelled samples, such as fedcpsl",
+        "use a value below 1, or an algorithm with a cost for unlabelled samples",
     )
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 
+from fedradio.algorithms.mixture_weights import learned_weights
 from fedradio.algorithms.variates import variate_measures
-from fedradio.core.contracts import MODEL, VARIATE, Ensemble, EvalJob, SimState
-from fedradio.engine.mixture import learned_weights
-from fedradio.rounds.norm_layers import global_norms, without_norms
+from fedradio.core.contracts import MODEL, VARIATE, Ensemble, EvalJob, Scores, SimState
+from fedradio.rounds.norm_layers import LOCAL, global_norms, without_norms
 from fedradio.rounds.parts import STREAM, recall
 from fedradio.rounds.simulation import Simulation
 
@@ -30,11 +30,11 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
     several groups (one per client), ``accuracy_spread`` is the standard deviation over them; likewise ``mixture`` and
     ``mixture_spread`` of learned weights. With ``sim.eval_top`` above 1, ``top_m_accuracy`` counts the label among the
     ``m`` likeliest classes; ``sim.metrics`` add their own scores, and so do control variates. The global model has the
-    averaged norm layers or, where these stay with the clients, their mean.
+    averaged norm layers or, where these stay with the clients, their mean; personal parameters are each client's. Of
+    predicted values ``rmse`` takes the place of the accuracy.
     """
     shared = {name: vector.unsqueeze(0) for name, vector in without_norms(state.memory.shared).items()}
-    norms = global_norms(state.memory)
-    local = None if norms is None else norms.unsqueeze(0)
+    local = _local_parts(sim, state)
     result = Evaluation()
     test = sim.stream.test()
     for number, (name, ensemble) in enumerate(sim.algorithm.predict(shared, state.memory.client).items()):
@@ -43,7 +43,14 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
             ensemble, b = fitted(sim, ensemble)
             result.metrics[f"{prefix}mixture"] = float(b.mean())
             result.metrics[f"{prefix}mixture_spread"] = float(b.std(correction=0))
-        scores = sim.backend.evaluate(EvalJob(sim.model, ensemble, test, local, sim.eval_top, sim.metrics))
+        scores = sim.backend.evaluate(
+            EvalJob(sim.model, ensemble, test, local, sim.eval_top, sim.metrics, sim.stream.target)
+        )
+        if scores.group_rmse is not None:
+            values = _value_scores(prefix, scores, test.groups)
+            result.metrics.update(values.metrics)
+            result.groups.update(values.groups)
+            continue
         seen = scores.group_top[scores.group_top.isfinite().all(dim=1)]  # groups with samples
         spread = seen.std(dim=0, unbiased=False).tolist()
         for m, (mean, deviation) in enumerate(zip(scores.top.tolist(), spread, strict=True), start=1):
@@ -59,6 +66,26 @@ def evaluation(sim: Simulation, state: SimState) -> Evaluation:
         result.metrics.update({f"{prefix}{score}": value for score, value in scores.metrics.items()})
     result.metrics.update(_measures(sim, state) | sim.stream.reference(recall(state.parts, STREAM)))
     return result
+
+
+def _local_parts(sim: Simulation, state: SimState) -> Tensor | None:
+    """Local parts ``[1 or C, d_local]`` of the models that predict: each client's own where some parameters are
+    personal."""
+    if sim.model.personal:
+        return state.memory.client[LOCAL]
+    norms = global_norms(state.memory)
+    return None if norms is None else norms.unsqueeze(0)
+
+
+def _value_scores(prefix: str, scores: Scores, groups: int) -> Evaluation:
+    """Scores of predicted values: the root mean square error, mean over groups, and the mean squared error."""
+    assert scores.group_rmse is not None
+    known = scores.group_rmse[scores.group_rmse.isfinite()]
+    spread = {f"{prefix}rmse_spread": float(known.std(unbiased=False))} if groups > 1 else {}
+    each = [round(value, 6) if math.isfinite(value) else None for value in scores.group_rmse.tolist()]
+    further = {f"{prefix}{score}": value for score, value in scores.metrics.items()}
+    metrics = {f"{prefix}rmse": float(known.mean())} | spread | {f"{prefix}loss": scores.loss} | further
+    return Evaluation(metrics, {f"{prefix}rmse": each} if len(each) > 1 else {})
 
 
 def fitted(sim: Simulation, ensemble: Ensemble) -> tuple[Ensemble, Tensor]:

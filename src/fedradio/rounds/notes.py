@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 DATA_SIGNALS = frozenset({"samples", "seen", "labelled", "label_counts", "epoch_steps", "loss"})
 """Signals that every run publishes to the policy of hop 0; a client's loss is NaN until it has trained."""
 
-CLIENT_NOTES = frozenset({"pseudo_accuracy", "state_lost"})
-"""Notes on the clients of hop 0: the accuracy of their pseudo-labels, and devices that have lost their state."""
+CLIENT_NOTES = frozenset({"state_lost"})
+"""Notes on the clients of hop 0: devices that have lost their state."""
 
 
 def note_problems(sim: Simulation, h: int) -> list[Problem]:
@@ -32,6 +32,13 @@ def note_problems(sim: Simulation, h: int) -> list[Problem]:
                 problems.append(Problem(path, reason, "rename one of them"))
             owner.setdefault(name, path)
     return problems
+
+
+def loss_note_problems(sim: Simulation) -> list[Problem]:
+    """Notes of hop 0 that have the name of the loss's note; ``sim.rule`` is already the algorithm's."""
+    name = "" if sim.rule.loss is None else sim.rule.loss.target_note
+    reason = f"its note {name!r} has the name of a note of the loss"
+    return [Problem(path, reason, "rename one of them") for path, names in _noting(sim, 0) if name in names]
 
 
 def signal_problems(sim: Simulation) -> list[Problem]:

@@ -202,10 +202,10 @@ def _view(sim: Simulation, state: SimState, tiers: Tiers, h: int, clock: Clock, 
 
 def _passes(rule: LocalRule, t: int, signals: Slots) -> float | Tensor:
     """Training passes per labelled sample: one number, or ``[C]`` where it matters which samples a client has."""
-    if rule.objective is None:
+    if rule.loss is None:
         return rule.passes(t)
     lit = signals["labelled"] > 0
-    extra = lit if rule.objective.pseudo_on == "labelled" else signals["samples"] > signals["labelled"]
+    extra = lit if rule.loss.stand_in else signals["samples"] > signals["labelled"]
     passes = torch.zeros(len(lit), dtype=torch.float64)
     for labelled in (True, False):
         for unlabelled in (True, False):
@@ -217,8 +217,8 @@ def _unable(sim: Simulation, state: SimState, tiers: Tiers, h: int) -> Tensor:
     """Why senders ``[S]`` cannot contribute: clients without samples that the cost can use, or with an update in
     flight; edges without a change to relay. 0 for all others."""
     if h == 0:
-        objective = sim.rule.objective
-        unlabelled = objective is not None and objective.unlabelled_batch > 0 and objective.pseudo_on == "unlabelled"
+        loss = sim.rule.loss
+        unlabelled = loss is not None and loss.unlabelled_batch > 0 and not loss.stand_in
         samples = state.signals["samples" if unlabelled else "labelled"]
         unable = torch.where(samples > 0, int(Reason.NONE), int(Reason.NO_DATA))
         busy = recall(state.parts, TASKS).get(IN_FLIGHT)

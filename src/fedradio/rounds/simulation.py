@@ -34,9 +34,10 @@ from fedradio.core.rng import Rng
 from fedradio.data.streams import Pooled
 from fedradio.engine.backend import Engine
 from fedradio.links.ideal import Ideal
+from fedradio.losses.squared_error import SquaredError
 from fedradio.network.trace import Trace
 from fedradio.policies.fixed import fixed
-from fedradio.rounds.compatibility import objective_problems, problems_of, warnings_of
+from fedradio.rounds.compatibility import loss_problems, problems_of, warnings_of
 from fedradio.transforms.chain import messages
 
 if TYPE_CHECKING:
@@ -243,8 +244,8 @@ def compose(
     problems = problems_of(simulation)
     simulation = _with_server_rule(_timed(simulation))
     try:
-        simulation = replace(simulation, rule=algorithm.rule(rule))
-        problems += objective_problems(simulation)
+        simulation = replace(simulation, rule=_with_loss(algorithm.rule(rule), simulation.stream))
+        problems += loss_problems(simulation)
         unused = _unused(hops) if simulation.pooled else []
         simulation = replace(simulation, warnings=(*warnings_of(simulation), *unused))
     except SpecError as error:
@@ -252,6 +253,11 @@ def compose(
     if problems:
         raise SpecError(problems)
     return simulation
+
+
+def _with_loss(rule: LocalRule, stream: Stream) -> LocalRule:
+    """The rule with the squared error where values are predicted and neither spec nor algorithm names a loss."""
+    return replace(rule, loss=SquaredError()) if rule.loss is None and stream.target == "value" else rule
 
 
 def _with_server_rule(simulation: Simulation) -> Simulation:

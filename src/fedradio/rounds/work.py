@@ -59,7 +59,7 @@ class Simulated(Clients):
         arrived = planned.airtime.arrived[ids]
         kept = {CLIENT: kept_slots(sim, training, encoded.heard, arrived)} | _memories(0, encoded, arrived)
         columns = _columns(encoded) | {LOSS: trained.loss.double().cpu()}
-        notes = training_notes(trained.pseudo) | encoded.notes
+        notes = training_notes(trained.notes) | encoded.notes
         return client_updates(sim, state, planned, encoded.sent.payload, columns, trained.local, notes), Writes(
             ids, kept
         )
@@ -101,12 +101,10 @@ def revealed(sim: Simulation, state: SimState) -> Slots:
     return {name: rows for name, rows in state.signals.items() if name in sim.algorithm.reveals}
 
 
-def training_notes(pseudo: Tensor | None) -> dict[str, Noted]:
-    """Accuracy ``pseudo [A]`` of pseudo-labels, where there were any; -1 for a client without."""
-    if pseudo is None:
-        return {}
-    accuracy = pseudo.double().cpu().nan_to_num(nan=-1.0)
-    return {"pseudo_accuracy": Noted("active", accuracy, rest=-1.0)}
+def training_notes(notes: Slots) -> dict[str, Noted]:
+    """Notes ``[A]`` of the loss on the active clients; -1 for a client without."""
+    known = {name: values.double().cpu().nan_to_num(nan=-1.0) for name, values in notes.items()}
+    return {name: Noted("active", values, rest=-1.0) for name, values in known.items()}
 
 
 def _relay(sim: Simulation, state: SimState, tiers: Tiers, planned: Planned) -> tuple[Updates, Writes]:

@@ -279,6 +279,8 @@ def _summary(session: Session, status: Status) -> Summary:
         name=spec.name,
         accuracy=running.last.get("accuracy"),
         best_accuracy=running.best.get("accuracy"),
+        rmse=running.last.get("rmse"),
+        best_rmse=running.best.get("rmse"),
         best_round=running.best_round,
         loss=running.last.get("loss"),
         loss_at_best=running.best.get("loss"),

@@ -8,11 +8,21 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from fedradio.core.contracts import EvaluationRecord, ExchangeRecord, RoundRecord
-from fedradio.core.contracts.records import STRICT
+from fedradio.core.contracts.records import STRICT, is_better, main_score
 from fedradio.core.units import add
 from fedradio.runs.cache_summary import CacheSummary, RunningCache
 
-OPTIONAL = ("least_cpu_hz", "least_power_w", "cache", "planned_s", "planned_j", "measured_s", "slower")
+OPTIONAL = (
+    "rmse",
+    "best_rmse",
+    "least_cpu_hz",
+    "least_power_w",
+    "cache",
+    "planned_s",
+    "planned_j",
+    "measured_s",
+    "slower",
+)
 """What stands in a summary only where there is some: of caches, and of real devices."""
 
 Status = Literal["complete", "interrupted", "diverged", "failed"]
@@ -79,13 +89,15 @@ class RunningSummary:
     def see(self, record: EvaluationRecord) -> None:
         """Add an evaluation."""
         self.last = record.metrics
-        if record.metrics and (not self.best or record.metrics["accuracy"] > self.best["accuracy"]):
+        name = main_score(record.metrics)
+        if record.metrics and (not self.best or is_better(name, record.metrics[name], self.best[name])):
             self.best, self.best_round = record.metrics, record.round
 
 
 @dataclass(frozen=True)
 class Summary:
     """The headline numbers of a run, as in ``summary.json``; None is undefined. ``loss`` is the test loss.
+    Where values are predicted, ``rmse`` and ``best_rmse`` take the place of the accuracies.
 
     ``bits`` are split over the hops in ``hop_bits``. ``clients`` took part in an edge round on average, ``arrived`` of
     them in time; ``eligible`` could have, where the policy says so. ``uses`` are channel uses, where symbols are sent.
@@ -118,6 +130,8 @@ class Summary:
     arrived: float | None
     eligible: float | None
     uses: float | None = None
+    rmse: float | None = None
+    best_rmse: float | None = None
     checkpoint_s: float | None = None
     disk_bytes: int | None = None
     memory_bytes: int | None = None

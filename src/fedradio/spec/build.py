@@ -7,13 +7,14 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
-from fedradio.core.contracts import Backend, Cache, Hop, Phased, Samples, Stream, Tapes, Topology
+from fedradio.core.contracts import Backend, Cache, Hop, Phased, Samples, Stream, Tapes, Target, Topology
 from fedradio.core.contracts.placement import TOP
 from fedradio.core.errors import DataError, FedradioError, Problem, SpecError
 from fedradio.core.part_files import reason_in
@@ -100,6 +101,7 @@ def build(
     topology = builder.make("topology", "topology", plain["topology"], world.child("topology"))
     schedule = builder.make("schedule", "schedule", plain["schedule"])
     rule = builder.make("rule", "rule", plain["rule"])
+    loss = builder.make("loss", "loss", plain["loss"])
     algorithm = builder.make("algorithm", "algorithm", plain["algorithm"])
     metrics = [builder.make(f"metrics.{i}", "metric", metric) for i, metric in enumerate(plain["metrics"])]
     hops = [_hop(builder, h, hop, topology, world) for h, hop in enumerate(plain["hops"])]
@@ -107,6 +109,8 @@ def build(
     if topology is not None:
         data = stream(topology.clients) if stream else _stream(builder, plain["data"], topology, world, device)
     model = None if data is None else _model(builder, plain["model"], data, Rng(spec.seed))
+    if model is not None and plain["personal"]:
+        model = builder.attempt("personal", "personal", partial(model.personalised, plain["personal"]))
     if data is not None and (refusal := data.lasts(spec.rounds, spec.edge_rounds)):
         builder.problems.append(Problem("data", refusal))
     cache = None if data is None else _cache(builder, plain["cache"], data.classes, world.child("cache"))
@@ -121,7 +125,7 @@ def build(
         stream=data,
         model=model,
         algorithm=algorithm,
-        rule=replace(rule, schedule=schedule),
+        rule=replace(rule, schedule=schedule, loss=loss),
         seed=spec.seed,
         clock=plain["clock"],
         device=device,
@@ -170,19 +174,32 @@ def _hop(builder: _Builder, h: int, plain: Plain, topology: Topology | None, wor
 
 def _stream(builder: _Builder, plain: Plain, topology: Topology, world: Rng, device: str) -> Stream | None:
     """The data stream: samples of the source, split over the clients if the source does not, in their window."""
-    tapes = builder.make("data.source", "source", plain["source"], topology.clients, world.child("source"))
+    source, target = plain["source"], plain["target"]
+    told = (target,) if target is not None and _reads_values(part("source", source["kind"])) else ()
+    tapes = builder.make("data.source", "source", source, topology.clients, world.child("source"), *told)
+    found: Target | None = None
     if isinstance(tapes, Samples):
+        found = "value" if tapes.y.is_floating_point() else "class"
         tapes = _split(builder, plain, tapes.to(device), topology, world)
     elif isinstance(tapes, Tapes):
         builder.attempt("data.source", "source", tapes.check)
-        tapes = tapes.to(device)
+        tapes, found = tapes.to(device), tapes.target
         builder.problems += _split_problems(plain)
     elif tapes is not None:
         reason = f"the source returns {type(tapes).__name__}, but must return Samples or Tapes"
         builder.problems.append(Problem("data.source", reason, "such as Samples.from_arrays(x, y)"))
         return None
+    if target is not None and found is not None and found != target:
+        reason = f"the targets of this source are {'real values' if found == 'value' else 'classes'}"
+        remedy = "leave data.target out, or use csv, npz, parquet or synthetic_regression for values"
+        builder.problems.append(Problem("data.target", reason, remedy, target))
     context = (tapes, world.child("stream"))
     return None if tapes is None else builder.make("data.stream", "stream", plain["stream"], *context)
+
+
+def _reads_values(source: Part) -> bool:
+    """Whether a source can read its labels as real values: its factory then takes the target from its caller."""
+    return "target" in inspect.signature(source.factory).parameters
 
 
 def _split_problems(plain: Plain) -> list[Problem]:

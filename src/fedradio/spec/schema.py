@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origi
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_model
 from pydantic_core import PydanticCustomError
 
-from fedradio.core.contracts import Late, Precision
+from fedradio.core.contracts import Late, Precision, Target
 from fedradio.core.registry import Arg, Part, parts
 from fedradio.core.text import STEERING
 from fedradio.spec.strict import FRAME
@@ -61,6 +61,11 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         "Data",
         __config__=FRAME,
         source=_part_field("source", "digits", "where samples come from"),
+        target=_field(
+            Target | None,
+            None,
+            "predict classes or real values; null: what the source has, of a file classes",
+        ),
         partition=_part_field(
             "partition", None, "how samples are split over clients; null: i.i.d., or as the source says"
         ),
@@ -96,7 +101,13 @@ def _spec_schema(registered: tuple[Part, ...]) -> type[BaseModel]:
         hops=_field(_some(hop), (hop(),), "one entry per hop, starting at the clients"),
         data=_field(data, data(), "samples, their split and their arrival"),
         model=_part_field("model", "mlp", "what is learned"),
+        personal=_field(
+            tuple[str, ...],
+            (),
+            "parameters that train but never travel, by their names, such as [fc2.*]; each client has its own",
+        ),
         rule=_part_field("rule", "sgd", "one local update"),
+        loss=_part_field("loss", None, "cost of local training; null: the algorithm's own, cross entropy for most"),
         schedule=_part_field("schedule", "constant", "the learning rate over time"),
         algorithm=_part_field("algorithm", "fedavg", "what is sent and merged"),
         metrics=_parts_field("metric", "how predictions are scored, in addition to accuracy and loss", most=16),

@@ -47,6 +47,10 @@ class VariantResult:
     def accuracy(self) -> Interval | None:
         return self.means["accuracy"]
 
+    @property
+    def rmse(self) -> Interval | None:
+        return self.means["rmse"]
+
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
@@ -112,7 +116,7 @@ class Sweep:
 
     def plot(
         self,
-        metric: str = "accuracy",
+        metric: str | None = None,
         against: str = "rounds",
         target: float | None = None,
         **options: Unpack[FigureOptions],

@@ -217,19 +217,6 @@ def bound_39(
     )
 
 
-def reinforcement(alpha_p: float, alpha_r: float) -> float:
-    """Factor by which one alternation of (7a) and (7b) multiplies a small deviation from uniform predictions.
-
-    ``1/(rho (1 + rho))`` with ``rho = alpha_r / alpha_p``: (7a) divides it by ``rho``, and the model that minimises
-    ``alpha_p CE(nu, h) + alpha_r KL(h, 1/C)`` follows its pseudo-labels by ``1/(1 + rho)``. Above 1, which is for
-    ``rho`` below .618, unlabelled data alone drive the predictions to a corner, right or wrong.
-    """
-    if alpha_p == 0:
-        return 0.0
-    rho = alpha_r / alpha_p
-    return math.inf if rho == 0 else 1 / (rho * (1 + rho))
-
-
 def _factor(setting: Setting, constants: Constants) -> float:
     """Factor ``259/64 + m/N + 5 eta m L Q-bar^2 / (24 eta_g N)`` of the noise terms."""
     share = setting.sampled / setting.clients

@@ -31,23 +31,23 @@ def test_rules_of_the_relatives() -> None:
     rule = LocalRule(0.1, batch=16)
     cpsl = fedcpsl().rule(rule)
     assert cpsl.momentum == 0.8
-    assert cpsl.objective is not None
-    assert cpsl.objective.unlabelled_batch == 16
-    assert cpsl.objective.pair
-    assert (cpsl.objective.lr_factor, cpsl.objective.momentum_own) == (2.0, 0.8)
-    assert fedcpsl(unlabelled_batch=5).rule(rule).objective.unlabelled_batch == 5  # type: ignore[union-attr]
+    assert cpsl.loss is not None
+    assert cpsl.loss.unlabelled_batch == 16
+    assert cpsl.loss.pair
+    assert (cpsl.loss.lr_factor, cpsl.loss.momentum_own) == (2.0, 0.8)
+    assert fedcpsl(unlabelled_batch=5).rule(rule).loss.unlabelled_batch == 5  # type: ignore[union-attr]
     semi = fedshvr().rule(rule)
     assert semi.momentum == 0.0
-    assert semi.objective is not None
-    assert not semi.objective.pair
-    assert fedshvr(alpha_p=0.0, alpha_r=0.0).rule(rule).objective is None
+    assert semi.loss is not None
+    assert not semi.loss.pair
+    assert fedshvr(alpha_p=0.0, alpha_r=0.0).rule(rule).loss is None
     plain, tuned = apfl().rule(rule), apfl_tuned().rule(rule)
-    assert plain.objective is not None
-    assert (plain.momentum, plain.objective.lr_factor, plain.objective.unlabelled_batch) == (0.0, 1.0, 0)
-    assert tuned.objective is not None
-    assert (tuned.momentum, tuned.objective.lr_factor, tuned.objective.momentum_own) == (0.8, 2.0, 0.8)
-    assert apsfl(alpha_p=0.0, alpha_r=0.0).rule(rule).objective == plain.objective
-    assert apsfl().rule(rule).objective.unlabelled_batch == 16  # type: ignore[union-attr]
+    assert plain.loss is not None
+    assert (plain.momentum, plain.loss.lr_factor, plain.loss.unlabelled_batch) == (0.0, 1.0, 0)
+    assert tuned.loss is not None
+    assert (tuned.momentum, tuned.loss.lr_factor, tuned.loss.momentum_own) == (0.8, 2.0, 0.8)
+    assert apsfl(alpha_p=0.0, alpha_r=0.0).rule(rule).loss == plain.loss
+    assert apsfl().rule(rule).loss.unlabelled_batch == 16  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ class Federation:
         rule = LocalRule(lr, momentum=self.momentum)
         work = Work(updates, updates, rule.effective_steps(updates), rate)
         delta = torch.stack(list(changes.values()))
-        trained = Trained(delta, None, torch.zeros(len(ids)), {}, own=delta + 100.0)
+        trained = Trained(delta, None, torch.zeros(len(ids)), {}, rows={"own": delta + 100.0})
         mine = {name: rows[ids] for name, rows in self.client.items()}
         arrived = torch.tensor([i not in lost for i in changes])
         present = cohort(self.shared, mine, group)
@@ -205,10 +205,9 @@ def test_start_and_predictions() -> None:
     mine = {"own": vector(7.0, 8.0)[None], "c": vector(1.0, 1.0)[None], "mixture": vector(0.6)}
     start = algorithm.start(cohort(got, mine))
     assert start.shift is not None
-    assert start.mixture is not None
     assert start.shift.tolist() == [[2.0, 3.0]]
-    assert torch.equal(start.own, mine["own"])  # type: ignore[arg-type]
-    assert torch.equal(start.mixture, mine["mixture"])
+    assert torch.equal(start.rows["own"], mine["own"])
+    assert torch.equal(start.known["mixture"], mine["mixture"])
     said = algorithm.predict(got, mine)
     assert list(said) == ["personal", "global", "local"]
     assert [weight.tolist() for weight in said["personal"].weight] == [[0.6], [0.4]]  # type: ignore[union-attr]

@@ -11,14 +11,15 @@ import pytest
 import torch
 from torch import nn
 
-from fedradio.core.contracts import Batches, LocalRule, Objective, Picks, Start, Trained
+from fedradio.core.contracts import Batches, LocalRule, Picks, Start, Trained
 from fedradio.core.rng import Rng
 from fedradio.engine import Engine
 from fedradio.engine.groups import check_groups, cut, job_of_rows, order, put_together, stack
+from fedradio.losses.fedcpsl import FedCpslLoss
 from fedradio.models import FlatModel, mlp, wrap
 
 SGD = LocalRule(lr=0.1)
-PAIR = Objective(0.3, 0.2, 3, pair=True, lr_factor=2.0, momentum_own=0.5)
+PAIR = FedCpslLoss(0.3, 0.2, 3, pair=True, lr_factor=2.0, momentum_own=0.5)
 
 Make = Callable[..., Any]
 some = partial(pytest.mark.parametrize, indirect=True)
@@ -39,7 +40,7 @@ def test_stacks_follow_the_size_of_the_work(cohort: Make) -> None:
         model = wrap(nn.Sequential(nn.Linear(100, width), nn.ReLU(), nn.Linear(width, 10)), (100,), 10)
         sizes[width, batch] = stack(cohort(model, SGD, torch.float32, updates=[1], ragged=False, batch=batch).job)
     assert sizes == {(16, 6): 64, (2000, 6): 4, (2000, 1000): 1}
-    assert stack(cohort(model, replace(SGD, objective=PAIR), torch.float32, updates=[1], batch=6).job) == 2
+    assert stack(cohort(model, replace(SGD, loss=PAIR), torch.float32, updates=[1], batch=6).job) == 2
 
 
 @some("model", ["cnn5x5", "normed", "reader"])
@@ -84,12 +85,14 @@ def alone(work: Any, row: int) -> Any:
 
     start = work.start
     batches = Batches(only(work.batches.labelled), only(work.batches.unlabelled), work.batches.fetch)
-    rows = {name: getattr(start, name) for name in ("shift", "local", "own", "mixture")}
+    rows = {name: getattr(start, name) for name in ("shift", "local")}
     mine = Start(
         start.w[start.group[one]].clone(),
         torch.zeros(1, dtype=torch.long),
         slots={name: kept[one].clone() for name, kept in start.slots.items()},
         ids=torch.tensor([row]),
+        rows={name: each[one].clone() for name, each in start.rows.items()},
+        known={name: each[one].clone() for name, each in start.known.items()},
         **{name: given[one].clone() for name, given in rows.items() if given is not None},
     )
     return work.change(start=mine, batches=batches, updates=work.updates[one])
@@ -99,12 +102,13 @@ def assert_rows_alone(work: Any, together: Trained) -> None:
     """Every client's row of a result equals, bit for bit, that of the client as a cohort of its own."""
     for row in (work.updates > 0).nonzero().flatten().tolist():
         single = alone(work, row).run(Engine(1), "single")
-        for name in ("delta", "local", "loss", "own", "pseudo"):
+        for name in ("delta", "local", "loss", "targets"):
             got, want = getattr(together, name), getattr(single, name)
             assert (got is None) == (want is None)
             assert got is None or torch.equal(got[row].nan_to_num(-1.0), want[0].nan_to_num(-1.0)), name
-        assert together.slots.keys() == single.slots.keys()
-        assert all(torch.equal(together.slots[name][row], rows[0]) for name, rows in single.slots.items())
+        for got, want in ((getattr(one, name) for one in (together, single)) for name in ("slots", "rows", "notes")):
+            assert got.keys() == want.keys()
+            assert all(torch.equal(got[key][row].nan_to_num(-1.0), want[key][0].nan_to_num(-1.0)) for key in want)
 
 
 @some("rule", ["sgd", "momentum_prox", "adam_kept"])
@@ -120,7 +124,7 @@ def test_a_single_client_does_not_depend_on_the_others(
 @some("model", ["logistic", "mlp", "mlp2", "cnn5x5", "residual"])
 @pytest.mark.parametrize("pair", [True, False])
 def test_a_single_pair_does_not_depend_on_the_others(cohort: Make, model: FlatModel, pair: bool) -> None:
-    rule = LocalRule(lr=0.1, momentum=0.6, objective=replace(PAIR, pair=pair))
+    rule = LocalRule(lr=0.1, momentum=0.6, loss=replace(PAIR, pair=pair))
     work = cohort(model, rule, dtype=torch.float32, shift=True, batch=9)
     g, (clients, steps) = Rng(4).torch(), work.batches.labelled.count.shape
     dark = Picks(
@@ -129,7 +133,7 @@ def test_a_single_pair_does_not_depend_on_the_others(cohort: Make, model: FlatMo
     own = work.start.w[work.start.group] + 0.01 * torch.randn(clients, model.shared.size, generator=g)
     mixture = torch.linspace(0.1, 0.9, clients)
     work = work.change(batches=replace(work.batches, unlabelled=dark)).with_start(
-        own=own if pair else None, mixture=mixture if pair else None
+        rows={"own": own} if pair else {}, known={"mixture": mixture} if pair else {}
     )
     assert_rows_alone(work, work.run(Engine(2), "single"))
 
@@ -143,15 +147,16 @@ def test_stacked_clients_round_differently(cohort: Make) -> None:
 def test_rows_go_back_to_their_places() -> None:
     def trained(*values: float) -> Trained:
         column = torch.tensor(values)
-        return Trained(column[:, None] * torch.ones(2), None, column, {"momentum": column[:, None]}, pseudo=column)
+        return Trained(
+            column[:, None] * torch.ones(2), None, column, {"momentum": column[:, None]}, notes={"right": column}
+        )
 
     whole = put_together([([2, 0], trained(2.0, 0.0)), ([1], trained(1.0))])
     assert whole.loss.tolist() == [0.0, 1.0, 2.0]
     assert whole.delta.tolist() == [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
     assert whole.slots["momentum"].flatten().tolist() == [0.0, 1.0, 2.0]
-    assert whole.pseudo is not None
-    assert whole.pseudo.tolist() == [0.0, 1.0, 2.0]
-    assert (whole.local, whole.own, whole.nu) == (None, None, None)
+    assert whole.notes["right"].tolist() == [0.0, 1.0, 2.0]
+    assert (whole.local, whole.rows, whole.targets) == (None, {}, None)
 
 
 @some("model", ["mlp", "normed"])

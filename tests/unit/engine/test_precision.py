@@ -12,11 +12,12 @@ import torch
 from support.training import distance
 from torch import Tensor, nn
 
-from fedradio.core.contracts import Batches, LocalRule, Objective, Picks, Precision, Trained
+from fedradio.core.contracts import Batches, LocalRule, Picks, Precision, Trained
 from fedradio.core.rng import Rng
 from fedradio.engine import Engine
 from fedradio.engine.groups import cut
 from fedradio.engine.precision import autocast, has_bf16_units
+from fedradio.losses.fedcpsl import FedCpslLoss
 from fedradio.models import FlatModel, cnn3x3, cnn_batchnorm, lstm, mlp, wrap
 
 CPU = torch.device("cpu")
@@ -48,7 +49,7 @@ RULES = {
     "sgd": LocalRule(lr=0.05),
     "momentum": LocalRule(lr=0.05, momentum=0.8, prox=0.3, keep_state=True),
 }
-PAIR = LocalRule(lr=0.05, objective=Objective(0.3, 0.2, unlabelled_batch=5, pair=True, lr_factor=2.0))
+PAIR = LocalRule(lr=0.05, loss=FedCpslLoss(0.3, 0.2, unlabelled_batch=5, pair=True, lr_factor=2.0))
 
 
 def trained(work: Any, precision: Precision, workers: int = 1) -> Trained:
@@ -64,7 +65,7 @@ def with_pair(work: Any) -> Any:
     unlabelled = Picks(index, torch.full((clients, steps), 5))
     own = work.start.w[work.start.group] * 0.9
     batches = Batches(work.batches.labelled, unlabelled, work.batches.fetch)
-    return work.change(batches=batches).with_start(own=own, mixture=torch.full((clients,), 0.5))
+    return work.change(batches=batches).with_start(rows={"own": own}, known={"mixture": torch.full((clients,), 0.5)})
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -96,7 +97,7 @@ def test_losses_and_statistics_of_networks_with_kinks_are_close_to_float32(cohor
 def test_pairs_in_bf16_are_close_to_float32(cohort: Make, name: str) -> None:
     work = with_pair(cohort(MODELS[name](), PAIR, dtype=torch.float32, updates=[3, 2], ragged=False))
     single, mixed = trained(work, "float32"), trained(work, "bf16")
-    for one, other in ((mixed.delta, single.delta), (mixed.own, single.own), (mixed.loss, single.loss)):
+    for one, other in ((mixed.delta, single.delta), (mixed.rows["own"], single.rows["own"]), (mixed.loss, single.loss)):
         assert one is not None
         assert other is not None
         assert one.dtype == torch.float32
@@ -172,7 +173,7 @@ def test_the_loss_is_computed_in_float32(cohort: Make, pair: bool) -> None:
     row = torch.tensor([0.0] * 6 + [0.5, -0.25])
     work = work.with_start(w=row.expand(2, -1).contiguous())
     if pair:
-        work = with_pair(work).with_start(own=row.expand(2, -1).contiguous())
+        work = with_pair(work).with_start(rows={"own": row.expand(2, -1).contiguous()})
     torch.testing.assert_close(trained(work, "bf16").loss, trained(work, "float32").loss, rtol=1e-6, atol=0)
 
 

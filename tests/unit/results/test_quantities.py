@@ -29,8 +29,9 @@ def test_the_table_is_sound() -> None:
 
 def test_who_shows_what() -> None:
     assert [each.name for each in axes()] == ["rounds", "seconds", "joules", "bits", "uses"]
-    assert [each.name for each in of_variants()][:4] == ["accuracy", "best_accuracy", "hit_ratio", "net_bits"]
-    assert of_variants()[4:] == spent()
+    metrics = ["accuracy", "best_accuracy", "rmse", "best_rmse", "hit_ratio", "net_bits"]
+    assert [each.name for each in of_variants()][:6] == metrics
+    assert of_variants()[6:] == spent()
     assert {"rounds", "wall_s", "disk_bytes"} <= {each.name for each in of_runs()} - {each.name for each in spent()}
     assert not {"arrived", "best_round"} & {each.name for each in of_runs()}
     assert [each.name for each in QUANTITIES.values() if each.reference] == ["bayes", "top_popular"]
@@ -41,6 +42,7 @@ def test_who_shows_what() -> None:
     [
         ("accuracy", "accuracy", "%", "more"),
         ("loss", "test loss", "nat", "less"),
+        ("rmse", "RMSE", "", "less"),
         ("train_loss", "training loss", "nat", "less"),
         ("top_5_accuracy", "top 5 accuracy", "%", "more"),
         ("personal_accuracy_spread", "personal accuracy spread", "%", "less"),

@@ -221,7 +221,7 @@ def test_records_out_of_order_are_refused(tiny: Make, tmp_path: Path) -> None:
     )
     for number, records in enumerate(orders):
         found = written(tmp_path / str(number), tiny("topology.clients=2"), records)
-        with pytest.raises(StoreError, match=r"records.jsonl: .*(order|has no accuracy)"):
+        with pytest.raises(StoreError, match=r"records.jsonl: .*(order|neither accuracy nor RMSE)"):
             found.read()
 
 

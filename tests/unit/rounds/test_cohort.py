@@ -69,7 +69,7 @@ def pairs(tree: Callable[..., Topology], holding: Callable[..., Stream]) -> Call
             hops=[Hop(ideal(), fixed(steps=1))],
             stream=holding((1, 1), x=x),
             model=logistic((1,), 2),
-            algorithm=Personal(objective=costs(0.0, 0.0, lr_factor=1e38)),
+            algorithm=Personal(loss=costs(0.0, 0.0, lr_factor=1e38)),
             rule=sgd(lr=1.0, batch=1),
         )
 

@@ -9,6 +9,7 @@ import torch
 from support.worlds import SIX, simulate, tiny
 
 from fedradio.algorithms.fedavg import FedAvg
+from fedradio.algorithms.fedcpsl import fedcpsl
 from fedradio.algorithms.osafl import osafl
 from fedradio.core.contracts import (
     Airtime,
@@ -71,13 +72,19 @@ def test_a_note_of_two_parts_is_refused_before_the_run() -> None:
     assert "algorithm" in problem.reason
 
 
-@pytest.mark.parametrize("name", ["fresh", "pseudo_accuracy", "clipped"])
+@pytest.mark.parametrize("name", ["fresh", "state_lost", "clipped"])
 def test_notes_on_data_clients_and_codes_have_their_names(name: str) -> None:
     hop = Hop(ideal(), noting(name, name), transforms=(clip(norm=1.0),))
     with pytest.raises(SpecError) as caught:
         simulate(SIX, [(hop, None)])
     (problem,) = caught.value.problems
     assert problem.path == ("hops.0.transforms.0" if name == "clipped" else "hops.0.policy")
+
+
+def test_a_note_of_the_loss_has_its_name() -> None:
+    with pytest.raises(SpecError) as caught:
+        tiny(policy=noting("pseudo_accuracy", "pseudo_accuracy"), algorithm=fedcpsl(), unlabelled=0.5)
+    assert [problem.path for problem in caught.value.problems] == ["hops.0.policy"]
 
 
 def test_an_undeclared_note_is_refused_by_name() -> None:

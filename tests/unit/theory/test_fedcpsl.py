@@ -8,6 +8,7 @@ import torch
 
 from fedradio.algorithms.fedcpsl import fedcpsl
 from fedradio.core.contracts import LocalRule
+from fedradio.losses.fedcpsl import reinforcement
 from fedradio.theory.fedcpsl import (
     Bound39,
     Condition,
@@ -21,7 +22,6 @@ from fedradio.theory.fedcpsl import (
     d_0,
     gap_33,
     potential_48,
-    reinforcement,
 )
 
 HALF = torch.tensor([0.5, 0.5], dtype=torch.float64)

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
         Spanned as Spanned,
         Stream as Stream,
         Tapes as Tapes,
+        Target as Target,
         TestSet as TestSet,
     )
     from fedradio.core.contracts.learning import (
-        NO_SAMPLE as NO_SAMPLE,
         Backend as Backend,
         Constant as Constant,
         Epoch as Epoch,
@@ -60,14 +60,21 @@ if TYPE_CHECKING:
         LocalRule as LocalRule,
         Metric as Metric,
         Model as Model,
-        Objective as Objective,
         Precision as Precision,
-        PseudoLabels as PseudoLabels,
         Schedule as Schedule,
         Scores as Scores,
         Start as Start,
         Trained as Trained,
         TrainJob as TrainJob,
+    )
+    from fedradio.core.contracts.loss import (
+        NO_SAMPLE as NO_SAMPLE,
+        PREVIOUS as PREVIOUS,
+        RECEIVED as RECEIVED,
+        Batch as Batch,
+        KeptTargets as KeptTargets,
+        Loss as Loss,
+        Outputs as Outputs,
     )
     from fedradio.core.contracts.network import (
         Channel as Channel,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -24,6 +24,9 @@ are frozen dataclasses and can be sent to other processes."""
 Law = Callable[[Tensor], Tensor]
 """True law of labels: sample numbers ``[n]`` to the probabilities ``[n, classes]``, float64 on the CPU, of their labels
 given their features. Only yardsticks may look at it."""
+
+Target = Literal["class", "value"]
+"""What is predicted of a sample: its class, or a real value."""
 
 TRIALS = 64
 """Samples of tapes that are looked at before a run."""
@@ -91,7 +94,8 @@ class Scale:
 
 @dataclass(frozen=True)
 class Samples:
-    """A standardised, labelled data set: ``x [n, *shape]`` float32, ``y [n]`` int64, and its test split.
+    """A standardised, labelled data set: ``x [n, *shape]`` float32, ``y [n]`` int64, and its test split. Where values
+    are predicted, ``y`` is float32 and ``classes`` 1.
 
     With a ``scale``, ``x`` and ``test_x`` are the uint8 pixels of images, a quarter of the memory; every mini-batch is
     standardised when it is fetched. :meth:`from_arrays` and :meth:`from_dataset` make samples of what people have, and
@@ -121,6 +125,7 @@ class Samples:
         standardise: bool = False,
         ids: bool = False,
         sample_bits: float | None = None,
+        target: Target = "class",
     ) -> Samples:
         """Samples of arrays of numpy, torch or pandas, or of lists; a :class:`DataError` names what is wrong with them.
 
@@ -129,6 +134,7 @@ class Samples:
         ``test_fraction`` of every class becomes it, drawn from ``rng`` (default: of seed 0); 0 leaves it empty, for
         tests on the clients' own samples. ``standardise``: mean 0 and deviation 1 of every column of a table, every
         channel of images ``[n, channels, height, width]``. ``sample_bits``: by default 8 a value of one byte, else 32.
+        With ``target`` "value", ``y`` are real numbers as they are, and the test part is drawn from all samples.
         """
         if (test_x is None) != (test_y is None):
             raise DataError("test_x and test_y belong together: one is missing")
@@ -137,7 +143,12 @@ class Samples:
         kept = arrays.as_array(x, "x")
         inputs = arrays.features(kept, "x", ids)
         given = {"y": y} if test_y is None else {"y": y, "test_y": test_y}
-        found, classes = arrays.labels(given, classes, relabel)
+        if target == "value":
+            if relabel or classes is not None:
+                raise DataError("classes and relabel are for labels: leave them out where values are predicted")
+            found, classes = arrays.values(given), 1
+        else:
+            found, classes = arrays.labels(given, classes, relabel)
         outputs = found["y"]
         arrays.check_arrays(inputs, outputs, classes)
         if test_x is not None:
@@ -239,6 +250,16 @@ class Tapes:
     def clients(self) -> int:
         return len(self.offset) - 1
 
+    @property
+    def target(self) -> Target:
+        """What is predicted of a sample."""
+        return "value" if self.label.is_floating_point() else "class"
+
+    @property
+    def class_numbers(self) -> Tensor:
+        """Labels ``[n]`` as numbers of classes; samples with values are of one class, 0."""
+        return torch.zeros_like(self.label, dtype=torch.long) if self.target == "value" else self.label
+
     def check(self) -> None:
         """Refuse tapes whose first samples no model can learn from: one of each of some clients, and some for tests."""
         size = self.offset.diff()
@@ -306,7 +327,7 @@ class Picks:
 
 @dataclass(frozen=True)
 class Batches:
-    """Labelled mini-batches of a cohort, unlabelled ones where the objective uses them, and their :data:`Fetch`."""
+    """Labelled mini-batches of a cohort, unlabelled ones where the loss uses them, and their :data:`Fetch`."""
 
     labelled: Picks
     unlabelled: Picks | None
@@ -335,6 +356,11 @@ class Stream(Protocol):
 
     @property
     def classes(self) -> int: ...
+
+    @property
+    def target(self) -> Target:
+        """What is predicted of a sample; values have one class."""
+        return "class"
 
     @property
     def sample_bits(self) -> float: ...

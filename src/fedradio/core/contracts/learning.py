@@ -1,5 +1,5 @@
-"""Contracts of learning: the model, the local update rule, its objective, metrics, and the backend that trains a
-cohort and scores predictions."""
+"""Contracts of learning: the model, the local update rule, metrics, and the backend that trains a cohort and scores
+predictions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from torch import Tensor, nn
 
-from fedradio.core.contracts.data import Batches, TestSet
+from fedradio.core.contracts.data import Batches, Target, TestSet
+from fedradio.core.contracts.loss import KeptTargets, Loss
 from fedradio.core.contracts.state import Slots
 from fedradio.core.params import Layout
 from fedradio.core.rng import Rng
@@ -49,6 +50,11 @@ class Model(Protocol):
     def norms(self) -> Literal["local", "shared"]: ...
 
     @property
+    def personal(self) -> frozenset[str]:
+        """Names of parameters that train and never travel; they are part of ``local``."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, ...]: ...
 
     @property
@@ -72,38 +78,6 @@ class Constant:
 
     def __call__(self, t: int, j: int) -> float:
         return 1.0
-
-
-@dataclass(frozen=True)
-class Objective:
-    """Local objective beyond labelled cross entropy; ``z`` logits, ``h = softmax(z)``, ``n`` classes (FedCPSL, (4))::
-
-        f = mean_L CE(y, h) + alpha_p mean_U CE(nu, h) + alpha_r mean_U [KL(nu, 1/n) + KL(h, 1/n)]
-
-    ``L`` are the labelled and ``U`` the ``unlabelled_batch`` unlabelled samples of an update (0: none are drawn, and
-    the terms with U are absent). Pseudo-labels ``nu`` are frozen for the round: ``closed`` is
-    ``softmax((alpha_p/alpha_r) z)`` of the received model, ``gradient`` one projected step (10) at ``pseudo_rate`` from
-    those that the client has kept. With ``pseudo_on`` "labelled" U are drawn from the labelled samples, whose labels
-    are not looked at: a control that adds no inputs. With ``pair`` every client also trains a model of its own on the
-    mixture ``b h_own + (1-b) h``, ``h`` held fixed (5), at ``lr_factor`` times the rate, with ``momentum_own``, and
-    with a ``schedule`` of its own if there is one.
-    """
-
-    alpha_p: float = 0.0
-    alpha_r: float = 0.0
-    unlabelled_batch: int = 0
-    pseudo: Literal["closed", "gradient"] = "closed"
-    pair: bool = False
-    lr_factor: float = 1.0
-    momentum_own: float = 0.0
-    schedule: Schedule | None = None
-    pseudo_rate: float | None = None
-    pseudo_on: Literal["unlabelled", "labelled"] = "unlabelled"
-
-    @property
-    def keeps_labels(self) -> bool:
-        """Whether clients keep the pseudo-labels of their samples across rounds."""
-        return self.pseudo == "gradient" and self.alpha_p > 0.0 and self.unlabelled_batch > 0
 
 
 EpochsOver = Literal["labelled", "unlabelled", "all"]
@@ -149,7 +123,10 @@ class LocalRule:
     An update takes ``batch`` samples, a local step (the unit of policies) ``updates_per_step`` updates. An epoch runs
     over the samples that ``epochs_over`` says. With ``keep_state`` every client keeps its optimiser's memory across
     rounds and never sends it. With ``lr_per_step`` a client divides the rate by its own number of local steps of the
-    round.
+    round. The cost is that of ``loss`` (None: cross entropy). With ``sharpness`` rho above 0 an update takes the
+    gradient at ``w + rho g/|g|``, ``g`` being that at ``w`` (sharpness-aware minimisation). In the first
+    ``personal_steps`` local steps of a round personal parameters alone are trained, then the shared ones alone (0: all
+    together).
     """
 
     lr: float
@@ -163,30 +140,26 @@ class LocalRule:
     keep_state: bool = False
     updates_per_step: int = 1
     schedule: Schedule = Constant()
-    objective: Objective | None = None
+    loss: Loss | None = None
+    sharpness: float = 0.0
+    personal_steps: int = 0
     lr_per_step: bool = False
     epochs_over: EpochsOver = "labelled"
 
     @property
     def unlabelled_batch(self) -> int:
         """Unlabelled samples of an update; 0 without costs of unlabelled samples."""
-        return 0 if self.objective is None else self.objective.unlabelled_batch
+        return 0 if self.loss is None else self.loss.unlabelled_batch
+
+    @property
+    def gradients(self) -> float:
+        """Gradients of an update, each a pass forward and backward."""
+        return 2.0 if self.sharpness > 0.0 else 1.0
 
     def passes(self, t: int = 0, labelled: bool = True, unlabelled: bool = True) -> float:
         """Training passes per labelled sample of a mini-batch in round ``t``, a factor of CPU cycles, seconds and
-        joules, of a client that has labelled samples, and samples that get pseudo-labels.
-
-        Unlabelled samples are trained on too, and their pseudo-labels cost a forward pass, a third of a training pass.
-        Both models of a pair see every sample; where the shared one rests, its forward pass alone is left, and an own
-        model that rests costs nothing.
-        """
-        if self.objective is None:
-            return 1.0
-        more = self.unlabelled_batch / self.batch if unlabelled else 0.0
-        own_schedule = self.objective.schedule or self.schedule
-        models = 1.0 if self.schedule(t, 0) > 0.0 or not self.objective.pair else 1.0 / 3.0
-        models += 1.0 if self.objective.pair and own_schedule(t, 0) > 0.0 else 0.0
-        return models * (float(labelled) + more) + (more / 3.0 if self.objective.alpha_p > 0.0 else 0.0)
+        joules, of a client that has labelled samples, and samples that stand for ``unlabelled`` ones."""
+        return self.gradients if self.loss is None else self.loss.passes(self, t, labelled, unlabelled)
 
     @property
     def epoch(self) -> Epoch:
@@ -199,6 +172,12 @@ class LocalRule:
         if self.optimiser == "adam":
             return ("adam_m", "adam_v", "adam_n")
         return ("momentum",) if self.momentum > 0 else ()
+
+    def rests(self, j: int, shared: int) -> slice | None:
+        """The part of a trainable row ``[shared | local]`` that rests in local update ``j``; None for no part."""
+        if self.personal_steps == 0:
+            return None
+        return slice(shared) if j < self.personal_steps * self.updates_per_step else slice(shared, None)
 
     def rates(self, t: int, updates: int) -> list[float]:
         """Learning rates of the local updates of round ``t``."""
@@ -213,26 +192,14 @@ class LocalRule:
         return q / (1 - gam) - gam * (1 - gam**q) / (1 - gam) ** 2
 
 
-NO_SAMPLE = 2**63 - 1
-"""A sample number that stands for none, behind all others."""
-
-
-@dataclass(frozen=True)
-class PseudoLabels:
-    """Pseudo-labels that clients keep: ``nu [A, M, C]`` of the samples ``number [A, M]``, rising, then NO_SAMPLE."""
-
-    number: Tensor
-    nu: Tensor
-
-
 @dataclass(frozen=True)
 class Start:
     """Starting point of a cohort's local training.
 
     ``w [G, d]`` are the received models and ``group [A]`` each client's row of them; ``shift [A, d]`` is a constant
     added to its gradients; ``local [A, d_local]`` its local parameters and buffers; ``slots`` its optimiser's memory;
-    ``ids [A]`` its number. For pair training ``own [A, d]`` are the clients' own models and ``mixture [A]`` their
-    weights in the mixture; ``labels`` are the pseudo-labels of all its samples, where it keeps them.
+    ``ids [A]`` its number. For the loss: ``rows [A, d]`` are the further rows that it trains and its anchors, ``known
+    [A, ...]`` other values of the client, ``targets`` those of its unlabelled samples, where it keeps them.
     """
 
     w: Tensor
@@ -241,9 +208,9 @@ class Start:
     local: Tensor | None = None
     slots: Slots = field(default_factory=dict)
     ids: Tensor | None = None
-    own: Tensor | None = None
-    mixture: Tensor | None = None
-    labels: PseudoLabels | None = None
+    rows: Slots = field(default_factory=dict)
+    known: Slots = field(default_factory=dict)
+    targets: KeptTargets | None = None
 
     def client(self, row: int) -> int:
         """Number of the client in a row of the cohort: its dropout masks must not depend on who else is active."""
@@ -253,16 +220,16 @@ class Start:
 @dataclass(frozen=True)
 class Trained:
     """Result of local training: ``delta [A, d] = new - old``, ``local [A, d_local]``, mean ``loss [A]``, the
-    optimiser's ``slots``; of pair training the new models ``own [A, d]``; the accuracy ``pseudo [A]`` of the
-    pseudo-labels (NaN: there were none); and, where these are kept, the new ones ``nu [A, M, C]``."""
+    optimiser's ``slots``; the further ``rows [A, d]`` that the loss trains; its ``notes [A]`` (NaN: none); and, where
+    it keeps targets, the new ones ``targets [A, M, C]``."""
 
     delta: Tensor
     local: Tensor | None
     loss: Tensor
     slots: Slots
-    own: Tensor | None = None
-    pseudo: Tensor | None = None
-    nu: Tensor | None = None
+    rows: Slots = field(default_factory=dict)
+    notes: Slots = field(default_factory=dict)
+    targets: Tensor | None = None
 
 
 Grouping = Literal["auto", "single"]
@@ -295,7 +262,8 @@ class Metric(Protocol):
     """Judgement of predictions on test samples, beside accuracy and loss. It has no state and draws nothing.
 
     ``names`` are those of its scores in the records, whatever the data; each is in ``unit`` (empty for shares and other
-    plain numbers) and ``better`` when it is more, or when it is less.
+    plain numbers) and ``better`` when it is more, or when it is less. It judges predictions of a ``target``: classes
+    or values.
 
     Example:
 
@@ -320,9 +288,14 @@ class Metric(Protocol):
     def better(self) -> Literal["more", "less"]:
         return "more"
 
+    @property
+    def target(self) -> Target:
+        return "class"
+
     def score(self, logits: Tensor, y: Tensor, client: Tensor) -> dict[str, float]:
-        """Scores by name, finite, from log-probabilities ``logits [n, C]`` of the ensemble's mixture, labels ``y [n]``,
-        and the evaluation group ``client [n]`` of each sample; at least one sample, all on the CPU."""
+        """Scores by name, finite, from log-probabilities ``logits [n, C]`` of the ensemble's mixture (of values: the
+        predictions ``[n, 1]``), labels ``y [n]``, and the evaluation group ``client [n]`` of each sample; at least one
+        sample, all on the CPU."""
         ...
 
 
@@ -331,8 +304,9 @@ class EvalJob:
     """Evaluation of an ensemble on test samples.
 
     Members are ``[1, d]`` (one for all) or ``[C, d]`` (one a client), ``local [1 or C, d_local]`` their local parts.
-    Hits are counted among the ``1..top`` likeliest classes; ``metrics`` judge the predictions beside that. It can be
-    sent to another process, as a :class:`TrainJob`.
+    Hits are counted among the ``1..top`` likeliest classes; ``metrics`` judge the predictions beside that. With
+    ``target`` "value" the one output of the one member is the prediction. It can be sent to another process, as a
+    :class:`TrainJob`.
     """
 
     model: Model
@@ -341,6 +315,7 @@ class EvalJob:
     local: Tensor | None
     top: int = 1
     metrics: tuple[Metric, ...] = ()
+    target: Target = "class"
 
 
 @dataclass(frozen=True)
@@ -350,6 +325,9 @@ class Scores:
 
     ``top [M]`` and ``group_top [G, M]`` are top-m accuracies, ``m = 1..M``. A group is one of the test set's, or, where
     every client has a model of its own and all share the samples, a client. ``metrics`` are those of the job's metrics.
+
+    Where values are predicted there are no accuracies (NaN, and ``top [0]``): ``loss`` is the mean squared error, and
+    ``group_rmse [G]`` its root in each group.
     """
 
     accuracy: float
@@ -358,6 +336,7 @@ class Scores:
     top: Tensor
     group_top: Tensor
     metrics: dict[str, float] = field(default_factory=dict)
+    group_rmse: Tensor | None = None
 
 
 class Backend(Protocol):

@@ -163,6 +163,21 @@ class DenseExchange:
     wait_j: list[float] | None = None
 
 
+MAIN_SCORES = {"accuracy": True, "rmse": False}
+"""Main scores of evaluations, and whether more is better. Every evaluation with metrics has one of them."""
+
+
+def main_score(metrics: Iterable[str]) -> str:
+    """Name of the main score among these metrics; ``accuracy`` if there is none."""
+    known = set(metrics)
+    return next((name for name in MAIN_SCORES if name in known), "accuracy")
+
+
+def is_better(name: str, one: float, other: float) -> bool:
+    """Whether one value of a main score is better than another."""
+    return one > other if MAIN_SCORES[name] else one < other
+
+
 @dataclass(frozen=True)
 class EvaluationRecord:
     """Record of an evaluation after ``round`` rounds: metrics, and what had been spent by then.

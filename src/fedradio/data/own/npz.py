@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fedradio.core.contracts import Samples
+from fedradio.core.contracts import Samples, Target
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
 from fedradio.core.tables import read_given, wrong
@@ -21,6 +21,7 @@ WHERE = "source.path"
 def npz(
     clients: int,
     rng: Rng,
+    target: Target = "class",
     /,
     *,
     path: Annotated[str, Arg("npz file with x [n, ...] and y [n], and optionally test_x and test_y", file=True)],
@@ -39,7 +40,8 @@ def npz(
 ) -> Samples:
     """Your own arrays: a NumPy npz file with inputs and labels.
 
-    The test set is drawn from the seed, class by class, unless the file has one.
+    The test set is drawn from the seed, class by class, unless the file has one. With ``data.target: value`` the labels
+    are real values to predict (regression).
     """
     named = {"x": x, "y": y, "test_x": test_x, "test_y": test_y}
     parts: dict[str, Any] = {}
@@ -58,4 +60,4 @@ def npz(
         )
         raise wrong(WHERE, path, f"not a readable npz file ({reason})") from None
     options = {"test_fraction": test_fraction, "classes": classes, "relabel": relabel}
-    return samples_of(parts, path, shape, rng, standardise=standardise and not ids, ids=ids, **options)
+    return samples_of(parts, path, shape, rng, target=target, standardise=standardise and not ids, ids=ids, **options)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedradio.core.contracts import Samples
+from fedradio.core.contracts import Samples, Target
 from fedradio.core.errors import DataError, Problem, SpecError
 from fedradio.core.registry import Arg, register
 from fedradio.core.rng import Rng
@@ -40,6 +40,7 @@ SHAPE = Arg("shape of a sample, such as [1, 28, 28]; null: one value per column"
 def csv(
     clients: int,
     rng: Rng,
+    target: Target = "class",
     /,
     *,
     path: Annotated[str, PATH],
@@ -55,7 +56,8 @@ def csv(
 ) -> Samples:
     """Your own table: a CSV file with a label column; all other columns are numbers.
 
-    The test set is drawn from the seed, class by class, unless it has its own file.
+    The test set is drawn from the seed, class by class, unless it has its own file. With ``data.target: value`` the
+    labels are real values to predict (regression).
     """
     if len(delimiter) != 1 or delimiter in '\r\n"':
         raise SpecError(Problem("source.delimiter", "must be a single character", "such as ';'", delimiter))
@@ -65,13 +67,14 @@ def csv(
 
     parts = _parts(read, path, test_path)
     options = {"test_fraction": test_fraction, "classes": classes, "relabel": relabel, "standardise": standardise}
-    return samples_of(parts, path, shape, rng, **options)
+    return samples_of(parts, path, shape, rng, target=target, **options)
 
 
 @register("source", "parquet")
 def parquet(
     clients: int,
     rng: Rng,
+    target: Target = "class",
     /,
     *,
     path: Annotated[str, Arg("path of the file, relative to where the run is started", file=True)],
@@ -86,7 +89,8 @@ def parquet(
 ) -> Samples:
     """Your own table: a Parquet file with a label column; all other columns are numbers (needs pyarrow).
 
-    The test set is drawn from the seed, class by class, unless it has its own file.
+    The test set is drawn from the seed, class by class, unless it has its own file. With ``data.target: value`` the
+    labels are real values to predict (regression).
     """
 
     def read(file: str, where: str) -> Read:
@@ -94,7 +98,7 @@ def parquet(
 
     parts = _parts(read, path, test_path)
     options = {"test_fraction": test_fraction, "classes": classes, "relabel": relabel, "standardise": standardise}
-    return samples_of(parts, path, shape, rng, **options)
+    return samples_of(parts, path, shape, rng, target=target, **options)
 
 
 def samples_of(parts: dict[str, Any], path: str, shape: Sequence[int] | None, rng: Rng, **options: Any) -> Samples:

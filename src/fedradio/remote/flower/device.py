@@ -41,14 +41,14 @@ from fedradio.transforms.chain import messages
 @dataclass(frozen=True)
 class Upload:
     """A device's reply: ``payload [k, d]`` as it is sent, the training ``loss``, its norm layers ``local [n]`` where
-    these are sent, the accuracy ``pseudo`` of its pseudo-labels, the ``bits`` of the payload where they are fewer than
+    these are sent, the ``note`` of its loss, the ``bits`` of the payload where they are fewer than
     foreseen, ``notes`` of the transforms; its state after the exchange, whether the upload ``counted`` or was ``lost``.
     """
 
     payload: Tensor
     loss: float
     local: Tensor | None
-    pseudo: float | None
+    note: float | None
     bits: float | None
     notes: dict[str, float]
     counted: Slots
@@ -138,7 +138,7 @@ class Device:
             payload=encoded.sent.payload[0],
             loss=float(trained.loss[0]),
             local=trained.local[0] if trained.local is not None and sends_norms(self) else None,
-            pseudo=None if trained.pseudo is None else float(trained.pseudo[0].nan_to_num(nan=-1.0)),
+            note=next((float(values[0].nan_to_num(nan=-1.0)) for values in trained.notes.values()), None),
             bits=None if encoded.bits is None else float(encoded.bits[0]),
             notes={name: float(note.values[0]) for name, note in encoded.notes.items() if note.axis == "active"},
             counted=self._kept(mine, training, encoded, True),

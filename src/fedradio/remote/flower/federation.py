@@ -202,7 +202,9 @@ def _updates(sim: Simulation, state: SimState, planned: Planned, replies: list[R
     bits = [reply.value("bits") for reply in replies]
     columns = {} if all(map(math.isnan, bits)) else {BITS: torch.tensor(bits).double().nan_to_num(nan=0.0)}
     columns[LOSS] = torch.tensor([reply.value("loss") for reply in replies]).double()
-    notes = training_notes(_known([reply.value("pseudo") for reply in replies])) | _notes(replies)
+    loss_note = _known([reply.value("note") for reply in replies])
+    noted = {} if loss_note is None or sim.rule.loss is None else {sim.rule.loss.target_note: loss_note}
+    notes = training_notes(noted) | _notes(replies)
     updates = client_updates(sim, state, planned, rows["payload"], columns, rows.get("local"), notes)
     measured = Measured(
         seconds=torch.tensor([reply.seconds if reply.letter else math.nan for reply in replies]).double(),
@@ -234,8 +236,8 @@ def checked(sim: Simulation, letter: Letter, number: int, n: int) -> Letter:
         raise LetterError("an upload for another client or round")
     letter.expect(reply_shapes(sim))
     letter.number("loss")
-    if "pseudo" in letter.head and not -1.0 <= letter.number("pseudo") <= 1.0:
-        raise LetterError("the accuracy of pseudo-labels is missing")
+    if "note" in letter.head and not -1.0 <= letter.number("note") <= 1.0:
+        raise LetterError("the note of the loss is not a share")
     if letter.number("train_s") < 0 or not isinstance(letter.head.get("state_lost"), bool):
         raise LetterError("an upload without times or state")
     if "bits" in letter.head:

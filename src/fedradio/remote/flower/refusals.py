@@ -63,7 +63,10 @@ def refuse_simulation(sim: Simulation, own: bool) -> None:
     if sim.precision != "float32":
         reason = "devices and server must compute in the same numbers, and mixed precision depends on the processor"
         problems.append(Problem("precision", reason, "precision=float32", sim.precision))
-    if sim.model.local.size + sim.model.buffers.size and sim.model.norms == "local":
+    if sim.model.personal:
+        reason = "the server evaluates one model, but some parameters are each client's own"
+        problems.append(Problem("personal", reason, "leave personal out, or simulate", sorted(sim.model.personal)))
+    elif sim.model.local.size + sim.model.buffers.size and sim.model.norms == "local":
         reason = "norm layers stay on the devices, so the server has no complete model to evaluate"
         problems.append(
             Problem("model.norms", reason, "set model.norms=shared, or use a model without norm layers", "local")

@@ -131,7 +131,7 @@ class Trainer:
         self._keep(Pending(run, self.number, n, upload.counted, upload.lost, mine, session, self._samples))
         head: dict[str, Any] = {"client": self.number, "n": n, "loss": upload.loss, "train_s": train_s}
         head |= {"build_s": self._build_s, "state_lost": lost, "notes": upload.notes}
-        head |= {name: value for name in ("pseudo", "bits") if (value := getattr(upload, name)) is not None}
+        head |= {name: value for name in ("note", "bits") if (value := getattr(upload, name)) is not None}
         self.tell(f"round {clock.t}: {letter.whole('steps')} steps, loss {upload.loss:.4f}, {train_s:.2f} s")
         local = {} if upload.local is None else {"local": upload.local}
         return Letter(head, {"payload": upload.payload} | local)

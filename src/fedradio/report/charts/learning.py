@@ -34,9 +34,15 @@ def related(metric: str, names: Sequence[str]) -> list[str]:
     return [name for name in names if name.endswith("loss")] if metric == "loss" else [metric]
 
 
+def main_of(groups: Sequence[Group]) -> str:
+    """The main score of runs: ``rmse`` if all have it, else ``accuracy``."""
+    runs = [run for group in groups for run in group.runs]
+    return "rmse" if runs and all("rmse" in run.series for run in runs) else "accuracy"
+
+
 def other_metrics(names: Sequence[str]) -> list[str]:
     """The metrics that are neither accuracies, losses nor references, each with its own axis."""
-    return [name for name in names if not name.endswith(("accuracy", "loss")) and not entry(name).reference]
+    return [name for name in names if not name.endswith(("accuracy", "loss", "rmse")) and not entry(name).reference]
 
 
 def learning(

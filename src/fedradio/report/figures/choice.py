@@ -13,7 +13,7 @@ from fedradio.core.errors import Problem, SpecError, StoreError, suggest
 from fedradio.core.text import harmless
 from fedradio.report.figures.axes import literal
 from fedradio.report.figures.gallery import Drawing, curve_drawings, drawings
-from fedradio.results.compare import metric_problems
+from fedradio.results.compare import main_metric, metric_problems
 from fedradio.results.quantities import axes, entry
 from fedradio.results.run import Run, open_runs
 from fedradio.results.variants import Variant, matching, pieces, shortened, variants
@@ -125,11 +125,12 @@ def chosen_drawings(
     Refused if something is unknown, or if none of the requested figures can be drawn.
     """
     curves = metric is not None or bool(against) or target is not None
-    _check(every, metric or "accuracy", against, target)
+    shown = metric or main_metric(run for variant in every for run in variant.runs.values())
+    _check(every, shown, against, target)
     names = names or {}
     found = drawings(every, names)
     if curves:
-        found = curve_drawings(every, metric or "accuracy", against or None, target, metric is not None, names)
+        found = curve_drawings(every, shown, against or None, target, metric is not None, names)
     problems = [_no_figure(name, found) for name in only if name not in {drawing.name for drawing in found}]
     if problems:
         raise SpecError(problems)

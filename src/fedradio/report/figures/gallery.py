@@ -22,7 +22,7 @@ from fedradio.report.charts.spread import ONE_TEST_SET, spread
 from fedradio.report.figures.axes import printed, save_figure
 from fedradio.report.figures.draw import draw
 from fedradio.report.style import Style, styles
-from fedradio.results.compare import numbers_of
+from fedradio.results.compare import main_metric, numbers_of
 from fedradio.results.quantities import QUANTITIES, axes
 from fedradio.results.variants import Variant
 
@@ -56,7 +56,7 @@ def drawings(variants: Sequence[Variant], names: Names = NO_NAMES) -> list[Drawi
     """All figures of these variants, including those of a single run if there is just one."""
     runs, groups = [run for variant in variants for run in variant.runs.values()], groups_of(variants)
     found = [
-        *curve_drawings(variants, "accuracy", names=names),
+        *curve_drawings(variants, main_metric(runs), names=names),
         *curve_drawings(variants, "loss", against=("rounds",), names=names),
     ]
     if len(runs) == 1:
@@ -142,11 +142,11 @@ def _views(chart: Chart | Absent, groups: Sequence[Group], names: Names, usual: 
 
 
 def _differences(variants: Sequence[Variant]) -> Chart | Absent:
-    """Paired differences in accuracy from the first variant."""
+    """Paired differences in the main score from the first variant."""
     looks, first = looks_of(variants), numbers_of(variants[0].runs)
-    return differences(
-        [(one.label, looks[one.label], numbers_of(one.runs).difference(first, "accuracy")) for one in variants[1:]]
-    )
+    name = main_metric(run for variant in variants for run in variant.runs.values())
+    pairs = [(one.label, looks[one.label], numbers_of(one.runs).difference(first, name)) for one in variants[1:]]
+    return differences(pairs, name)
 
 
 NEEDS = {"energy": ("joules", WHY), "spread": ("client_metrics", ONE_TEST_SET)}

@@ -22,6 +22,7 @@ from fedradio.core.contracts import RoundRecord, SimState
 from fedradio.core.units import show, show_seconds
 from fedradio.report.terminal.console import SafeConsole, say, text_column
 from fedradio.report.terminal.summary import simulation_lines
+from fedradio.results.shown import score_text
 from fedradio.rounds.simulation import Simulation
 from fedradio.runs.estimate import estimate_s
 from fedradio.runs.run import Observer
@@ -46,7 +47,7 @@ class RunProgress(Observer):
         self._task = TaskID(0)
         self._rounds = 0
         self._next_line = 0.0
-        self._accuracy: tuple[float, int] | None = None  # the last one, and its round
+        self._score: tuple[str, int] | None = None  # the last one, and its round
 
     def __enter__(self) -> RunProgress:
         return self
@@ -83,8 +84,8 @@ class RunProgress(Observer):
             self.bar.start()
 
     def advanced(self, state: SimState, record: RoundRecord) -> None:
-        if "accuracy" in record.metrics:
-            self._accuracy = record.metrics["accuracy"], state.t
+        if text := score_text(record.metrics):
+            self._score = text, state.t
         if self.bar is not None:
             self.bar.update(self._task, completed=state.t, status=self._status(state))
             return
@@ -105,11 +106,11 @@ class RunProgress(Observer):
         say(self.console, "  ", (word, "yellow"), f"{'':{10 - len(word)}}{text}")
 
     def _status(self, state: SimState) -> str:
-        """The last accuracy (with its round if not the current one, a dash if there is none), and the costs so far."""
+        """The last score (with its round if not the current one, a dash if there is none), and the costs so far."""
         pieces = ["accuracy -"]
-        if self._accuracy is not None:
-            accuracy, at = self._accuracy
-            pieces = [f"accuracy {100 * accuracy:.2f} %" + ("" if at == state.t else f" (round {at})")]
+        if self._score is not None:
+            text, at = self._score
+            pieces = [text + ("" if at == state.t else f" (round {at})")]
         if state.time_s is not None:
             pieces.append(show_seconds(state.time_s))
         if state.energy_j is not None:

@@ -134,6 +134,7 @@ def _text(run: Run, name: str) -> str:
 
 MORE: dict[str, Callable[[Run], str]] = {
     "best_accuracy": _best,
+    "best_rmse": _best,
     "joules": _each_round,
     "bits": _hops,
     "clients": _clients,

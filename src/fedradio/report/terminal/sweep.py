@@ -15,12 +15,14 @@ from rich.progress import BarColumn, Progress, TaskID, TimeElapsedColumn, TimeRe
 from rich.table import Table
 from rich.text import Text
 
+from fedradio.core.contracts.records import MAIN_SCORES
 from fedradio.core.errors import StoreError
-from fedradio.core.units import show_percent, show_seconds
+from fedradio.core.units import show_seconds
 from fedradio.report.terminal.columns import Column, bare, bare_title, means, variant_tables
 from fedradio.report.terminal.console import SafeConsole, say, text_column
 from fedradio.report.terminal.words import count, plain_table
 from fedradio.results.quantities import of_variants, spent
+from fedradio.results.shown import score_text
 from fedradio.runs.stored import read_summary
 from fedradio.sweeps.grid import SweepPlan
 from fedradio.sweeps.pool import Outcome, PoolObserver, RunTask
@@ -130,7 +132,9 @@ def results_view(results: Sequence[VariantResult], width: int = 120) -> Group:
     A dash marks an undefined quantity. Columns that do not fit the width go into further tables.
     """
     metrics = [each for each in of_variants() if each.per == "evaluation"]
-    metrics = [each for each in metrics if each.field or each.listed(row.means[each.name] for row in results)]
+    known = {each.name for each in metrics if each.listed(row.means[each.name] for row in results)}
+    metrics = [each for each in metrics if each.name in known or (each.field and "rmse" not in known | {each.name})]
+    metrics = [each for each in metrics if each.name != "best_rmse" or each.name in known]
     ends: dict[str, Column] = {"seeds": [f"{row.complete}/{row.seeds}" for row in results]}
     ends |= {bare_title(each): [bare(each, row.means[each.name]) for row in results] for each in metrics}
     costs = means(spent(), [row.means for row in results])
@@ -182,8 +186,9 @@ def _line(outcome: Outcome) -> str:
     details = (outcome.error or "").strip().splitlines()[-1:] or [""]
     if outcome.status == "complete":
         try:
-            accuracy = read_summary(outcome.task.folder)["accuracy"]
+            summary = read_summary(outcome.task.folder)
+            known = {name: value for name in MAIN_SCORES if (value := summary.get(name)) is not None}
+            details = [score_text(known)]
         except StoreError:
-            accuracy = None
-        details = [] if accuracy is None else [f"accuracy {show_percent(accuracy)}"]
+            details = []
     return ", ".join([f"{outcome.task.label}: {outcome.status}", *(detail for detail in details if detail)])

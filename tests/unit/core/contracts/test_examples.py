@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from fedradio.core import contracts
-from fedradio.core.contracts import algorithm, data, learning, network, payload, placement, radio
+from fedradio.core.contracts import algorithm, data, learning, loss, network, payload, placement, radio
 
 ROOT = Path(__file__).parents[4]
-MODULES: tuple[ModuleType, ...] = (algorithm, data, learning, network, payload, placement, radio)
+MODULES: tuple[ModuleType, ...] = (algorithm, data, learning, loss, network, payload, placement, radio)
 EXAMPLES = {
     test.name.rpartition(".")[2]: test
     for module in MODULES

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from fedradio.algorithms.apfl import finetuned
-from fedradio.core.contracts import EpochsOver, LocalRule, Objective, Start
+from fedradio.core.contracts import EpochsOver, LocalRule, Start
+from fedradio.losses.fedcpsl import FedCpslLoss
 
 
 def test_effective_steps_by_brute_force() -> None:
@@ -32,10 +33,10 @@ def test_passes_by_hand() -> None:
     """Two unlabelled samples beside each labelled one: 3 passes, twice for a pair, and 2/3 for the pseudo-labels."""
     rule = LocalRule(lr=0.1, batch=4)
     assert rule.passes() == 1.0
-    plain = Objective(alpha_r=0.1, unlabelled_batch=8)
-    assert replace(rule, objective=plain).passes() == 3.0
-    assert replace(rule, objective=replace(plain, alpha_p=0.1)).passes() == pytest.approx(3 + 2 / 3)
-    pair = replace(rule, objective=replace(plain, alpha_p=0.1, pair=True))
+    plain = FedCpslLoss(alpha_r=0.1, unlabelled_batch=8)
+    assert replace(rule, loss=plain).passes() == 3.0
+    assert replace(rule, loss=replace(plain, alpha_p=0.1)).passes() == pytest.approx(3 + 2 / 3)
+    pair = replace(rule, loss=replace(plain, alpha_p=0.1, pair=True))
     assert pair.passes() == pytest.approx(6 + 2 / 3)
     assert pair.passes(unlabelled=False) == 2.0
     assert pair.passes(labelled=False) == pytest.approx(4 + 2 / 3)
@@ -44,8 +45,8 @@ def test_passes_by_hand() -> None:
 def test_a_model_that_rests_is_not_trained() -> None:
     """From round 2 on the shared model makes forward passes only, a third of a training pass: 3 (1 + 1/3) + 2/3. An own
     model that has not begun costs nothing: 3 + 2/3."""
-    objective = Objective(0.1, 0.1, 8, pair=True)
-    rule = LocalRule(lr=0.1, batch=4, objective=objective)
+    loss = FedCpslLoss(0.1, 0.1, 8, pair=True)
+    rule = LocalRule(lr=0.1, batch=4, loss=loss)
     tuned = finetuned(rule, 2)
     assert [tuned.passes(t) for t in (1, 2)] == pytest.approx([6 + 2 / 3, 4 + 2 / 3])
     phases = finetuned(rule, 2, begin=2)
@@ -60,7 +61,7 @@ def test_steps_of_an_epoch_by_hand(over: EpochsOver, wanted: list[int]) -> None:
     """240 and 2160 samples, 32 of each an update: 7.5, 67.5 or 2400/64 = 37.5 steps, rounded up. Then 240 labelled ones
     alone, 2160 unlabelled ones alone, and one sample of each kind."""
     labelled, unlabelled = torch.tensor([240, 240, 0, 1]), torch.tensor([2160, 0, 2160, 1])
-    rule = LocalRule(lr=0.1, epochs_over=over, objective=Objective(0.1, 0.1, 32))
+    rule = LocalRule(lr=0.1, epochs_over=over, loss=FedCpslLoss(0.1, 0.1, 32))
     assert rule.epoch.steps(labelled, unlabelled).tolist() == wanted
     half = replace(rule, updates_per_step=2).epoch.steps(labelled, unlabelled)
     assert half.tolist() == [-(-steps // 2) for steps in wanted]

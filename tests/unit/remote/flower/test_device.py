@@ -18,6 +18,7 @@ from fedradio.core.rng import Rng
 from fedradio.data.growing import growing
 from fedradio.engine.rules import sgd
 from fedradio.links.ideal import ideal
+from fedradio.losses.moon import Moon
 from fedradio.models.model import wrap
 from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
@@ -107,6 +108,7 @@ WORLDS: dict[str, Made] = {
     "a rate per step": partial(
         tiny, rule=sgd(lr=0.1, batch=16, lr_per_step=True), policy=sampling(clients=4, steps=5), grouping="single"
     ),
+    "the client's previous model": partial(tiny, rule=replace(sgd(lr=0.1, batch=16), loss=Moon()), grouping="single"),
     "kept pseudo-labels": partial(
         tiny, algorithm=fedcpsl(pseudo="gradient", pseudo_rate=0.5), unlabelled=0.5, grouping="single"
     ),

@@ -40,6 +40,7 @@ DIGITAL = {
 }
 
 SPECS: dict[str, dict[str, Any]] = {
+    "values": {"data": {"source": {"kind": "synthetic_regression", "samples": 60, "test_samples": 20}}},
     "fedavg": {},
     "scaffold": {"algorithm": SCAFFOLD},
     "kept momentum": {"rule": {"kind": "sgd", "lr": 0.05, "batch": 16, "momentum": 0.9, "keep_state": True}},
@@ -201,7 +202,7 @@ GARBAGE: dict[str, Any] = {
     "a loss in words": lambda reply: garbled(reply, loss="low"),
     "no times": lambda reply: garbled(reply, train_s=None),
     "a loss that no float holds": lambda reply: garbled(reply, loss=10**400),
-    "pseudo-labels in words": lambda reply: garbled(reply, pseudo="good"),
+    "a note in words": lambda reply: garbled(reply, note="good"),
     "negative bits": lambda reply: garbled(reply, bits=-1.0),
     "a thousand notes": lambda reply: garbled(reply, notes={f"n{i}": 0.0 for i in range(1000)}),
     "a note with a strange name": lambda reply: garbled(reply, notes={"<b>\x1b": 0.0}),

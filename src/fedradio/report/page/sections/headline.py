@@ -128,6 +128,8 @@ def _clients(run: Run) -> Piece:
 MORE: dict[str, Callable[[Run], Piece]] = {
     "accuracy": _loss,
     "best_accuracy": _best,
+    "rmse": _loss,
+    "best_rmse": _best,
     "rounds": _rounds,
     "joules": _joules,
     "bits": _hops,

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fedradio.core.contracts.records import MAIN_SCORES
 from fedradio.report.charts.chart import Group
 from fedradio.report.charts.costs import cost_of_common_target, costs
 from fedradio.report.charts.differences import differences
@@ -13,14 +14,14 @@ from fedradio.report.charts.energy import energy
 from fedradio.report.page.chart import chart_section, charts, numbers_table
 from fedradio.report.page.document import Refresh, document
 from fedradio.report.page.html import UNDEFINED, Html, Piece, command, copied, paragraph, section, table, tag
-from fedradio.report.page.numbers import count, percent, plus_minus, seconds, spec_yaml, text_of, value_words
+from fedradio.report.page.numbers import count, plus_minus, seconds, spec_yaml, text_of, value_words
 from fedradio.report.page.palette import variables
 from fedradio.report.page.sections.headline import badge, cards
 from fedradio.report.page.sections.learning import learning_section
 from fedradio.report.page.sections.rerun import environment_rows, sweep_command
 from fedradio.report.page.sweep_data import SweepData, SweptVariant
 from fedradio.results.compare import differing_worlds
-from fedradio.results.quantities import of_variants
+from fedradio.results.quantities import QUANTITIES, of_variants
 from fedradio.results.quantity import Quantity
 from fedradio.results.statistics import Interval
 from fedradio.spec.yaml import flatten
@@ -93,7 +94,8 @@ def _warning(sweep: SweepData) -> Html | None:
 def _headline(sweep: SweepData) -> Html:
     """The cards of a sweep."""
     walls = [wall_s for variant in sweep.variants for wall_s in variant.numbers.values("wall_s").values()]
-    means = [(variant, mean) for variant in sweep.variants if (mean := variant.numbers.mean("accuracy")) is not None]
+    name = _main(sweep)
+    means = [(variant, mean) for variant in sweep.variants if (mean := variant.numbers.mean(name)) is not None]
     items: dict[str, tuple[Piece, Piece]] = {
         "Variants": (count(len(sweep.variants)), ", ".join(sweep.plan.axes) or "no axes"),
         "Seeds": (
@@ -103,9 +105,15 @@ def _headline(sweep: SweepData) -> Html:
         "Complete runs": (count(len(walls)), f"of {sweep.plan.runs:,}; {seconds(sum(walls))} of wall time in total"),
     }
     if means:
-        best, accuracy = max(means, key=lambda item: item[1].mean)
-        items["Best mean accuracy"] = (percent(accuracy.mean), best.label)
+        sign = 1.0 if MAIN_SCORES[name] else -1.0
+        best, score = max(means, key=lambda item: sign * item[1].mean)
+        items[f"Best mean {QUANTITIES[name].title}"] = (QUANTITIES[name].text(score.mean), best.label)
     return cards(items)
+
+
+def _main(sweep: SweepData) -> str:
+    """The main score of the runs of a sweep."""
+    return "rmse" if any(variant.numbers.values("rmse") for variant in sweep.variants) else "accuracy"
 
 
 def _results(sweep: SweepData) -> Html:
@@ -140,8 +148,9 @@ def _differences(sweep: SweepData) -> Html:
         rows.append([tag("a", variant.label, href=f"#{variant.identity}"), str(pairs), *values])
     head = ["variant", "seeds", *(each.title for each in columns)]
     caption = "Paired differences: mean ± 95 % confidence interval"
-    others = [(one.label, one.style, one.numbers.difference(first.numbers, "accuracy")) for one in sweep.variants[1:]]
-    chart = charts([differences(others)], wide=True)
+    name = _main(sweep)
+    others = [(one.label, one.style, one.numbers.difference(first.numbers, name)) for one in sweep.variants[1:]]
+    chart = charts([differences(others, name)], wide=True)
     return section("differences", title, *_pairing(sweep), table(caption, head, rows), *chart)
 
 

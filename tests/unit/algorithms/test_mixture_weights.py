@@ -9,8 +9,8 @@ import pytest
 import torch
 from scipy.optimize import minimize_scalar
 
+from fedradio.algorithms.mixture_weights import learned_weights, maximise
 from fedradio.core.contracts import Ensemble, TestSet
-from fedradio.engine.mixture import learned_weights, maximise
 from fedradio.models.zoo import logistic
 
 

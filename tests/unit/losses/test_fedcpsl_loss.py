@@ -13,9 +13,10 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
-from fedradio.core.contracts import Objective
+from fedradio.core.contracts import Batch
 from fedradio.core.rng import Rng
-from fedradio.engine.objective import (
+from fedradio.losses.fedcpsl import (
+    FedCpslLoss,
     Targets,
     cost,
     gradient,
@@ -23,11 +24,11 @@ from fedradio.engine.objective import (
     mixture_gradient,
     project,
     pseudo_labels,
-    targets,
 )
+from fedradio.losses.fedcpsl import targets as targets_of
 
 TOLERANCE = 1e-6
-OBJECTIVE = Objective(alpha_p=0.3, alpha_r=0.2, unlabelled_batch=4)
+LOSS = FedCpslLoss(alpha_p=0.3, alpha_r=0.2, unlabelled_batch=4)
 CLASSES = 5
 CLIENTS = 4
 LABELLED = torch.tensor([3, 3, 0, 1])
@@ -39,7 +40,16 @@ def normal(name: str, *shape: int, scale: float = 1.0) -> Tensor:
     return torch.from_numpy(Rng(3, (name,)).numpy().normal(size=shape)) * scale
 
 
-def textbook(p: Tensor, y: Tensor, nu: Tensor, n_l: int, n_u: int, objective: Objective) -> Tensor:
+def targets(loss: FedCpslLoss, y: Tensor, labelled: Tensor, nu: Tensor, unlabelled: Tensor) -> Targets:
+    """Targets of a batch whose first samples of each kind are real."""
+
+    def mean(count: Tensor, width: int) -> Tensor:
+        return (torch.arange(width) < count[..., None]).to(nu) / count[..., None].clamp(min=1)
+
+    return targets_of(loss, Batch(y, mean(labelled, y.shape[-1]), nu, mean(unlabelled, nu.shape[-2])))
+
+
+def textbook(p: Tensor, y: Tensor, nu: Tensor, n_l: int, n_u: int, loss: FedCpslLoss) -> Tensor:
     """The cost (4) of one client's probabilities ``[3 + 4, C]``, word for word."""
     log_p = p.log()
     total = p.new_zeros(())
@@ -50,7 +60,7 @@ def textbook(p: Tensor, y: Tensor, nu: Tensor, n_l: int, n_u: int, objective: Ob
         ce = -(labels * log_h).sum(1).mean()
         uniform = math.log(p.shape[1])
         kl = ((labels * labels.log()).sum(1) + (h * log_h).sum(1) + 2 * uniform).mean()
-        total = total + objective.alpha_p * ce + objective.alpha_r * kl
+        total = total + loss.alpha_p * ce + loss.alpha_r * kl
     return total
 
 
@@ -66,7 +76,7 @@ def nu() -> Tensor:
 
 @pytest.fixture
 def to(y: Tensor, nu: Tensor) -> Targets:
-    return targets(OBJECTIVE, y, LABELLED, nu, UNLABELLED)
+    return targets(LOSS, y, LABELLED, nu, UNLABELLED)
 
 
 def test_one_labelled_and_one_unlabelled_sample_by_hand() -> None:
@@ -77,7 +87,7 @@ def test_one_labelled_and_one_unlabelled_sample_by_hand() -> None:
     """
     z = torch.tensor([[math.log(3.0), 0.0], [0.0, 0.0]], dtype=torch.float64)
     nu = torch.tensor([[0.9, 0.1]], dtype=torch.float64)
-    to = targets(Objective(0.5, 0.2, 1), torch.tensor([1]), torch.tensor(1), nu, torch.tensor(1))
+    to = targets(FedCpslLoss(0.5, 0.2, 1), torch.tensor([1]), torch.tensor(1), nu, torch.tensor(1))
     log_h = z.log_softmax(-1)
     assert float(cost(log_h, to)) == pytest.approx(math.log(4) + 0.5 * math.log(2) + 0.2 * 0.3680642, abs=1e-7)
     want = torch.tensor([[0.75, -0.75], [-0.2, 0.2]], dtype=torch.float64)
@@ -94,7 +104,7 @@ def test_the_cost_and_its_gradient(y: Tensor, nu: Tensor, to: Targets, scale: fl
     """Of every client on its own, with missing parts and padding."""
     z = normal("z", CLIENTS, 7, CLASSES, scale=scale).requires_grad_()
     rows = zip(z.softmax(-1), y, nu, LABELLED.tolist(), UNLABELLED.tolist(), strict=True)
-    want = torch.stack([textbook(*row, OBJECTIVE) for row in rows])
+    want = torch.stack([textbook(*row, LOSS) for row in rows])
     log_h = z.detach().log_softmax(-1)
     torch.testing.assert_close(cost(log_h, to), want.detach(), rtol=TOLERANCE, atol=TOLERANCE)
     (slope,) = torch.autograd.grad(want.sum(), z)
@@ -110,7 +120,7 @@ def test_the_cost_of_the_mixture_and_its_gradient(y: Tensor, nu: Tensor, to: Tar
     log_h = normal("z", CLIENTS, 7, CLASSES, scale=scale).log_softmax(-1)
     p = b * own.softmax(-1) + (1 - b) * log_h.exp()
     rows = zip(p, y, nu, LABELLED.tolist(), UNLABELLED.tolist(), strict=True)
-    want = torch.stack([textbook(*row, OBJECTIVE) for row in rows])
+    want = torch.stack([textbook(*row, LOSS) for row in rows])
     log_own = own.detach().log_softmax(-1)
     torch.testing.assert_close(cost(mix(log_own, log_h, b), to), want.detach(), rtol=TOLERANCE, atol=TOLERANCE)
     (slope,) = torch.autograd.grad(want.sum(), own)
@@ -147,7 +157,7 @@ def test_the_ends_of_the_mixture(to: Targets) -> None:
 def test_clients_without_any_samples_have_no_cost(y: Tensor, nu: Tensor) -> None:
     nothing = torch.zeros(CLIENTS, dtype=torch.long)
     log_h = normal("z", CLIENTS, 7, CLASSES).log_softmax(-1)
-    to = targets(OBJECTIVE, y, nothing, nu, nothing)
+    to = targets(LOSS, y, nothing, nu, nothing)
     assert not cost(log_h, to).any()
     assert not gradient(log_h, to).any()
 
@@ -155,7 +165,7 @@ def test_clients_without_any_samples_have_no_cost(y: Tensor, nu: Tensor) -> None
 def test_plain_cross_entropy_without_unlabelled_samples(y: Tensor) -> None:
     z = normal("z", CLIENTS, 3, CLASSES)
     full = torch.full((CLIENTS,), 3)
-    to = targets(OBJECTIVE, y, full, z.new_zeros(CLIENTS, 0, CLASSES), torch.zeros(CLIENTS, dtype=torch.long))
+    to = targets(LOSS, y, full, z.new_zeros(CLIENTS, 0, CLASSES), torch.zeros(CLIENTS, dtype=torch.long))
     want = torch.nn.functional.cross_entropy(z.mT, y, reduction="none").mean(1)
     torch.testing.assert_close(cost(z.log_softmax(-1), to), want)
 
@@ -163,7 +173,7 @@ def test_plain_cross_entropy_without_unlabelled_samples(y: Tensor) -> None:
 @pytest.mark.parametrize("alphas", [(0.1, 0.1), (0.5, 0.2), (0.05, 1.0)])
 def test_closed_pseudo_labels_are_the_optimum_of_7a(alphas: tuple[float, float]) -> None:
     """Against a numerical minimum over the simplex of ``ap CE(nu, h) + ar KL(nu, d)``."""
-    objective = Objective(*alphas, 1)
+    loss = FedCpslLoss(*alphas, 1)
     ap, ar = alphas
     for z in normal("anchor", 4, CLASSES, scale=1.5):
         log_h = z.log_softmax(-1).numpy()
@@ -176,12 +186,12 @@ def test_closed_pseudo_labels_are_the_optimum_of_7a(alphas: tuple[float, float])
 
         found = minimize(f, np.zeros(CLASSES), jac=True, method="BFGS", options={"gtol": 1e-11})
         best = torch.from_numpy(found.x).softmax(-1)
-        torch.testing.assert_close(pseudo_labels(objective, z), best, rtol=0, atol=TOLERANCE)
+        torch.testing.assert_close(pseudo_labels(loss, z), best, rtol=0, atol=TOLERANCE)
 
 
 def test_closed_pseudo_labels_of_extreme_logits() -> None:
     z = torch.tensor([[3e30, -3e30, 0.0]])
-    torch.testing.assert_close(pseudo_labels(Objective(0.5, 0.1, 1), z), torch.tensor([[1.0, 0.0, 0.0]]))
+    torch.testing.assert_close(pseudo_labels(FedCpslLoss(0.5, 0.1, 1), z), torch.tensor([[1.0, 0.0, 0.0]]))
 
 
 @pytest.mark.parametrize("pseudo", ["closed", "gradient"])
@@ -190,22 +200,22 @@ def test_limits_of_the_pseudo_labels(pseudo: str) -> None:
     z = torch.tensor([[1.0, 3.0, 2.0, 3.0], [0.5, 0.0, -1.0, 0.4]])
     hard = torch.tensor([[0.0, 0.5, 0.0, 0.5], [1.0, 0.0, 0.0, 0.0]])
     for regulariser in (0.0, 1e-40):
-        given = Objective(0.1, regulariser, 1, pseudo)  # type: ignore[arg-type]
+        given = FedCpslLoss(0.1, regulariser, 1, pseudo)  # type: ignore[arg-type]
         torch.testing.assert_close(pseudo_labels(given, z), hard)
     for regulariser in (0.0, 0.1):
-        free = Objective(0.0, regulariser, 1, pseudo)  # type: ignore[arg-type]
+        free = FedCpslLoss(0.0, regulariser, 1, pseudo)  # type: ignore[arg-type]
         torch.testing.assert_close(pseudo_labels(free, z), torch.full_like(z, 0.25))
 
 
 def test_one_projected_step_from_uniform() -> None:
     """(10): the gradient of f in nu at 1/C, a step of 1/(4 L), L = ar C, and the nearest point of the simplex."""
-    objective = Objective(0.4, 0.1, 1, "gradient")
+    loss = FedCpslLoss(0.4, 0.1, 1, "gradient")
     z = normal("anchor", 6, CLASSES, scale=1.5)
     nu = torch.full_like(z, 1 / CLASSES).requires_grad_()
     f = (-0.4 * nu * z.log_softmax(-1) + 0.1 * nu * nu.log()).sum()
     (slope,) = torch.autograd.grad(f, nu)
     moved = nu.detach() - slope / (4 * 0.1 * CLASSES)
-    torch.testing.assert_close(pseudo_labels(objective, z), brute_force(moved), rtol=0, atol=1e-12)
+    torch.testing.assert_close(pseudo_labels(loss, z), brute_force(moved), rtol=0, atol=1e-12)
 
 
 def test_a_projected_step_from_kept_labels_by_hand() -> None:
@@ -214,20 +224,20 @@ def test_a_projected_step_from_kept_labels_by_hand() -> None:
     1.25; (.398010, .378576) lacks .223414 to a sum of 1, half of it for each: (.509717, .490283). At rate .5:
     (.579204, .331430) -> (.623887, .376113)."""
     z, nu = torch.tensor([0.0, math.log(3.0)]).double(), torch.tensor([0.7, 0.3]).double()
-    objective = Objective(0.2, 0.1, 1, "gradient")
-    assert pseudo_labels(objective, z, nu).tolist() == pytest.approx([0.509717, 0.490283], abs=1e-6)
-    slower = replace(objective, pseudo_rate=0.5)
+    loss = FedCpslLoss(0.2, 0.1, 1, "gradient")
+    assert pseudo_labels(loss, z, nu).tolist() == pytest.approx([0.509717, 0.490283], abs=1e-6)
+    slower = replace(loss, pseudo_rate=0.5)
     assert pseudo_labels(slower, z, nu).tolist() == pytest.approx([0.623887, 0.376113], abs=1e-6)
 
 
 def test_kept_labels_step_by_step_against_brute_force() -> None:
     """Five steps, each from the last one's labels; entries below rate alpha_r have the slope of the entropy there."""
-    objective = Objective(0.4, 0.1, 1, "gradient", pseudo_rate=0.3)
+    loss = FedCpslLoss(0.4, 0.1, 1, "gradient", pseudo_rate=0.3)
     z = normal("anchor", 6, CLASSES, scale=1.5)
     nu = torch.full_like(z, 1 / CLASSES)
     for _ in range(5):
         wanted = brute_force(nu - 0.3 * (0.1 * nu.clamp(min=0.03).log() - 0.4 * z.log_softmax(-1)))
-        nu = pseudo_labels(objective, z, nu)
+        nu = pseudo_labels(loss, z, nu)
         torch.testing.assert_close(nu, wanted, rtol=0, atol=1e-12)
     assert bool((nu == 0).any())
 
@@ -235,10 +245,10 @@ def test_kept_labels_step_by_step_against_brute_force() -> None:
 @pytest.mark.parametrize("rate", [None, 0.2])
 def test_kept_labels_come_to_rest_at_the_closed_ones(rate: float | None) -> None:
     """Of logits whose closed labels lie well inside the simplex, where no entry is below rate alpha_r."""
-    objective = Objective(0.1, 0.1, 1, "gradient", pseudo_rate=rate)
+    loss = FedCpslLoss(0.1, 0.1, 1, "gradient", pseudo_rate=rate)
     z, nu = normal("anchor", 4, CLASSES, scale=0.3), torch.full((4, CLASSES), 1 / CLASSES).double()
     for _ in range(3000):
-        nu = pseudo_labels(objective, z, nu)
+        nu = pseudo_labels(loss, z, nu)
     torch.testing.assert_close(nu, z.softmax(-1), rtol=0, atol=1e-9)
 
 
@@ -274,5 +284,5 @@ def test_projection_of_odd_points() -> None:
 
 @pytest.mark.parametrize("make", [gradient, lambda log_h, to: mixture_gradient(log_h, log_h, torch.tensor(0.7), to)])
 def test_single_precision_stays_single(y: Tensor, nu: Tensor, make: Callable[[Tensor, Targets], Tensor]) -> None:
-    to = targets(OBJECTIVE, y, LABELLED, nu.float(), UNLABELLED)
+    to = targets(LOSS, y, LABELLED, nu.float(), UNLABELLED)
     assert make(normal("z", CLIENTS, 7, CLASSES).float().log_softmax(-1), to).dtype is torch.float32

@@ -12,14 +12,14 @@ from torch import Tensor
 
 from fedradio.algorithms.apfl import apsfl
 from fedradio.algorithms.fedcpsl import fedcpsl
-from fedradio.core.contracts import NO_SAMPLE, Algorithm, PseudoLabels, SimState
+from fedradio.core.contracts import NO_SAMPLE, Algorithm, KeptTargets, SimState
 from fedradio.core.rng import Rng
 from fedradio.data.fifo import fifo
 from fedradio.data.streams import Window
-from fedradio.engine.objective import pseudo_labels
+from fedradio.losses.fedcpsl import FedCpslLoss, pseudo_labels
+from fedradio.losses.kept_targets import NUMBER, VALUE, draw, kept, recalled, target_slots
 from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
-from fedradio.rounds.pseudo_labels import NU, NUMBER, draw, kept, label_slots, recalled
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 
@@ -41,13 +41,13 @@ def samples_of(sim: Simulation, client: int, labelled: bool) -> Tensor:
 
 def labels_of(state: SimState, client: int) -> tuple[Tensor, Tensor]:
     number = state.memory.client[NUMBER][client]
-    return number[number > 0] - 1, state.memory.client[NU][client][number > 0]
+    return number[number > 0] - 1, state.memory.client[VALUE][client][number > 0]
 
 
 def test_every_label_of_an_active_client_takes_one_step_a_round() -> None:
     """Against (10) line by line over four rounds, from the models that the clients received."""
     sim = world()
-    assert sim.rule.objective is not None
+    assert isinstance(sim.rule.loss, FedCpslLoss)
     state, wanted = begin(sim), {}
     for _ in range(4):
         theta = state.memory.shared["w"].clone()
@@ -57,7 +57,7 @@ def test_every_label_of_an_active_client_takes_one_step_a_round() -> None:
             assert isinstance(sim.stream, Window)
             x, _ = sim.stream.tapes.fetch(number)
             before = wanted.get(client, torch.full((len(number), 10), 0.1))
-            wanted[client] = pseudo_labels(sim.rule.objective, sim.model.apply(theta, x), before)
+            wanted[client] = pseudo_labels(sim.rule.loss, sim.model.apply(theta, x), before)
             found, nu = labels_of(state, client)
             assert torch.equal(found, number)
             torch.testing.assert_close(nu, wanted[client], rtol=1e-5, atol=1e-6)
@@ -69,7 +69,7 @@ def test_labels_are_kept_and_not_begun_anew() -> None:
     """Near uniform labels a step from ``d`` off them leads to ``(1 - rate alpha_r C) d + p``, here ``d/2 + p``: at the
     same model the second step ends 1.5 times as far off as the first, and would end at the same place if it began anew.
     """
-    sim = world(policy=fixed(steps=1), rule=replace(world().rule, lr=1e-12, objective=None, momentum=0.0))
+    sim = world(policy=fixed(steps=1), rule=replace(world().rule, lr=1e-12, loss=None, momentum=0.0))
     first, second = (labels_of(after(sim, rounds), 0)[1] for rounds in (1, 2))
     ratio = (second - 0.1).norm() / (first - 0.1).norm()
     assert float(ratio) == pytest.approx(1.5, abs=0.05)
@@ -79,21 +79,21 @@ def test_samples_that_left_are_forgotten_and_new_ones_are_uniform() -> None:
     sim = world()
     ids = torch.tensor([0])
     number = samples_of(sim, 0, labelled=False)
-    slots = {name: rows[:1].clone() for name, rows in begin(sim).memory.client.items() if name in (NUMBER, NU)}
+    slots = {name: rows[:1].clone() for name, rows in begin(sim).memory.client.items() if name in (NUMBER, VALUE)}
     known, gone = number[::2], torch.tensor([10**6])
     nu = torch.zeros(len(known) + 1, 10)
     nu[:, 3] = 1.0
     slots[NUMBER][0, : len(known) + 1] = torch.cat([known, gone]) + 1
-    slots[NU][0, : len(known) + 1] = nu
-    found = recalled(sim, sim.stream.start(), ids, slots, Rng(0))
+    slots[VALUE][0, : len(known) + 1] = nu
+    found = recalled(sim.rule, sim.stream, sim.stream.start(), ids, slots, Rng(0))
     assert found is not None
     assert torch.equal(found.number[0, : len(number)], number)
     assert bool((found.number[0, len(number) :] == NO_SAMPLE).all())
-    assert bool((found.nu[0, : len(number)][::2, 3] == 1).all())
-    assert bool((found.nu[0, : len(number)][1::2] == 0.1).all())
-    stored = kept(found, found.nu)
+    assert bool((found.value[0, : len(number)][::2, 3] == 1).all())
+    assert bool((found.value[0, : len(number)][1::2] == 0.1).all())
+    stored = kept(found, found.value)
     assert int((stored[NUMBER] > 0).sum()) == len(number)
-    assert float(stored[NU][0, len(number) :].sum()) == 0.0
+    assert float(stored[VALUE][0, len(number) :].sum()) == 0.0
 
 
 def test_a_buffer_keeps_the_labels_of_what_it_holds() -> None:
@@ -108,7 +108,7 @@ def test_a_buffer_keeps_the_labels_of_what_it_holds() -> None:
 
 @pytest.mark.parametrize("algorithm", [fedcpsl(), fedcpsl(pseudo="gradient", alpha_p=0.0), apsfl(alpha_p=0, alpha_r=0)])
 def test_nothing_is_kept_that_nothing_needs(algorithm: Algorithm) -> None:
-    assert NU not in begin(world(algorithm)).memory.client
+    assert VALUE not in begin(world(algorithm)).memory.client
 
 
 @pytest.mark.parametrize("pseudo", ["closed", "gradient"])
@@ -118,7 +118,7 @@ def test_the_control_draws_labelled_inputs_in_place_of_the_unlabelled(pseudo: st
     real = world(apsfl(pseudo=pseudo))  # type: ignore[arg-type]
     control = world(apsfl(pseudo=pseudo, pseudo_on="labelled"))  # type: ignore[arg-type]
     ids, updates = torch.arange(6), torch.full((6,), 3)
-    first, other = (draw(sim, sim.stream.start(), ids, updates, Rng(7)) for sim in (real, control))
+    first, other = (draw(sim.rule, sim.stream, sim.stream.start(), ids, updates, Rng(7)) for sim in (real, control))
     assert first.unlabelled is not None
     assert other.unlabelled is not None
     assert torch.equal(first.labelled.index, other.labelled.index)
@@ -147,14 +147,14 @@ def test_kept_labels_take_no_room_before_a_client_has_trained() -> None:
     sim = world()
     memory = begin(sim).memory.client
     longest = max(len(samples_of(sim, client, labelled=False)) for client in range(6))
-    assert (memory[NU].shape, memory[NUMBER].shape) == ((6, longest, 10), (6, longest))
-    slots = label_slots(sim, torch.zeros(1), 6)
-    assert (slots[NU].stride(0), slots[NUMBER].stride(0)) == (0, 0)
-    assert int(memory[NU].count_nonzero() + memory[NUMBER].count_nonzero()) == 0
+    assert (memory[VALUE].shape, memory[NUMBER].shape) == ((6, longest, 10), (6, longest))
+    slots = target_slots(sim.rule, sim.stream, torch.zeros(1), 6)
+    assert (slots[VALUE].stride(0), slots[NUMBER].stride(0)) == (0, 0)
+    assert int(memory[VALUE].count_nonzero() + memory[NUMBER].count_nonzero()) == 0
 
 
 def test_kept_labels_have_one_row_a_client() -> None:
-    labels = PseudoLabels(torch.tensor([[4, 9, NO_SAMPLE]]), torch.full((1, 3, 2), 0.5))
-    stored = kept(labels, labels.nu)
+    labels = KeptTargets(torch.tensor([[4, 9, NO_SAMPLE]]), torch.full((1, 3, 2), 0.5))
+    stored = kept(labels, labels.value)
     assert stored[NUMBER].tolist() == [[5, 10, 0]]
-    assert stored[NU].tolist() == [[[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]]]
+    assert stored[VALUE].tolist() == [[[0.5, 0.5], [0.5, 0.5], [0.0, 0.0]]]
