@@ -6,7 +6,7 @@ import copy
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from support.dispositions import heed_ending_signals
 from support.examples import QUICK, WIDE
 from support.image_files import stand_in
 
+from fedradio.core import part_files
+from fedradio.core.registry import forget, parts, registered
 from fedradio.data.catalog import CATALOG, DataSet
 from fedradio.data.download import fetch
 from fedradio.spec.spec import Spec, check_spec
@@ -129,3 +131,14 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> dict[str, subprocess.Popen[byt
 def commands_end_without_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted command that is called inside of a test ends like any other, and takes no worker with it."""
     monkeypatch.setattr("fedradio.cli.end_at_once", sys.exit)
+
+
+@pytest.fixture
+def unloaded_parts() -> Iterator[None]:
+    """Files of parts that a test loads are gone after it."""
+    before, modules = {(each.family, each.kind) for each in parts()}, set(sys.modules)
+    yield
+    forget(set(registered()) - before)
+    part_files._LOADED.clear()
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]

@@ -15,6 +15,8 @@ from support.receiver import Receiver, vector
 
 from fedradio import Reason, Rng, View, load_part_file, load_spec, part, run
 
+pytestmark = pytest.mark.usefixtures("unloaded_parts")
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = (EXAMPLES / "own_greedy_policy.py", EXAMPLES / "own_ledger.py")
 SPEC = """

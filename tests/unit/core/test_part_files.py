@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,18 +12,9 @@ from support.part_file import HALVED
 from fedradio.core import part_files
 from fedradio.core.errors import SpecError
 from fedradio.core.part_files import ChangedError, load_part_file
-from fedradio.core.registry import FAMILIES, forget, part, parts, registered
+from fedradio.core.registry import FAMILIES, part, registered
 
-
-@pytest.fixture(autouse=True)
-def unloaded() -> Iterator[None]:
-    """What a test loads is gone after it."""
-    before, modules = {(each.family, each.kind) for each in parts()}, set(sys.modules)
-    yield
-    forget(set(registered()) - before)
-    part_files._LOADED.clear()
-    for name in set(sys.modules) - modules:
-        del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("unloaded_parts")
 
 
 def written(folder: Path, text: str | bytes) -> Path:
