@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from support.commands import exit_code
-from support.worlds import cells
+from support.worlds import cells, tiny
 from torch import Tensor, nn
 
 from fedradio import Observer, Run, StoreError, compare, export, open_run, page, resume, run, wrap
-from fedradio.core.contracts import RoundRecord, SimState
+from fedradio.core.contracts import Model, RoundRecord, SimState
+from fedradio.models import mlp
 from fedradio.report.terminal.console import SafeConsole
 from fedradio.report.terminal.run_progress import RunProgress
 from fedradio.report.terminal.summary import simulation_lines
@@ -140,3 +142,14 @@ def test_start_values_that_no_seed_draws_are_told(tmp_path: Path, capsys: pytest
 def test_drawn_start_values_are_not(whole: Run) -> None:
     assert "start" not in whole.description
     assert not [line for line in simulation_lines(simulation(), whole.spec) if line.startswith("start")]
+
+
+def test_a_composed_run_says_which_are_personal(tmp_path: Path) -> None:
+    """Other personal parameters are another run."""
+    sims = [tiny(model=partial(personal_mlp, globs=globs)) for globs in (["3.*"], ["3.bias"], ["3.*"])]
+    names = [run(sim, tmp_path / str(number), rounds=1).spec.sha256() for number, sim in enumerate(sims)]
+    assert names[0] == names[2] != names[1]
+
+
+def personal_mlp(shape: tuple[int, ...], classes: int, globs: list[str]) -> Model:
+    return mlp(shape, classes, hidden=(16,)).personalised(globs)

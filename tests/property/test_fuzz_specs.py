@@ -75,6 +75,8 @@ PLACES = {
     "metric": ("metrics", 0),
     "transform": ("hops", 0, "transforms", 1),
     "receiver": ("hops", 0, "receiver"),
+    "gather": ("hops", 0, "gather"),
+    "loss": ("loss",),
     "placement": ("cache", "placements", 0),
 }
 
@@ -201,15 +203,16 @@ FRAME = [
     "data",
     "model",
     "rule",
+    "personal",
 ]
-HOP = ["link", "policy", "channel", "fleet", "period", "deadline_s", "late"]
+HOP = ["link", "policy", "channel", "fleet", "period", "deadline_s", "late", "gather"]
 DATA = ["source", "partition", "stream", "test", "test_fraction", "unlabelled"]
 
 
 @pytest.mark.parametrize(
     "place",
     [
-        *[(n,) for n in [*FRAME, "schedule", "algorithm", "metrics", "colour"]],
+        *[(n,) for n in [*FRAME, "schedule", "algorithm", "loss", "metrics", "colour"]],
         *[("hops", 0, n) for n in HOP],
         *[("data", n) for n in DATA],
         ("metrics", 0),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from support.training import assert_same
 from support.worlds import after, cells, tiny
 from torch import nn
 
-from fedradio import run
 from fedradio.algorithms.scaffold import scaffold
 from fedradio.core.contracts import LocalRule, Model
 from fedradio.core.errors import SpecError
@@ -135,14 +133,3 @@ def test_they_work_on_two_hops() -> None:
     state, record, _ = run_round(sim, begin(sim))
     assert record.metrics["accuracy"] > 0
     assert state.memory.client[LOCAL].shape == (6, HEAD)
-
-
-def test_a_composed_run_says_which_are_personal(tmp_path: Path) -> None:
-    """Other personal parameters are another run."""
-    sims = [tiny(model=partial(personal_mlp, globs=globs)) for globs in (["3.*"], ["3.bias"], ["3.*"])]
-    names = [run(sim, tmp_path / str(number), rounds=1).spec.sha256() for number, sim in enumerate(sims)]
-    assert names[0] == names[2] != names[1]
-
-
-def personal_mlp(shape: tuple[int, ...], classes: int, globs: list[str]) -> Model:
-    return mlp(shape, classes, hidden=(16,)).personalised(globs)
