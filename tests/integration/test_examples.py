@@ -86,6 +86,7 @@ def test_slow_shadows_have_their_deviation_from_the_first_exchange_on(example: L
     assert torch.equal(shadows[0], shadows[2]) == (memory == 1.0)
 
 
+@pytest.mark.wide
 def test_fleets_and_what_remains_of_the_saving(
     example: Load, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from support.batches import made
 from support.gate import Gate
 from support.patience import PATIENCE_S
@@ -36,6 +37,7 @@ SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000
 """No file can be larger than the records of some rounds."""
 
 
+@pytest.mark.wide
 def test_killed_and_refused_it_comes_to_the_same_end(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SPEC)
     runs = folders(tmp_path)

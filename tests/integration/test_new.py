@@ -53,7 +53,7 @@ hops: [{policy: my_policy, link: my_link, transforms: [my_transform], receiver: 
 """
 
 
-@pytest.mark.parametrize("spec", ["together.yaml", "my_channel.yaml"])
+@pytest.mark.parametrize("spec", ["together.yaml", pytest.param("my_channel.yaml", marks=pytest.mark.wide)])
 def test_new_parts_sweep_resume_and_are_read_without_their_files(begun: Path, tmp_path: Path, spec: str) -> None:
     (begun / "together.yaml").write_text(TOGETHER)
     parts = [word for family in USES for word in ("--parts", begun / f"my_{family}.py")]

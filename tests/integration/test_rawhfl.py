@@ -65,6 +65,7 @@ def test_one_round_reports_everything() -> None:
     assert first.power_w is not None
 
 
+@pytest.mark.wide
 def test_learning_keeps_the_order() -> None:
     """One seed at quick scale, five rounds: RawHFL within 3 points of UB, 5 above M2, for a fraction of the joules."""
     ours, joules = curve("z4", 1, 5)

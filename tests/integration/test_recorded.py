@@ -50,6 +50,7 @@ def test_exported_tables_have_the_same_columns_and_values(folder: str, before: d
         assert {name: after[table].get(name) for name in columns} == columns, table
 
 
+@pytest.mark.wide
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("folder", ["run", "sweep"])
 def test_figures_have_the_same_names(folder: str, before: dict[str, Any]) -> None:

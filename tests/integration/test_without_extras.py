@@ -33,6 +33,7 @@ def command(here: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(done, cwd=here, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
+@pytest.mark.wide
 def test_all_else_works(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SPEC)
     for words in (

@@ -19,6 +19,7 @@ def accuracies(kind: str, seed: int, rounds: int, at: tuple[int, ...]) -> dict[i
     return found
 
 
+@pytest.mark.wide
 def test_one_seed_is_ahead_of_averaging_early() -> None:
     """At round 10 the scores are ahead by several points; 2 are asked for."""
     ours, theirs = (accuracies(kind, 1, 10, (10,))[10] for kind in ("osafl", "fedavg"))

@@ -72,6 +72,7 @@ def test_no_grid_beats_the_optimum_of_5(floors: dict[str, float], epsilon: float
         assert bool((on_grid <= found * (1 + 1e-9)).all())
 
 
+@pytest.mark.wide
 def test_the_published_plans_are_no_better_than_the_optimum() -> None:
     slot = osafl_slot(2)
     for offer in (iterated_offer(slot, 5, 1), most_steps_offer(slot, 5)):

@@ -79,7 +79,7 @@ def one_world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainer, "build", built)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.wide) if n == "rawhfl" else n for n in FAMILIES])
 def test_actors_equal_one_process(name: str) -> None:
     spec, number = load_spec(name, FAMILIES[name]), 1 if name == "osafl" else 2
     alone = rounds(spec, None, number)
