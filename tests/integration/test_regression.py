@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from support.commands import invoke
 
 from fedradio.core.contracts import EvaluationRecord
 from fedradio.core.errors import DataError, SpecError
-from fedradio.report.charts.chart import Chart, Group
+from fedradio.report.charts.chart import Chart, Group, Line
 from fedradio.report.charts.costs import costs
+from fedradio.report.charts.spread import spread
 from fedradio.report.style import SOLID, Style
 from fedradio.results.compare import compare
 from fedradio.results.digest import digest
@@ -141,3 +143,22 @@ def test_a_single_run_prints_its_rmse(tmp_path: Path) -> None:
     assert "round 4/4  RMSE" in done.output
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
     assert summary["rmse"] == open_run(tmp_path / "r").rmse
+
+
+def test_the_spread_over_clients_is_that_of_their_errors(tmp_path: Path) -> None:
+    """Each client has its own test set: the lowest RMSE is the best one, and none of them is a share."""
+    spec = check_spec(yaml.safe_load(SPEC) | {"data": {**yaml.safe_load(SPEC)["data"], "test": "client"}})
+    run_spec(spec, tmp_path / "r", workers=1)
+    run = open_run(tmp_path / "r")
+    by = run.digest.client_metrics["rmse"]
+    last = by[max(by)]
+    chart, _ = spread([Group("all", Style("@first", SOLID, ""), [run.digest])])
+    assert isinstance(chart, Chart)
+    (plot,) = chart.plots.values()
+    assert plot.x.unit == ""
+    drawn = plot.layers[1]
+    assert isinstance(drawn, Line)
+    assert sorted(set(drawn.x.tolist())) == sorted(set(last.tolist()))
+    text = QUANTITIES["rmse"].text
+    assert f"the best of {len(last)} clients has {text(last.min())}" in chart.says
+    assert f"the worst {text(last.max())};" in chart.says

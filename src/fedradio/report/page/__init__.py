@@ -87,7 +87,7 @@ def _sections(run: Run) -> list[tuple[str, str, Callable[[], Html]]]:
         sections.append(("federation", "Federation", lambda: federation(run)))
     return [
         *sections,
-        of_charts("spread", "Clients' accuracies", lambda: spread(alone)),
+        of_charts("spread", "Clients' scores", lambda: spread(alone)),
         of_charts("notes", "Further records", lambda: [notes(run)], wide=True),
         ("reproduce", "Reproduce", lambda: reproduce(run)),
         ("spec", "Spec", lambda: spec_text(spec_yaml(plain), COMPOSED in plain)),

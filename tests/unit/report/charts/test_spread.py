@@ -48,6 +48,6 @@ def test_one_evaluation_has_nothing_to_compare_with(small: Run) -> None:
 def test_why_there_is_none() -> None:
     found = of(Digest(StateReader(2).states(), client_metrics={}))
     assert [one.why for one in found if isinstance(one, Absent)] == [
-        "all clients share one test set (data.test=client provides accuracies per client)"
+        "all clients share one test set (data.test=client provides scores per client)"
     ] * 2
     assert np.all([isinstance(one, Absent) for one in found])
