@@ -48,6 +48,9 @@ TUTORIAL = ROOT / "examples" / "own_spec.yaml"
 ROLE = re.compile(r":(?:class|data|func|meth|mod):<code>~?([^<]*)</code>")
 """Roles of docstrings; the pages have no use for them."""
 
+EXAMPLE = re.compile(r'<p>Example:</p>\s*(<div class="highlight">.*?</pre></div>)', re.DOTALL)
+"""An example in a docstring, as it is rendered."""
+
 
 def on_config(config: Any, **_: Any) -> Any:
     """Add the pages of the families to the navigation."""
@@ -73,9 +76,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """A role such as ``:class:`` before a name becomes the name alone; a snippet that was not included is an error."""
+    """A role such as ``:class:`` before a name becomes the name alone, and examples of contracts are folded.
+
+    A snippet that was not included is an error.
+    """
     if "--8" in re.sub(r"<[^>]*>", "", html).replace("&lt;", "<"):
         raise ValueError("a snippet was not included")
+    html = EXAMPLE.sub(r'<details class="example"><summary>Example</summary>\1</details>', html)
     return ROLE.sub(lambda found: f"<code>{found[1].rpartition('.')[2]}</code>", html)
 
 

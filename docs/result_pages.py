@@ -36,6 +36,9 @@ RUN = ("item", "ours", "numbers that agree", "claims", "CPU time")
 ABSTRACT = ("what the abstract says, and the claims about it", "ours", "the paper", "verdict", "seeds")
 """Header of the tables of abstracts."""
 
+SENTENCE = ("what the abstract says", "verdicts on the claims about it", "seeds")
+"""Header of the tables of sentences."""
+
 ENOUGH = 3
 """Seeds from which on a verdict on a sentence of an abstract counts as settled."""
 
@@ -80,8 +83,10 @@ def abstracts_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
     for paper, sentences in abstracts().items():
         mine = [one for one in listed if (one.item if isinstance(one, Shipped) else one).paper == paper]
         rows = [row for key, sentence in sentences.items() for row in _sentence_rows(key, sentence, mine, link)]
+        lines = [_sentence_line(key, sentence, mine) for key, sentence in sentences.items()]
         fleets = [f"- {sentence.says} {sentence.fleets}" for sentence in sentences.values() if sentence.fleets]
-        parts += [f"### {PAPERS[paper]}", markdown_table(ABSTRACT, rows)]
+        table = folded("claim by claim, ours beside the paper's", markdown_table(ABSTRACT, rows))
+        parts += [f"### {PAPERS[paper]}", markdown_table(SENTENCE, lines), table]
         parts += ["On devices with floors:\n\n" + "\n".join(fleets)] if fleets else []
     return "\n\n".join(parts)
 
@@ -103,6 +108,14 @@ def _judged(one: Item | Shipped) -> Sequence[JudgedClaim]:
     if isinstance(one, Shipped):
         return one.judged
     return [JudgedClaim(claim, "not run" if claim.tests else "not testable") for claim in one.claims]
+
+
+def _sentence_line(key: str, sentence: Sentence, mine: Sequence[Item | Shipped]) -> tuple[str, str, str]:
+    """A sentence, how many of its claims have which verdict, and the fewest and most seeds behind them."""
+    judged = [each for one in mine for each in _judged(one) if each.claim.abstract == key]
+    seeds = sorted({len(tested_seeds(each)) for each in judged if each.judgement in VERDICTS} - {0})
+    span = " to ".join(str(number) for number in dict.fromkeys((*seeds[:1], *seeds[-1:])))
+    return sentence.says, verdict_counts(judged) or f"no claim. {sentence.untested or ''}", span or "-"
 
 
 def _sentence_rows(key: str, sentence: Sentence, mine: Sequence[Item | Shipped], link: Link) -> list[tuple[str, ...]]:
