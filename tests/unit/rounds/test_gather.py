@@ -16,6 +16,7 @@ from fedradio.core.contracts import (
     Algorithm,
     Gather,
     GatherAll,
+    Link,
     Policy,
     RoundRecord,
     SimState,
@@ -25,6 +26,7 @@ from fedradio.core.contracts import (
 from fedradio.core.errors import OwnCodeError
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
+from fedradio.links.ideal import ideal
 from fedradio.links.over_the_air import over_the_air
 from fedradio.network.channel import urban_macro
 from fedradio.policies.sampling import sampling
@@ -64,6 +66,16 @@ class Hasty(Gather):
 
     def due(self, due_s: Tensor, ids: Tensor) -> tuple[Tensor, float]:
         return torch.ones(len(ids), dtype=torch.bool), 0.0
+
+
+@dataclass(frozen=True)
+class Window(Gather):
+    """What is there after so many seconds is merged."""
+
+    length_s: float
+
+    def due(self, due_s: Tensor, ids: Tensor) -> tuple[Tensor, float]:
+        return due_s <= self.length_s, self.length_s
 
 
 def simulation(gather: Gather, *, erasure: float = 0.0, policy: Policy | None = None, **world: Any) -> Simulation:
@@ -195,6 +207,27 @@ def test_weights_are_those_of_the_age_of_each_update() -> None:
     rounds(simulation(gather), 4)
     assert gather.seen[0] == [0, 0]
     assert max(max(ages) for ages in gather.seen) >= 1
+
+
+@pytest.mark.parametrize("link", [digital(), ideal()])
+def test_receivers_rest_in_a_window_without_an_update(link: Link) -> None:
+    """The window is half of the shortest way to an update: nothing is merged in the first exchange, whose senders pay
+    for what they send, and the model is what it was."""
+    whole = replace(simulation(GatherAll()), hops=(replace(simulation(GatherAll()).hops[0], link=link),))
+    start = begin(whole).memory.shared["w"].clone()
+    _, _, (synchronous,) = run_round(whole, begin(whole), evaluate=False)
+    assert synchronous.seconds is not None
+    length_s = min(synchronous.seconds) / 2
+    sim = replace(whole, hops=(replace(whole.hops[0], gather=Window(length_s)),))
+    state, record, (exchange,) = run_round(sim, begin(sim), evaluate=False)
+    assert torch.equal(state.memory.shared["w"], start)
+    assert exchange.tx_j == synchronous.tx_j
+    assert (exchange.effective, exchange.time_s, record.time_s) == ([0.0], [length_s], length_s)
+    state, _, (later,) = run_round(sim, state, evaluate=False)
+    assert (later.ids, later.rest) == ([], "busy")
+    for _ in range(round(max(synchronous.seconds) / length_s)):
+        state, _, _ = run_round(sim, state, evaluate=False)
+    assert not torch.equal(state.memory.shared["w"], start)
 
 
 def test_nothing_is_merged_before_it_is_due() -> None:

@@ -376,7 +376,7 @@ class Link(Protocol):
 
     def combine(self, x: Exchange, airtime: Airtime, sent: Sent, state: Slots, rng: Rng) -> tuple[Delivery, Slots]:
         """Weighted sums of the payloads at their receivers, and the memory after the exchange. Not called where nobody
-        is active."""
+        is active and nothing is merged; ``sent`` has no rows where all that is sent stays in flight."""
         ...
 
 
