@@ -1,5 +1,6 @@
 """When receivers merge: updates are cut, joined and carried, and what is in flight is part of the state."""
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,22 +14,29 @@ from fedradio.algorithms.fednova import fednova
 from fedradio.algorithms.osafl import osafl
 from fedradio.algorithms.scaffold import scaffold
 from fedradio.core.contracts import (
+    Airtime,
     Algorithm,
+    Allocation,
+    Exchange,
     Gather,
     GatherAll,
     Link,
     Policy,
     RoundRecord,
     SimState,
+    Slots,
     Updates,
+    View,
     join_updates,
 )
 from fedradio.core.errors import OwnCodeError
+from fedradio.core.rng import Rng
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
-from fedradio.links.ideal import ideal
+from fedradio.links.ideal import Ideal, ideal
 from fedradio.links.over_the_air import over_the_air
 from fedradio.network.channel import urban_macro
+from fedradio.policies.fixed import Fixed, fixed
 from fedradio.policies.sampling import sampling
 from fedradio.rounds.compatibility import problems_of
 from fedradio.rounds.gather import IN_FLIGHT
@@ -233,6 +241,62 @@ def test_receivers_rest_in_a_window_without_an_update(link: Link) -> None:
 def test_nothing_is_merged_before_it_is_due() -> None:
     with pytest.raises(OwnCodeError, match=r"hops\.0\.gather, Hasty: merges the update of client 0 before it is due"):
         rounds(simulation(Hasty()), 1)
+
+
+@dataclass(frozen=True)
+class Answering(Gather):
+    """What a part returns, whatever is in flight."""
+
+    now: Any
+    seconds: Any
+
+    def due(self, due_s: Tensor, ids: Tensor) -> tuple[Tensor, float]:
+        return self.now, self.seconds
+
+
+NOBODY = torch.zeros(6, dtype=torch.bool)
+
+
+@pytest.mark.parametrize(
+    ("now", "seconds", "match"),
+    [
+        (torch.arange(6), 1.0, r"torch\.int64 \[6\]; return a mask, torch\.bool \[6\]"),
+        (NOBODY[:2], 1.0, r"torch\.bool \[2\]"),
+        ([True] * 6, 1.0, "list"),
+        (NOBODY, math.inf, "inf seconds"),
+        (NOBODY, math.nan, "nan seconds"),
+        (NOBODY, -1.0, r"-1\.0 seconds"),
+        (NOBODY, None, "None seconds"),
+    ],
+)
+def test_what_a_gather_returns_is_a_mask_and_seconds(now: Any, seconds: Any, match: str) -> None:
+    with pytest.raises(OwnCodeError, match=rf"^round 1: hops\.0\.gather, Answering: .*{match}"):
+        rounds(simulation(Answering(now, seconds)), 1)
+
+
+class NoClock(Ideal):
+    """A link that forecasts no seconds."""
+
+    def plan(self, x: Exchange, state: Slots, rng: Rng) -> Airtime:
+        return replace(super().plan(x, state, rng), done_s=None)
+
+
+class NoFrequency(Fixed):
+    """A policy that gives no CPU frequency."""
+
+    def decide(self, view: View, state: Slots, rng: Rng) -> tuple[Allocation, Slots]:
+        alloc, state = super().decide(view, state, rng)
+        return replace(alloc, cpu_hz=None), state
+
+
+@pytest.mark.parametrize(
+    "part", [{"link": NoClock(32.0)}, {"link": ideal(), "policy": NoFrequency(fixed(steps=3).effort)}]
+)
+def test_updates_of_which_nobody_knows_the_seconds_are_refused(part: dict[str, Any]) -> None:
+    sim = simulation(First(2))
+    sim = replace(sim, hops=(replace(sim.hops[0], **part),))
+    with pytest.raises(OwnCodeError, match=r"First: .* link forecasts no seconds, or .* no CPU frequency"):
+        rounds(sim, 1)
 
 
 def test_what_cannot_stay_in_flight_is_refused() -> None:
