@@ -44,6 +44,7 @@ from fedradio.network.trace import Trace
 from fedradio.rounds.cache_rules import cache_problems
 from fedradio.rounds.coding import coding_problems, coding_warnings
 from fedradio.rounds.label_drift import START_COUNTS, START_SEEN
+from fedradio.rounds.norm_layers import sends_norms
 from fedradio.rounds.notes import DATA_SIGNALS, loss_note_problems, note_problems, signal_problems
 
 if TYPE_CHECKING:
@@ -206,20 +207,60 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
 
 def _gather_problems(sim: Simulation, h: int) -> list[Problem]:
     """Problems of updates that stay in flight after an exchange: single payloads must mean the same later."""
-    hop, path, found = sim.hops[h], f"hops.{h}.gather", list[tuple[str, str]]()
+    hop, path = sim.hops[h], f"hops.{h}.gather"
     if not hop.gather.carries:
         return []
-    if len(sim.hops) > 1:
-        found.append(("updates can stay in flight in a network with one hop only", f"set {path}=all"))
-    if hop.fleet is None:
-        found.append(("without a fleet nobody knows when an update arrives", "set hops.0.fleet"))
-    if "individual" not in hop.link.offers:
-        found.append(("this link delivers all payloads of an exchange at once", "use digital or ideal"))
-    if hop.transforms:
-        found.append(("an update is decoded in the exchange that it was coded in", "leave the transforms out"))
-    if sim.algorithm.ledger is not None:
-        found.append(("the algorithm already merges what it remembers of absent clients", f"set {path}=all"))
-    return [Problem(path, reason, remedy) for reason, remedy in found]
+    at_once = f"set {path}=all"
+    found = [
+        (len(sim.hops) > 1, "updates can stay in flight in a network with one hop only", at_once),
+        (hop.fleet is None, "without a fleet nobody knows when an update arrives", "set hops.0.fleet"),
+        (
+            "individual" not in hop.link.offers,
+            "this link delivers all payloads of an exchange at once",
+            "use digital or ideal",
+        ),
+        (
+            bool(hop.transforms),
+            "an update is decoded in the exchange that it was coded in",
+            "leave the transforms out",
+        ),
+        (
+            sim.algorithm.ledger is not None,
+            "the algorithm already merges what it remembers of absent clients",
+            at_once,
+        ),
+        (
+            sim.waits == "deadline",
+            "an exchange lasts until it merges, not until the deadline",
+            "set clock=slowest",
+        ),
+        (
+            hop.deadline_s is not None,
+            "what is late at the deadline is lost, but here it stays in flight",
+            "leave hops.0.deadline_s out",
+        ),
+        (
+            isinstance(hop.channel, Trace),
+            "a trace has gains of exchanges at fixed times, but here an exchange lasts until it merges",
+            "use another channel",
+        ),
+        (
+            hop.fleet is not None and hop.fleet.idle_w > 0,
+            "devices that wait draw power until the exchange ends, but an update in flight outlasts it",
+            "set hops.0.fleet.idle_w=0",
+        ),
+        (
+            sends_norms(sim),
+            "receivers have the norm layers that were sent last, and late ones would undo newer ones",
+            "set model.norms=local",
+        ),
+        (
+            sim.cache is not None,
+            "the accounts of caches count that learning is merged in the exchange in which it is sent",
+            f"{at_once}, or leave the cache out",
+        ),
+    ]
+    return [Problem(path, reason, remedy) for refused, reason, remedy in found if refused]
 
 
 def _channel_problems(sim: Simulation, h: int) -> list[Problem]:

@@ -17,7 +17,6 @@ from fedradio.core.contracts import LOSS, PAYLOADS, Gather, SimState, Slots, Upd
 from fedradio.core.errors import OwnCodeError
 from fedradio.rounds.cohort import work_of
 from fedradio.rounds.commit import Writes
-from fedradio.rounds.norm_layers import sends_norms
 from fedradio.rounds.parts import IN_FLIGHT, TASKS, recall
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
@@ -56,7 +55,7 @@ def gather(
 
 def start_tasks(sim: Simulation, signals: Slots, row: Tensor) -> Slots:
     """Memory of updates in flight before the first round; ``row [D]`` is the initial model."""
-    clients, message, shared = sim.topology.clients, sim.message(0), sim.model.shared.size
+    clients, message = sim.topology.clients, sim.message(0)
     nobody = torch.zeros(clients, dtype=torch.long)
     work = work_of(sim.rule, nobody, 0)
     quantities = {entry.name: getattr(work, entry.name) for entry in fields(Work)}
@@ -72,7 +71,6 @@ def start_tasks(sim: Simulation, signals: Slots, row: Tensor) -> Slots:
         due_s=numbers,
         known={name: rows for name, rows in (signals | quantities).items() if name in sim.algorithm.reveals},
         columns={PAYLOADS: nobody, LOSS: numbers},
-        local=row.new_zeros(len(row) - shared).expand(clients, -1) if sends_norms(sim) else None,
     )
     return {name: torch.zeros_like(rows) for name, rows in {IN_FLIGHT: nobody.bool(), **_slots(empty)}.items()}
 
@@ -100,7 +98,7 @@ def _in_flight(slots: Slots) -> Updates:
     """The updates in flight, by rising numbers of their clients."""
     ids = slots[IN_FLIGHT].nonzero().squeeze(1)
     rows = {name: values[ids.to(values.device)] for name, values in slots.items()}
-    plain: dict[str, Any] = {name: rows[name] for name in _TENSORS if name in rows}
+    plain: dict[str, Any] = {name: rows[name] for name in _TENSORS}
     return Updates(ids=ids, **plain, known=_below(rows, "known/"), columns=_below(rows, "columns/"))
 
 
@@ -113,7 +111,7 @@ def _slots(updates: Updates) -> Slots:
     plain = {name: getattr(updates, name) for name in _TENSORS}
     grouped = {f"known/{name}": rows for name, rows in updates.known.items()}
     grouped |= {f"columns/{name}": rows for name, rows in updates.columns.items()}
-    return {name: rows for name, rows in plain.items() if rows is not None} | grouped
+    return plain | grouped
 
 
-_TENSORS = ("group", "payload", "arrived", "reason", "expect", "staleness", "due_s", "local")
+_TENSORS = ("group", "payload", "arrived", "reason", "expect", "staleness", "due_s")

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import support
 import torch
 from support.worlds import cells, tiny
-from torch import Tensor
+from torch import Tensor, nn
 
 from fedradio.algorithms.fedavg import fedavg
 from fedradio.algorithms.fednova import fednova
@@ -17,6 +19,7 @@ from fedradio.core.contracts import (
     Airtime,
     Algorithm,
     Allocation,
+    Cache,
     Exchange,
     Gather,
     GatherAll,
@@ -29,18 +32,22 @@ from fedradio.core.contracts import (
     View,
     join_updates,
 )
-from fedradio.core.errors import OwnCodeError
+from fedradio.core.errors import OwnCodeError, SpecError
 from fedradio.core.rng import Rng
 from fedradio.fleet.profile import cellular
 from fedradio.links.digital import digital
 from fedradio.links.ideal import Ideal, ideal
 from fedradio.links.over_the_air import over_the_air
+from fedradio.models.model import Norms, wrap
 from fedradio.network.channel import urban_macro
+from fedradio.network.trace import trace
+from fedradio.placements.kinds import lru
 from fedradio.policies.fixed import Fixed, fixed
 from fedradio.policies.sampling import sampling
 from fedradio.rounds.compatibility import problems_of
 from fedradio.rounds.gather import IN_FLIGHT
 from fedradio.rounds.parts import TASKS
+from fedradio.rounds.planning import plan_slots
 from fedradio.rounds.round import begin, run_round
 from fedradio.rounds.simulation import Simulation
 from fedradio.transforms.quantise import quantise
@@ -90,6 +97,11 @@ def simulation(gather: Gather, *, erasure: float = 0.0, policy: Policy | None = 
     """Six clients with a radio; everybody takes part, unless a policy says otherwise."""
     sim = tiny(link=digital(erasure=erasure), channel=urban_macro(), fleet=cellular, policy=policy, **world)
     return replace(sim, hops=(replace(sim.hops[0], gather=gather),))
+
+
+def with_norms(sim: Simulation, norms: Norms) -> Simulation:
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 10), nn.BatchNorm1d(10))
+    return replace(sim, model=wrap(module, sim.stream.shape, 10, norms))
 
 
 def rounds(sim: Simulation, number: int, state: SimState | None = None) -> tuple[SimState, list[RoundRecord]]:
@@ -313,6 +325,27 @@ def test_what_cannot_stay_in_flight_is_refused() -> None:
         "this link delivers all payloads of an exchange at once",
     ]
     assert refusals(simulation(First(2), algorithm=osafl()))[-1].startswith("the algorithm already merges")
+    waiting = replace(hop.fleet, idle_w=0.1)
+    gains = trace(path=str(Path(support.__file__).parent / "gains.csv"), interval_s=1.0)
+    here = replace(simulation(First(2)), waits="deadline", cache=Cache((lru(),)))
+    here = with_norms(replace(here, hops=(replace(hop, fleet=waiting, channel=gains, deadline_s=1.0),)), "shared")
+    assert [reason.split(",")[0] for reason in refusals(here)] == [
+        "an exchange lasts until it merges",
+        "what is late at the deadline is lost",
+        "a trace has gains of exchanges at fixed times",
+        "devices that wait draw power until the exchange ends",
+        "receivers have the norm layers that were sent last",
+        "the accounts of caches count that learning is merged in the exchange in which it is sent",
+    ]
+    assert refusals(with_norms(simulation(First(2)), "local")) == []
     two = cells()
     two = replace(two, hops=(replace(two.hops[0], gather=First(2)), two.hops[1]))
     assert refusals(two) == ["updates can stay in flight in a network with one hop only"]
+
+
+def test_a_plan_knows_no_updates_in_flight() -> None:
+    sim = simulation(First(2))
+    with pytest.raises(SpecError, match=r"hops\.0\.gather"):
+        next(plan_slots(sim, begin(sim), 1))
+    waiting = simulation(GatherAll())
+    assert len(list(plan_slots(waiting, begin(waiting), 2))) == 2
