@@ -19,6 +19,7 @@ from fedradio.algorithms.ledger import published_names, start_memory
 from fedradio.core.contracts import (
     SUPERPOSITION,
     VARIATE,
+    Algorithm,
     Batch,
     Ensemble,
     Fading,
@@ -368,6 +369,25 @@ def _learning_problems(sim: Simulation) -> list[Problem]:
     if unknown := sim.algorithm.reveals - known:
         reason = f"it reveals {_names(unknown)} to the receivers, but no such quantity exists"
         problems.append(Problem("algorithm", reason, f"known here: {_names(known)}"))
+    return problems + _ledger_problems(sim)
+
+
+def _ledger_problems(sim: Simulation) -> list[Problem]:
+    """Declarations of an algorithm with a ledger that the rest of it does not keep."""
+    algorithm, problems = sim.algorithm, []
+    if algorithm.ledger is None:
+        return []
+    if absent := frozenset(algorithm.ledger.publishes) - _initial_memory(sim).ledger.keys():
+        reason = f"its ledger publishes {_names(absent)}, but has no such slot"
+        problems.append(Problem("algorithm", reason, "return the slot [C] from init, in the ledger of its Memory"))
+    unannounced = algorithm.reveals & {entry.name for entry in fields(Work)}
+    if unannounced and type(algorithm).coefficients is Algorithm.coefficients:
+        reason = f"it weighs absent clients by {_names(unannounced)}, which are known of those that train only"
+        remedy = "define coefficients(held, info), with a ledger slot of what was last known of each client"
+        problems.append(Problem("algorithm", reason, remedy))
+    if "individual" not in algorithm.needs:
+        reason = "a ledger remembers individual payloads, but its needs do not name them"
+        problems.append(Problem("algorithm", reason, "return super().needs | {...} from needs"))
     return problems
 
 

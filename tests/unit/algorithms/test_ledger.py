@@ -18,6 +18,7 @@ from fedradio.core.errors import SpecError
 from fedradio.core.params import group_share
 from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
+from fedradio.rounds.compatibility import problems_of
 from fedradio.rounds.round import begin, run_round
 
 
@@ -122,6 +123,28 @@ def test_all_clients_of_a_ledger_are_weighed_by_hand() -> None:
     assert weight.tolist() == [0.125, 0.125]
     assert slots is held.ledger
     assert Careful().weights(held, replace(told, expect=vector(0.5))).tolist() == [0.5]
+
+
+class Unkept(TwoMethods):
+    """Declarations without what belongs to them."""
+
+    ledger = Ledger(publishes=("trust",))
+    needs = frozenset()
+    reveals = frozenset({"steps"})
+
+
+def test_declarations_of_a_ledger_are_refused_before_the_run() -> None:
+    def refusals(algorithm: Algorithm) -> list[str]:
+        found = problems_of(replace(tiny(), algorithm=algorithm))
+        assert all(one.path == "algorithm" and one.remedy for one in found)
+        return [one.reason for one in found]
+
+    assert refusals(Unkept()) == [
+        "its ledger publishes trust, but has no such slot",
+        "it weighs absent clients by steps, which are known of those that train only",
+        "a ledger remembers individual payloads, but its needs do not name them",
+    ]
+    assert [refusals(algorithm) for algorithm in (TwoMethods(), *BUFFERED)] == [[]] * (1 + len(BUFFERED))
 
 
 def test_models_pull_back_and_gradients_repeat_when_nobody_comes() -> None:
