@@ -1,6 +1,7 @@
 """A gather of one's own: receivers merge as soon as the first so many updates are there, the others later.
 
-By hand: of updates due after 1, 2 and 5 s, the first two are merged after 2 s, and the third is then due after 3 s.
+By hand: of updates due after 1, 2 and 5 s, the first two are merged after 2 s, and the third is then due after 3 s. An
+update that the link loses counts among the first ones, when its upload ends; so fewer than these may move the model.
 Run it with ``python examples/own_gather.py``.
 """
 

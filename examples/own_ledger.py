@@ -26,9 +26,9 @@ class Fading(Algorithm):
     def weights(self, held: Held, info: Info) -> Tensor:
         return shares_of_arrived(self.importance(info.known, len(info.ids)), info)
 
-    def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def coefficients(self, held: Held, info: Info) -> tuple[Slots, Tensor]:
         """Shares of all clients, halved every ``half_life`` exchanges that a client is away."""
-        ledger, share = super().coefficients(ledger, info)
+        ledger, share = super().coefficients(held, info)
         return ledger, share * 0.5 ** (ledger["age"].clamp(min=0) / self.half_life)
 
     def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:

@@ -84,8 +84,9 @@ class FedNova(Algorithm):
         share = shares_of_arrived(self.importance(info.known, len(info.ids)), info)
         return _per_step(share, info.known["effective"].double(), info.group, info.receivers)
 
-    def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def coefficients(self, held: Held, info: Info) -> tuple[Slots, Tensor]:
         """Weights of all clients that were ever seen, each with its last number of effective steps; ``summed``: 1."""
+        ledger = held.ledger
         if self.form == "summed":
             return ledger, torch.ones(len(info.parent), dtype=torch.float64)
         rows = info.arrived.nonzero().flatten()

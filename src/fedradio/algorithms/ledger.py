@@ -94,14 +94,16 @@ def merge_ledger(algorithm: Algorithm, held: Held, delivery: Delivery, info: Inf
     that counts of each."""
     kind, w = algorithm.ledger, held.shared[MODEL]
     assert kind is not None
-    slots, coefficient = algorithm.coefficients(held.ledger | {AGE: _aged(held.ledger[AGE], info)}, info)
+    aged = replace(held, ledger=held.ledger | {AGE: _aged(held.ledger[AGE], info)})
+    slots, coefficient = algorithm.coefficients(aged, info)
     weight = torch.where(slots[AGE] >= 0, coefficient, 0.0)
     total = mix(slots[SENT], coefficient, info.parent, info.receivers)
     if kind.models:  # whoever was never seen has the receiver's own model, which changes nothing
         total = total - group_sum(weight.double(), info.parent, info.receivers).to(w).unsqueeze(1) * w
     merged = algorithm.merge(replace(held, ledger=slots), replace(delivery, total=total.unsqueeze(1)), info)
+    after = replace(merged.held, ledger=slots | merged.held.ledger)
     published = {"staleness": slots[AGE], "weight": weight} | {name: slots[name] for name in kind.publishes}
-    return replace(merged, published=merged.published | published), weight
+    return Merged(after, merged.published | published), weight
 
 
 def _aged(age: Tensor, info: Info) -> Tensor:

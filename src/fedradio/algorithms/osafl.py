@@ -109,9 +109,9 @@ class Osafl(AfaCd):
             ledger |= {name: torch.ones(clients, dtype=torch.float64) for name in (KAPPA, RATE)}
         return Memory(shared={MODEL: w}, ledger=ledger)
 
-    def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
+    def coefficients(self, held: Held, info: Info) -> tuple[Slots, Tensor]:
         """Weights ``alpha_u Delta_u`` (17) with ``alpha_u = 1/U`` and the scores (21), (34) or 1."""
-        ledger, share = super().coefficients(ledger, info)
+        ledger, share = super().coefficients(held, info)
         if self.score == "none":
             score = torch.ones_like(share)
         else:

@@ -17,7 +17,7 @@ def weighted_total(payload: Tensor, weight: Tensor, group: Tensor, receivers: in
     """Weighted sums ``total[r] = sum_{i: group_i = r} weight_i payload_i``, ``[A, k, d] -> [R, k, d]``."""
     mix = torch.zeros(receivers, len(payload), dtype=weight.dtype)
     mix[group, torch.arange(len(payload))] = weight
-    return (mix.to(payload) @ payload.reshape(len(payload), -1)).view(receivers, *payload.shape[1:])
+    return (mix.to(payload) @ payload.flatten(1)).view(receivers, *payload.shape[1:])
 
 
 @dataclass(frozen=True)

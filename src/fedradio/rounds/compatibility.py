@@ -19,6 +19,7 @@ from fedradio.algorithms.ledger import published_names, start_memory
 from fedradio.core.contracts import (
     SUPERPOSITION,
     VARIATE,
+    Algorithm,
     Batch,
     Ensemble,
     Fading,
@@ -44,6 +45,7 @@ from fedradio.network.trace import Trace
 from fedradio.rounds.cache_rules import cache_problems
 from fedradio.rounds.coding import coding_problems, coding_warnings
 from fedradio.rounds.label_drift import START_COUNTS, START_SEEN
+from fedradio.rounds.norm_layers import sends_norms
 from fedradio.rounds.notes import DATA_SIGNALS, loss_note_problems, note_problems, signal_problems
 
 if TYPE_CHECKING:
@@ -206,20 +208,60 @@ def _hop_problems(sim: Simulation, h: int) -> list[Problem]:
 
 def _gather_problems(sim: Simulation, h: int) -> list[Problem]:
     """Problems of updates that stay in flight after an exchange: single payloads must mean the same later."""
-    hop, path, found = sim.hops[h], f"hops.{h}.gather", list[tuple[str, str]]()
+    hop, path = sim.hops[h], f"hops.{h}.gather"
     if not hop.gather.carries:
         return []
-    if len(sim.hops) > 1:
-        found.append(("updates can stay in flight in a network with one hop only", f"set {path}=all"))
-    if hop.fleet is None:
-        found.append(("without a fleet nobody knows when an update arrives", "set hops.0.fleet"))
-    if "individual" not in hop.link.offers:
-        found.append(("this link delivers all payloads of an exchange at once", "use digital or ideal"))
-    if hop.transforms:
-        found.append(("an update is decoded in the exchange that it was coded in", "leave the transforms out"))
-    if sim.algorithm.ledger is not None:
-        found.append(("the algorithm already merges what it remembers of absent clients", f"set {path}=all"))
-    return [Problem(path, reason, remedy) for reason, remedy in found]
+    at_once = f"set {path}=all"
+    found = [
+        (len(sim.hops) > 1, "updates can stay in flight in a network with one hop only", at_once),
+        (hop.fleet is None, "without a fleet nobody knows when an update arrives", "set hops.0.fleet"),
+        (
+            "individual" not in hop.link.offers,
+            "this link delivers all payloads of an exchange at once",
+            "use digital or ideal",
+        ),
+        (
+            bool(hop.transforms),
+            "an update is decoded in the exchange that it was coded in",
+            "leave the transforms out",
+        ),
+        (
+            sim.algorithm.ledger is not None,
+            "the algorithm already merges what it remembers of absent clients",
+            at_once,
+        ),
+        (
+            sim.waits == "deadline",
+            "an exchange lasts until it merges, not until the deadline",
+            "set clock=slowest",
+        ),
+        (
+            hop.deadline_s is not None,
+            "what is late at the deadline is lost, but here it stays in flight",
+            "leave hops.0.deadline_s out",
+        ),
+        (
+            isinstance(hop.channel, Trace),
+            "a trace has gains of exchanges at fixed times, but here an exchange lasts until it merges",
+            "use another channel",
+        ),
+        (
+            hop.fleet is not None and hop.fleet.idle_w > 0,
+            "devices that wait draw power until the exchange ends, but an update in flight outlasts it",
+            "set hops.0.fleet.idle_w=0",
+        ),
+        (
+            sends_norms(sim),
+            "receivers have the norm layers that were sent last, and late ones would undo newer ones",
+            "set model.norms=local",
+        ),
+        (
+            sim.cache is not None,
+            "the accounts of caches count that learning is merged in the exchange in which it is sent",
+            f"{at_once}, or leave the cache out",
+        ),
+    ]
+    return [Problem(path, reason, remedy) for refused, reason, remedy in found if refused]
 
 
 def _channel_problems(sim: Simulation, h: int) -> list[Problem]:
@@ -327,6 +369,25 @@ def _learning_problems(sim: Simulation) -> list[Problem]:
     if unknown := sim.algorithm.reveals - known:
         reason = f"it reveals {_names(unknown)} to the receivers, but no such quantity exists"
         problems.append(Problem("algorithm", reason, f"known here: {_names(known)}"))
+    return problems + _ledger_problems(sim)
+
+
+def _ledger_problems(sim: Simulation) -> list[Problem]:
+    """Declarations of an algorithm with a ledger that the rest of it does not keep."""
+    algorithm, problems = sim.algorithm, []
+    if algorithm.ledger is None:
+        return []
+    if absent := frozenset(algorithm.ledger.publishes) - _initial_memory(sim).ledger.keys():
+        reason = f"its ledger publishes {_names(absent)}, but has no such slot"
+        problems.append(Problem("algorithm", reason, "return the slot [C] from init, in the ledger of its Memory"))
+    unannounced = algorithm.reveals & {entry.name for entry in fields(Work)}
+    if unannounced and type(algorithm).coefficients is Algorithm.coefficients:
+        reason = f"it weighs absent clients by {_names(unannounced)}, which are known of those that train only"
+        remedy = "define coefficients(held, info), with a ledger slot of what was last known of each client"
+        problems.append(Problem("algorithm", reason, remedy))
+    if "individual" not in algorithm.needs:
+        reason = "a ledger remembers individual payloads, but its needs do not name them"
+        problems.append(Problem("algorithm", reason, "return super().needs | {...} from needs"))
     return problems
 
 

@@ -6,6 +6,7 @@ client, of which ``in_flight [C]`` says whether it is in use. A client whose upd
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -16,7 +17,6 @@ from fedradio.core.contracts import LOSS, PAYLOADS, Gather, SimState, Slots, Upd
 from fedradio.core.errors import OwnCodeError
 from fedradio.rounds.cohort import work_of
 from fedradio.rounds.commit import Writes
-from fedradio.rounds.norm_layers import sends_norms
 from fedradio.rounds.parts import IN_FLIGHT, TASKS, recall
 from fedradio.rounds.planning import Planned
 from fedradio.rounds.simulation import Simulation
@@ -40,19 +40,22 @@ def gather(
     rule = sim.hops[planned.x.hop].gather
     if not rule.carries:
         return Gathering(updates, times_s), Writes(updates.ids, {})
+    if updates.due_s is None and len(updates.ids) > 0:
+        reason = "nobody knows when these updates arrive (done_s of the link's Airtime): either the link forecasts no"
+        raise OwnCodeError(f"{_named(rule)}: {reason} seconds, or the policy gives no CPU frequency (cpu_hz)")
     tasks = join_updates(_in_flight(recall(state.parts, TASKS)), updates)
     if len(tasks.ids) == 0:
         return Gathering(tasks, times_s), Writes(tasks.ids, {})
-    now, seconds = _due(rule, tasks)
-    left_s = None if tasks.due_s is None else tasks.due_s - seconds
-    later = replace(tasks, due_s=left_s, staleness=tasks.staleness + 1)
+    assert tasks.due_s is not None
+    now, seconds = _due(rule, tasks.due_s, tasks.ids)
+    later = replace(tasks, due_s=tasks.due_s - seconds, staleness=tasks.staleness + 1)
     lasts_s = torch.full((planned.x.receivers,), seconds, dtype=torch.float64)
     return Gathering(tasks.rows(now), lasts_s), Writes(tasks.ids, {TASKS: {IN_FLIGHT: ~now, **_slots(later)}})
 
 
 def start_tasks(sim: Simulation, signals: Slots, row: Tensor) -> Slots:
     """Memory of updates in flight before the first round; ``row [D]`` is the initial model."""
-    clients, message, shared = sim.topology.clients, sim.message(0), sim.model.shared.size
+    clients, message = sim.topology.clients, sim.message(0)
     nobody = torch.zeros(clients, dtype=torch.long)
     work = work_of(sim.rule, nobody, 0)
     quantities = {entry.name: getattr(work, entry.name) for entry in fields(Work)}
@@ -68,28 +71,34 @@ def start_tasks(sim: Simulation, signals: Slots, row: Tensor) -> Slots:
         due_s=numbers,
         known={name: rows for name, rows in (signals | quantities).items() if name in sim.algorithm.reveals},
         columns={PAYLOADS: nobody, LOSS: numbers},
-        local=row.new_zeros(len(row) - shared).expand(clients, -1) if sends_norms(sim) else None,
     )
     return {name: torch.zeros_like(rows) for name, rows in {IN_FLIGHT: nobody.bool(), **_slots(empty)}.items()}
 
 
-def _due(rule: Gather, tasks: Updates) -> tuple[Tensor, float]:
-    """The decision of a part on the tasks in flight, which are all there by the time that it names."""
-    part = f"hops.0.gather, {type(rule).__name__}"
-    if tasks.due_s is None:
-        raise OwnCodeError(f"{part}: the link forecasts no seconds (done_s of its Airtime), so nothing is ever due")
-    now, seconds = rule.due(tasks.due_s, tasks.ids)
-    if bool((now & (tasks.due_s > seconds)).any()):
-        client = int(tasks.ids[now & (tasks.due_s > seconds)][0])
-        raise OwnCodeError(f"{part}: merges the update of client {client} before it is due")
+def _due(rule: Gather, due_s: Tensor, ids: Tensor) -> tuple[Tensor, float]:
+    """The decision of a part on the updates in flight: a mask, and seconds by which all that it marks are there."""
+    now, seconds = rule.due(due_s, ids)
+    if not (isinstance(now, Tensor) and now.dtype == torch.bool and now.shape == ids.shape):
+        given = f"{now.dtype} {list(now.shape)}" if isinstance(now, Tensor) else type(now).__name__
+        reason = f"which updates are merged is given as {given}; return a mask, torch.bool [{len(ids)}]"
+        raise OwnCodeError(f"{_named(rule)}: {reason}")
+    if not (isinstance(seconds, float | int) and math.isfinite(seconds) and seconds >= 0):
+        raise OwnCodeError(f"{_named(rule)}: lasts {seconds} seconds; return a finite float, at least 0")
+    if bool((early := now & (due_s > seconds)).any()):
+        raise OwnCodeError(f"{_named(rule)}: merges the update of client {int(ids[early][0])} before it is due")
     return now, seconds
+
+
+def _named(rule: Gather) -> str:
+    """A part as messages name it."""
+    return f"hops.0.gather, {type(rule).__name__}"
 
 
 def _in_flight(slots: Slots) -> Updates:
     """The updates in flight, by rising numbers of their clients."""
     ids = slots[IN_FLIGHT].nonzero().squeeze(1)
     rows = {name: values[ids.to(values.device)] for name, values in slots.items()}
-    plain: dict[str, Any] = {name: rows[name] for name in _TENSORS if name in rows}
+    plain: dict[str, Any] = {name: rows[name] for name in _TENSORS}
     return Updates(ids=ids, **plain, known=_below(rows, "known/"), columns=_below(rows, "columns/"))
 
 
@@ -102,7 +111,7 @@ def _slots(updates: Updates) -> Slots:
     plain = {name: getattr(updates, name) for name in _TENSORS}
     grouped = {f"known/{name}": rows for name, rows in updates.known.items()}
     grouped |= {f"columns/{name}": rows for name, rows in updates.columns.items()}
-    return {name: rows for name, rows in plain.items() if rows is not None} | grouped
+    return plain | grouped
 
 
-_TENSORS = ("group", "payload", "arrived", "reason", "expect", "staleness", "due_s", "local")
+_TENSORS = ("group", "payload", "arrived", "reason", "expect", "staleness", "due_s")

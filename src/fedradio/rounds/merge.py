@@ -193,13 +193,15 @@ def optimised(
 
 
 def _learned(state: SimState, updates: Updates, merged: Merged) -> SimState:
-    """The state with what receivers remember and publish, and the losses of the clients that trained."""
+    """The state with what receivers remember and publish, and the losses of the clients that trained; receivers keep
+    what a merge does not give back."""
     signals = state.signals | merged.published
     if LOSS in updates.columns:
         known = updates.columns[LOSS].isfinite()
         losses = signals["loss"].index_copy(0, updates.ids[known], updates.columns[LOSS][known])
         signals |= {"loss": losses}
-    memory = replace(state.memory, ledger=merged.held.ledger, receiver=merged.held.receiver)
+    before, after = state.memory, merged.held
+    memory = replace(before, ledger=before.ledger | after.ledger, receiver=before.receiver | after.receiver)
     return replace(state, memory=memory, signals=signals)
 
 

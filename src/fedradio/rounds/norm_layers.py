@@ -5,12 +5,16 @@ Otherwise they stay with the clients.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torch import Tensor
 
 from fedradio.core.contracts import Memory, Slots
 from fedradio.core.params import group_share
 from fedradio.links.ideal import weighted_total
-from fedradio.rounds.simulation import Learner
+
+if TYPE_CHECKING:
+    from fedradio.rounds.simulation import Learner
 
 NORMS = "model/norms"
 """Name of norm layers' vector ``[d_local + d_buffers]`` among a state's shared vectors, where it is sent."""

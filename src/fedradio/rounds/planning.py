@@ -27,7 +27,7 @@ from fedradio.core.contracts import (
     View,
     noted,
 )
-from fedradio.core.errors import OwnCodeError
+from fedradio.core.errors import OwnCodeError, Problem, SpecError
 from fedradio.core.rng import Rng
 from fedradio.data.streams import arrivals_rng
 from fedradio.engine.threads import one_torch_thread
@@ -62,7 +62,11 @@ class Observation:
 
 
 def plan_slots(sim: Simulation, state: SimState, rounds: int) -> Iterator[Planned]:
-    """Plans of all edge rounds of ``rounds`` rounds by the policy of hop 0; nothing is trained or sent."""
+    """Plans of all edge rounds of ``rounds`` rounds by the policy of hop 0; nothing is trained or sent. Refuses a
+    gather that keeps updates in flight: who is busy depends on what was sent before."""
+    if sim.hops[0].gather.carries:
+        reason = "a plan sends nothing, but who takes part depends on the updates that are in flight"
+        raise SpecError(Problem("hops.0.gather", reason, "set hops.0.gather=all, or run the spec"))
     for t in range(state.t, state.t + rounds):
         tiers = start_tiers(sim.topology, state.memory)
         for e in range(sim.edge_rounds):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from support.receiver import Receiver, vector
+from support.receiver import Receiver, knowledge, vector
 from support.worlds import cells, tiny
 from torch import Tensor
 
@@ -13,11 +13,12 @@ from fedradio.algorithms.fedavg import FedAvg, fedavg, fedprox
 from fedradio.algorithms.feddisco import feddisco
 from fedradio.algorithms.fednova import fednova
 from fedradio.algorithms.osafl import afa_cd, osafl
-from fedradio.core.contracts import Algorithm, Delivery, Held, Info, Ledger, Merged, Slots
+from fedradio.core.contracts import Algorithm, Delivery, Held, Info, Ledger, Memory, Merged, Slots
 from fedradio.core.errors import SpecError
 from fedradio.core.params import group_share
 from fedradio.policies.fixed import fixed
 from fedradio.policies.sampling import sampling
+from fedradio.rounds.compatibility import problems_of
 from fedradio.rounds.round import begin, run_round
 
 
@@ -56,6 +57,94 @@ def test_a_ledger_is_a_declaration() -> None:
     assert torch.equal(records[0][0], records[1][0])
     assert records[0][1:] == records[1][1:]
     assert max(records[0][1]) > 0
+
+
+@dataclass(frozen=True)
+class Forgetful(TwoMethods):
+    """A merge that gives back the model alone."""
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        return Merged(Held({"w": held.shared["w"] + delivery.total[:, 0]}))
+
+
+def test_the_ledger_outlives_a_merge_that_gives_back_the_model_alone() -> None:
+    """Three rounds, in which clients are away, are those of an algorithm that gives back all it has."""
+    states = []
+    for algorithm in (TwoMethods(), Forgetful()):
+        sim = tiny(algorithm=algorithm, policy=sampling(clients=2, steps=2))
+        state = begin(sim)
+        for _ in range(3):
+            state, _, _ = run_round(sim, state, evaluate=False)
+        states.append(state)
+    one, two = states
+    assert torch.equal(one.memory.shared["w"], two.memory.shared["w"])
+    assert one.memory.ledger["age"].tolist() == two.memory.ledger["age"].tolist()
+    assert float(one.memory.ledger["age"].max()) > 0
+
+
+@dataclass(frozen=True)
+class Counting(Algorithm):
+    """Receivers count their merges, the first only."""
+
+    def init(self, w: Tensor, clients: int, receivers: int) -> Memory:
+        return Memory(shared={"w": w}, receiver={"merges": torch.zeros(receivers, 1)})
+
+    def weights(self, held: Held, info: Info) -> Tensor:
+        return group_share(info.arrived.double(), info.group, info.receivers)
+
+    def merge(self, held: Held, delivery: Delivery, info: Info) -> Merged:
+        counted = {"merges": held.receiver["merges"] + 1} if info.clock.t == 0 else {}
+        return Merged(Held({"w": held.shared["w"] + delivery.total[:, 0]}, receiver=counted))
+
+
+def test_receivers_keep_the_memory_that_a_merge_does_not_give_back() -> None:
+    sim = tiny(algorithm=Counting())
+    state = begin(sim)
+    for _ in range(2):
+        state, _, _ = run_round(sim, state, evaluate=False)
+    assert state.memory.receiver["merges"].tolist() == [[1.0]]
+
+
+@dataclass(frozen=True)
+class Careful(TwoMethods):
+    """Shares of the selected over the chance to arrive, less by the size of the receiver's model."""
+
+    def weights(self, held: Held, info: Info) -> Tensor:
+        chance = torch.where(info.arrived, info.expect, 1.0)
+        size = held.shared["w"].norm(dim=1).double()[info.group]
+        return group_share(torch.ones(len(info.ids)).double(), info.group, info.receivers) / chance / (1 + size)
+
+
+def test_all_clients_of_a_ledger_are_weighed_by_hand() -> None:
+    """Client 0 of two, with a chance of 1/2, finds a model of size 3: each counts 1/2/(1 + 3) = 1/8 in the ledger."""
+    told = knowledge(torch.tensor([0]), torch.tensor([0, 0]), {})
+    held = Held({"w": vector(3.0).view(1, 1)}, {"age": vector(0.0, 4.0)})
+    slots, weight = Careful().coefficients(held, replace(told, expect=vector(0.5)))
+    assert weight.tolist() == [0.125, 0.125]
+    assert slots is held.ledger
+    assert Careful().weights(held, replace(told, expect=vector(0.5))).tolist() == [0.5]
+
+
+class Unkept(TwoMethods):
+    """Declarations without what belongs to them."""
+
+    ledger = Ledger(publishes=("trust",))
+    needs = frozenset()
+    reveals = frozenset({"steps"})
+
+
+def test_declarations_of_a_ledger_are_refused_before_the_run() -> None:
+    def refusals(algorithm: Algorithm) -> list[str]:
+        found = problems_of(replace(tiny(), algorithm=algorithm))
+        assert all(one.path == "algorithm" and one.remedy for one in found)
+        return [one.reason for one in found]
+
+    assert refusals(Unkept()) == [
+        "its ledger publishes trust, but has no such slot",
+        "it weighs absent clients by steps, which are known of those that train only",
+        "a ledger remembers individual payloads, but its needs do not name them",
+    ]
+    assert [refusals(algorithm) for algorithm in (TwoMethods(), *BUFFERED)] == [[]] * (1 + len(BUFFERED))
 
 
 def test_models_pull_back_and_gradients_repeat_when_nobody_comes() -> None:

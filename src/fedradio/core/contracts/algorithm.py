@@ -253,17 +253,19 @@ class Algorithm(ClientSide, ReceiverSide, Protocol):
         """Weights of outer hops: the mass that ``arrived`` (averaging), or ``fixed`` shares (ledgers, variates)."""
         return "arrived" if self.ledger is None else "fixed"
 
-    def coefficients(self, ledger: Slots, info: Info) -> tuple[Slots, Tensor]:
-        """With a ledger: its slots as they are read now, and the weights ``[C]`` of all clients, arrived or not."""
+    def coefficients(self, held: Held, info: Info) -> tuple[Slots, Tensor]:
+        """With a ledger: its slots as they are read now, and the weights ``[C]`` of all clients, arrived or not. By
+        default the ``weights`` of an exchange in which all clients arrive for sure."""
         clients = len(info.parent)
         everybody = replace(
             info,
             ids=torch.arange(clients),
             group=info.parent,
             arrived=torch.ones(clients, dtype=torch.bool),
+            expect=torch.ones(clients, dtype=torch.float64),
             known=info.announced,
         )
-        return ledger, self.weights(Held({}, ledger), everybody)
+        return held.ledger, self.weights(held, everybody)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from fedradio.core.contracts.payload import Message, ReceiverRule, Sent, Transfo
 from fedradio.core.contracts.records import Axis
 from fedradio.core.contracts.state import Slots
 from fedradio.core.contracts.time import Clock
+from fedradio.core.errors import OwnCodeError
 from fedradio.core.rng import Rng
 
 LinkTrait = Literal["individual", "rate", "superposition", "lossless", "amplitude"]
@@ -156,8 +157,12 @@ class View:
 
     @property
     def rates(self) -> Rates | None:
-        """Airtime as a function of power; None for links that do not offer ``rate``."""
-        return self.link.rates(self)
+        """Airtime as a function of power; None for links that do not offer ``rate``. A link that does must give it."""
+        rates = self.link.rates(self)
+        if rates is None and "rate" in self.link.offers:
+            reason = "offers 'rate', but its rates(view) returns None; return Rates, or leave 'rate' out of its offers"
+            raise OwnCodeError(f"hops.{self.hop}.link, {type(self.link).__name__}: {reason}")
+        return rates
 
 
 SEEN = tuple(entry.name for entry in fields(View))
@@ -295,8 +300,9 @@ class Gather(Protocol):
     def due(self, due_s: Tensor, ids: Tensor) -> tuple[Tensor, float]:
         """Which updates in flight are merged now, bool ``[n]``, and the seconds until then.
 
-        ``due_s [n]`` are the seconds from now until each update arrives, ``ids [n]`` its client. At least one is in
-        flight. Updates that are merged now arrive within these seconds.
+        ``due_s [n]`` are the seconds from now until each upload ends, ``ids [n]`` its client; updates that the link
+        loses are among them, and have no weight. At least one is in flight. Uploads of updates that are merged now end
+        within these seconds, which are finite and at least 0.
         """
         ...
 
@@ -376,7 +382,7 @@ class Link(Protocol):
 
     def combine(self, x: Exchange, airtime: Airtime, sent: Sent, state: Slots, rng: Rng) -> tuple[Delivery, Slots]:
         """Weighted sums of the payloads at their receivers, and the memory after the exchange. Not called where nobody
-        is active."""
+        is active and nothing is merged; ``sent`` has no rows where all that is sent stays in flight."""
         ...
 
 

@@ -75,6 +75,8 @@ class Updates:
 
 def join_updates(first: Updates, second: Updates) -> Updates:
     """The updates of both, by rising numbers of their senders, without notes and measurements."""
+    if len(second.ids) == 0:  # nobody worked, so that nothing but its being empty is said of it
+        return replace(first, notes={}, measured=None)
     ids = torch.cat((first.ids, second.ids))
     order = ids.argsort(stable=True)
 

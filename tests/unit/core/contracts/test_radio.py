@@ -7,8 +7,9 @@ import torch
 from support.exchanges import everyone, exchange
 
 from fedradio.core.contracts import Allocation, ChannelState, Clock, Exchange, Message, Policy, Slots, Topology, View
+from fedradio.core.errors import OwnCodeError
 from fedradio.core.rng import Rng
-from fedradio.links.ideal import ideal
+from fedradio.links.ideal import Ideal, ideal
 from fedradio.links.over_the_air import over_the_air
 
 
@@ -32,6 +33,18 @@ def test_the_site_of_a_hop() -> None:
     assert site.senders_m is found.positions[1]
     assert site.parent is found.parents[1]
     assert site.clock is clock
+
+
+class Silent(Ideal):
+    """A link that promises rates and gives none."""
+
+    offers = frozenset({"individual", "rate"})
+
+
+def test_a_link_that_offers_rates_gives_them() -> None:
+    assert exchange(link=ideal()).rates is None
+    with pytest.raises(OwnCodeError, match=r"hops\.0\.link, Silent: offers 'rate', but its rates\(view\) returns None"):
+        _ = exchange(link=Silent(32.0)).rates
 
 
 def test_noise_is_a_density_or_that_of_a_symbol() -> None:
