@@ -36,6 +36,9 @@ RUN = ("item", "ours", "numbers that agree", "claims", "CPU time")
 ABSTRACT = ("what the abstract says, and the claims about it", "ours", "the paper", "verdict", "seeds")
 """Header of the tables of abstracts."""
 
+ABSENT = ("paper", "item", "what it shows", "at paper scale on two cores")
+"""Header of the table of what was not run."""
+
 SENTENCE = ("what the abstract says", "verdicts on the claims about it", "seeds")
 """Header of the tables of sentences."""
 
@@ -72,7 +75,7 @@ def overview_markdown(listed: Sequence[Item | Shipped], link: Link) -> str:
         "## What was run",
         markdown_table(RUN, [_line(one, link) for one in found]),
         "## What was not run" if absent else "",
-        markdown_table(("paper", "item", "what it shows", "at paper scale on two cores"), absent),
+        folded(count(len(absent), "item"), markdown_table(ABSENT, absent)) if absent else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
