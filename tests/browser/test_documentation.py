@@ -44,6 +44,12 @@ WIDTHS = r"""() => {
 }"""
 
 
+class Server(ThreadingHTTPServer):
+    """Many connections can wait: a browser opens several for a page, and on a busy machine five are not enough."""
+
+    request_queue_size = 128
+
+
 class Quiet(SimpleHTTPRequestHandler):
     """Serves files and does not print requests."""
 
@@ -58,7 +64,7 @@ def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True)
     pages = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.html"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+    with Server(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/", pages
         server.shutdown()
@@ -104,6 +110,7 @@ def looked(browser: Browser, site: tuple[str, list[str]]) -> Looked:
     """Every page, at desk size and then at the size of a phone with all folds open."""
     address, pages = site
     context = browser.new_context(viewport=DESK, color_scheme="light")
+    context.set_default_timeout(1e3 * PATIENCE_S)
     page, found = context.new_page(), Looked()
     page.on("pageerror", lambda error: found.said.append(f"{page.url}: {error}"))
     page.on("console", lambda message: found.said.append(f"{page.url}: {message.text}"))
